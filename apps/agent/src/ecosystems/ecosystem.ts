@@ -1,0 +1,39 @@
+import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { Plan, PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+
+/** Where on this host a package manager is to be found; everything but tests uses the defaults. */
+export interface HostPaths {
+  /** An apt.conf for a throw-away host, named in the agent's own config file; null on a real host. */
+  aptConfig: string | null;
+}
+
+export interface Scan {
+  /** False when anything could not be read: the server then closes no update. */
+  complete: boolean;
+  /** Why the scan is incomplete, for the log and an event; null when it is complete. */
+  reason: string | null;
+  packages: InventoryPackage[];
+  updates: InventoryUpdate[];
+}
+
+export interface PlanTarget {
+  name: string;
+  arch?: string;
+  toVersion: string;
+}
+
+export type PlanOutcome = { ok: true; plan: Plan } | { ok: false; reason: string };
+export type FetchOutcome = { ok: true } | { ok: false; reason: string };
+
+/** What the agent can do for one ecosystem. Nothing in here installs: that is the executor's alone. */
+export interface EcosystemDriver {
+  readonly ecosystem: Ecosystem;
+  /** Whether the package manager is on this host. */
+  present(paths: HostPaths): Promise<boolean>;
+  scan(paths: HostPaths): Promise<Scan>;
+  /** Resolves the closure with a hash for every artifact; asks for nothing it cannot prove. */
+  plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
+  /** Downloads the artifacts of the actions into an empty directory, under the file names in the plan. */
+  fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
+}

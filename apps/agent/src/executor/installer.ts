@@ -1,0 +1,22 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import type { VerifiedApproval } from '../verify-approval.ts';
+
+export type InstallOutcome =
+  | { ok: true; installed: { name: string; version: string; arch?: string }[]; output: string }
+  /** `plan_drift`: the transaction would not be the approved one; nothing was started. */
+  | { ok: false; reason: 'plan_drift' | 'install_failed'; detail: string; exitCode: number | null; output: string };
+
+/** Installs one ecosystem's packages, as root and without network. It takes nothing that was not verified (A4). */
+export interface Installer {
+  /** The transaction as the package manager would do it now, from the staged artifacts alone. */
+  simulate(job: InstallJob): Promise<{ ok: true; actions: PlanAction[] } | { ok: false; detail: string }>;
+  install(job: InstallJob): Promise<InstallOutcome>;
+}
+
+export interface InstallJob {
+  paths: HostPaths;
+  approval: VerifiedApproval;
+  /** Root-only folder that holds exactly the artifacts of the approval, each hashed as a copy. */
+  stage: string;
+}

@@ -1,0 +1,173 @@
+import { type Static, Type } from 'typebox';
+import { Envelope, ServerKey } from './documents.ts';
+import { AGENT_EVENT_TYPES, SEVERITIES } from './event-types.ts';
+import { Plan } from './plan.ts';
+import {
+  AgentVersion,
+  Count,
+  Ecosystem,
+  HostName,
+  PackageName,
+  PackageVersion,
+  Sha256Hex,
+  ShortText,
+  strict,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
+import { UpdateState } from './states.ts';
+
+export const RegisterRequest = strict({
+  hostname: HostName,
+  os: strict({
+    family: ShortText,
+    id: ShortText,
+    version_id: Type.String({ maxLength: 256 }),
+    arch: ShortText,
+  }),
+  agent_version: AgentVersion,
+});
+export type RegisterRequest = Static<typeof RegisterRequest>;
+
+export const TokenPair = strict({
+  access_token: Type.String(),
+  expires_in: Type.Integer({ minimum: 1, description: 'seconds' }),
+  refresh_token: Type.String(),
+  refresh_expires_at: Timestamp,
+});
+export type TokenPair = Static<typeof TokenPair>;
+
+export const RegisterAnswer = strict({
+  agent_id: Uuid,
+  ...TokenPair.properties,
+  check_in_interval_seconds: Type.Integer({ minimum: 1 }),
+  keys: Type.Array(ServerKey),
+  key_set: Envelope,
+});
+export type RegisterAnswer = Static<typeof RegisterAnswer>;
+
+export const RenewRequest = strict({
+  refresh_token: Type.String({ minLength: 1, maxLength: 512 }),
+  request_id: Type.Optional(Uuid),
+});
+export type RenewRequest = Static<typeof RenewRequest>;
+
+export const CheckInRequest = strict({
+  agent_version: AgentVersion,
+  boot_id: Type.String({ minLength: 1, maxLength: 64 }),
+  uptime_seconds: Count,
+  load: Type.Optional(Type.Array(Type.Number({ minimum: 0, maximum: 1e6 }), { maxItems: 3 })),
+  received: Type.Array(Uuid, { maxItems: 200 }),
+  key_set_version: Count,
+  inventory_digest: strict({
+    npm: Type.Optional(Sha256Hex),
+    pypi: Type.Optional(Sha256Hex),
+    apt: Type.Optional(Sha256Hex),
+    dnf: Type.Optional(Sha256Hex),
+  }),
+});
+export type CheckInRequest = Static<typeof CheckInRequest>;
+
+export const CheckInAnswer = strict({
+  server_time: Timestamp,
+  state: Envelope,
+  commands: Type.Array(Envelope),
+  report: Type.Array(Ecosystem),
+  next_check_in_seconds: Type.Number({ minimum: 1 }),
+});
+export type CheckInAnswer = Static<typeof CheckInAnswer>;
+
+/** Most packages that one inventory report may hold. */
+export const INVENTORY_MAX_PACKAGES = 20_000;
+/** Largest inventory body after decompression, in bytes. */
+export const INVENTORY_MAX_BYTES = 8 * 1024 * 1024;
+/** Largest body of every other request, in bytes. */
+export const BODY_MAX_BYTES = 1024 * 1024;
+
+export const InventoryPackage = strict({
+  name: PackageName,
+  version: PackageVersion,
+  arch: Type.Optional(ShortText),
+  source_name: Type.Optional(PackageName),
+  source_version: Type.Optional(PackageVersion),
+  origin: Type.Optional(Type.String({ maxLength: 512 })),
+  held: Type.Optional(Type.Boolean()),
+});
+export type InventoryPackage = Static<typeof InventoryPackage>;
+
+export const InventoryUpdate = strict({
+  name: PackageName,
+  current_version: PackageVersion,
+  available_version: PackageVersion,
+  arch: Type.Optional(ShortText),
+  origin: Type.Optional(Type.String({ maxLength: 512 })),
+  security: Type.Optional(Type.Boolean()),
+  size_bytes: Type.Optional(Count),
+  plan: Type.Optional(Plan),
+});
+export type InventoryUpdate = Static<typeof InventoryUpdate>;
+
+export const InventoryReport = strict({
+  scanned_at: Timestamp,
+  complete: Type.Boolean(),
+  packages: Type.Array(InventoryPackage, { maxItems: INVENTORY_MAX_PACKAGES }),
+  updates: Type.Array(InventoryUpdate, { maxItems: 5_000 }),
+});
+export type InventoryReport = Static<typeof InventoryReport>;
+
+export const InventoryAnswer = strict({
+  accepted: Type.Boolean(),
+  updates: Type.Array(strict({ update_id: Uuid, name: PackageName, available_version: PackageVersion })),
+});
+export type InventoryAnswer = Static<typeof InventoryAnswer>;
+
+export const PlanAnswer = strict({ update_id: Uuid, state: UpdateState });
+
+/** Longest tail of output that a result carries, in characters. */
+export const OUTPUT_TAIL_MAX_CHARS = 65_536;
+
+export const CommandResult = strict({
+  status: Type.Enum(['running', 'success', 'failed', 'refused', 'interrupted']),
+  reason: Type.Optional(Type.String({ maxLength: 4_096 })),
+  exit_code: Type.Optional(Type.Integer({ minimum: -1, maximum: 255 })),
+  started_at: Type.Optional(Timestamp),
+  finished_at: Type.Optional(Timestamp),
+  output_tail: Type.Optional(Type.String({ maxLength: OUTPUT_TAIL_MAX_CHARS })),
+  installed: Type.Optional(
+    Type.Array(strict({ name: PackageName, version: PackageVersion, arch: Type.Optional(ShortText) }), {
+      maxItems: 5_000,
+    }),
+  ),
+});
+export type CommandResult = Static<typeof CommandResult>;
+
+export const CommandOutput = strict({
+  seq: Count,
+  stream: Type.Enum(['stdout', 'stderr']),
+  data: Type.String({ maxLength: 65_536 }),
+});
+export type CommandOutput = Static<typeof CommandOutput>;
+
+export const AgentEvent = strict({
+  type: Type.Enum(AGENT_EVENT_TYPES),
+  severity: Type.Enum(SEVERITIES),
+  message: Type.String({ minLength: 1, maxLength: 4_096 }),
+  at: Timestamp,
+  details: Type.Optional(Type.Record(Type.String({ maxLength: 128 }), Type.Unknown())),
+});
+export type AgentEvent = Static<typeof AgentEvent>;
+
+export const AgentEvents = strict({ events: Type.Array(AgentEvent, { maxItems: 100 }) });
+export type AgentEvents = Static<typeof AgentEvents>;
+
+/** Faults of a result that its schema cannot say (wire.md: no start when refused, no end while running). */
+export function commandResultFaults(result: CommandResult): { path: string; message: string }[] {
+  const faults: { path: string; message: string }[] = [];
+  if (result.status === 'refused' && result.started_at !== undefined) {
+    faults.push({ path: '/started_at', message: 'is not allowed when refused' });
+  }
+  if (result.status === 'running' && result.finished_at !== undefined) {
+    faults.push({ path: '/finished_at', message: 'is not allowed while running' });
+  }
+  return faults;
+}

@@ -1,0 +1,169 @@
+import { type Static, Type } from 'typebox';
+import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
+import {
+  Ecosystem,
+  PackageName,
+  PackageVersion,
+  PublicKeyHex,
+  Sha256Hex,
+  strict,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
+import { type CommandAction, VulnerabilityVerdict } from './states.ts';
+
+/** One payload type per meaning: the type is part of what is signed (DSSE v1). */
+export const COMMAND_TYPE = 'application/vnd.tidegate.command.v1+json';
+export const APPROVAL_TYPE = 'application/vnd.tidegate.approval.v1+json';
+export const KEYSET_TYPE = 'application/vnd.tidegate.keyset.v1+json';
+export const STATE_TYPE = 'application/vnd.tidegate.state.v1+json';
+
+/** Largest command envelope that an agent reads, in bytes. */
+export const COMMAND_MAX_BYTES = 64 * 1024;
+/** Largest approval envelope, in bytes. */
+export const APPROVAL_MAX_BYTES = 4 * 1024 * 1024;
+
+/** DSSE v1 envelope as it travels; what is inside is believed only after verification. */
+export const Envelope = strict({
+  payloadType: Type.String({ minLength: 1, maxLength: 128 }),
+  payload: Type.String({ minLength: 1, maxLength: 6 * 1024 * 1024 }),
+  signatures: Type.Array(
+    strict({ keyid: Type.String({ maxLength: 128 }), sig: Type.String({ minLength: 1, maxLength: 256 }) }),
+    { minItems: 1, maxItems: 16 },
+  ),
+});
+export type Envelope = Static<typeof Envelope>;
+
+export const SigningKeyEntry = strict({
+  key_id: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  public_key_hex: PublicKeyHex,
+  status: Type.Enum(['active', 'revoked']),
+  created_at: Timestamp,
+  revoked_at: Type.Union([Timestamp, Type.Null()]),
+});
+export type SigningKeyEntry = Static<typeof SigningKeyEntry>;
+
+export const KeySetPayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  issued_at: Timestamp,
+  expires_at: Timestamp,
+  keys: Type.Array(SigningKeyEntry, { minItems: 1, maxItems: 256 }),
+});
+export type KeySetPayload = Static<typeof KeySetPayload>;
+
+export const StatePayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  server_time: Timestamp,
+  epoch: Type.Integer({ minimum: 1 }),
+  key_set_version: Type.Integer({ minimum: 1 }),
+  events_head: Type.Union([Sha256Hex, Type.Null()]),
+});
+export type StatePayload = Static<typeof StatePayload>;
+
+export const ApprovalReference = strict({ token_id: Uuid, sha256: Sha256Hex });
+export type ApprovalReference = Static<typeof ApprovalReference>;
+
+const commandHead = {
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  seq: Type.Integer({ minimum: 1 }),
+  command_id: Uuid,
+  agent_id: Uuid,
+  machine_sha256: Sha256Hex,
+  issued_at: Timestamp,
+  not_before: Timestamp,
+  expires_at: Timestamp,
+  key_id: Uuid,
+  key_version: Type.Integer({ minimum: 1 }),
+};
+
+/** Parameters of each action; an action without an entry takes none. */
+export const COMMAND_PARAMS = {
+  scan: strict({ ecosystems: Type.Optional(Type.Array(Ecosystem, { maxItems: 4 })) }),
+  plan_update: strict({
+    update_id: Uuid,
+    ecosystem: Ecosystem,
+    name: PackageName,
+    arch: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    to_version: PackageVersion,
+  }),
+  install_update: strict({ update_id: Uuid }),
+  reboot: strict({}),
+  update_agent: strict({ update_id: Type.Optional(Uuid) }),
+  refresh_keys: strict({}),
+  set_polling: strict({ interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) }),
+} as const;
+
+function commandOf<A extends CommandAction>(action: A) {
+  return strict({
+    ...commandHead,
+    action: Type.Literal(action),
+    params: COMMAND_PARAMS[action],
+    approval: Type.Optional(ApprovalReference),
+    crit: Type.Array(Type.String({ maxLength: 64 }), { maxItems: 16 }),
+  });
+}
+
+/** A signed command (wire.md, "Signed documents"); the parameters belong to the action. */
+export const CommandPayload = Type.Union([
+  commandOf('scan'),
+  commandOf('plan_update'),
+  commandOf('install_update'),
+  commandOf('reboot'),
+  commandOf('update_agent'),
+  commandOf('refresh_keys'),
+  commandOf('set_polling'),
+]);
+export type CommandPayload = Static<typeof CommandPayload>;
+
+export const ApprovalOverride = strict({
+  by: Type.String({ minLength: 1, maxLength: 128 }),
+  reason_sha256: Sha256Hex,
+  event_id: Uuid,
+});
+
+/** The signed token of E3: binds the real artifact hashes (A4). No field of it means "skip verification". */
+export const ApprovalPayload = strict({
+  v: Type.Literal(1),
+  token_id: Uuid,
+  fleet_id: Uuid,
+  update_id: Uuid,
+  agent_id: Uuid,
+  ecosystem: Ecosystem,
+  package: strict({
+    name: PackageName,
+    from_version: Type.Union([PackageVersion, Type.Null()]),
+    to_version: PackageVersion,
+  }),
+  actions: Type.Array(PlanAction, { minItems: 1, maxItems: PLAN_MAX_ACTIONS }),
+  plan_sha256: Sha256Hex,
+  verdict: strict({
+    vulnerability: VulnerabilityVerdict,
+    age: Type.Enum(['ok', 'violation', 'unknown_age', 'not_applicable', 'off']),
+    checked_at: Type.Union([Timestamp, Type.Null()]),
+    source: Type.Union([Type.String({ maxLength: 128 }), Type.Null()]),
+    snapshot: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
+  }),
+  override: Type.Union([ApprovalOverride, Type.Null()]),
+  issued_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type ApprovalPayload = Static<typeof ApprovalPayload>;
+
+export const ServerKey = strict({
+  key_id: Uuid,
+  version: Type.Integer({ minimum: 1 }),
+  public_key_hex: PublicKeyHex,
+  status: Type.Literal('active'),
+  created_at: Timestamp,
+});
+export type ServerKey = Static<typeof ServerKey>;
+
+/** E8: active keys, newest first, with the signed key set that vouches for them. */
+export const PublicKeysAnswer = strict({ keys: Type.Array(ServerKey), key_set: Envelope });
+export type PublicKeysAnswer = Static<typeof PublicKeysAnswer>;

@@ -1,0 +1,52 @@
+/** Event types of the specification (section 6) and wire.md. */
+export const SECURITY_EVENT_TYPES = [
+  'MACHINE_ID_MISMATCH',
+  'REFRESH_TOKEN_REUSE',
+  'REFRESH_GRACE_USED',
+  'REFRESH_RESYNC',
+  'MACHINE_REBOUND',
+  'MACHINE_BOUND',
+  'AGENT_ENROLLED',
+  'AGENT_REVOKED',
+  'COMMAND_REFUSED',
+  'PLAN_DRIFT',
+  'ARTIFACT_MISMATCH',
+  'ARTIFACT_DIVERGENCE',
+  'CLONE_SUSPECTED',
+  'AGENT_ERROR',
+  'SIGNING_KEY_ADDED',
+  'SIGNING_KEY_REVOKED',
+  'LOGIN_FAILED',
+  'LOGIN_SUCCEEDED',
+  'OPERATOR_CHANGED',
+  'RATE_LIMITS_CHANGED',
+  'RESTORE_DETECTED',
+] as const;
+export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number];
+
+export const SYSTEM_EVENT_TYPES = [
+  'supply_chain_override',
+  'approval_blocked',
+  'bulk_approval_blocked',
+  'age_exception_added',
+  'update_approved',
+  'update_installed',
+  'update_failed',
+  'agent_offline',
+  'client_error',
+  'advisories_stale',
+] as const;
+export type SystemEventType = (typeof SYSTEM_EVENT_TYPES)[number];
+
+/** The only types that an agent may report by itself. */
+export const AGENT_EVENT_TYPES = [
+  'COMMAND_REFUSED',
+  'PLAN_DRIFT',
+  'ARTIFACT_MISMATCH',
+  'CLONE_SUSPECTED',
+  'AGENT_ERROR',
+] as const;
+export type AgentEventType = (typeof AGENT_EVENT_TYPES)[number];
+
+export const SEVERITIES = ['info', 'warning', 'error', 'critical'] as const;
+export type Severity = (typeof SEVERITIES)[number];

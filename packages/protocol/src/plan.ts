@@ -1,0 +1,76 @@
+import { type Static, Type } from 'typebox';
+import {
+  Count,
+  PackageName,
+  PackageVersion,
+  Sha256Hex,
+  Sha512Hex,
+  ShortText,
+  strict,
+  Timestamp,
+} from './scalars.ts';
+
+/** Most actions that one plan may hold. */
+export const PLAN_MAX_ACTIONS = 5_000;
+
+export const Artifact = strict({
+  filename: Type.String({ minLength: 1, maxLength: 512, pattern: '^[^/\\x00-\\x1f]+$' }),
+  url: Type.String({ minLength: 1, maxLength: 2_048 }),
+  size_bytes: Count,
+  sha256: Type.Optional(Sha256Hex),
+  sha512: Type.Optional(Sha512Hex),
+});
+export type Artifact = Static<typeof Artifact>;
+
+export const PlanActionKind = Type.Enum(['install', 'upgrade', 'downgrade', 'remove']);
+
+export const PlanAction = strict({
+  action: PlanActionKind,
+  name: PackageName,
+  arch: Type.Optional(ShortText),
+  from_version: Type.Optional(PackageVersion),
+  to_version: Type.Optional(PackageVersion),
+  source_name: Type.Optional(PackageName),
+  source_version: Type.Optional(PackageVersion),
+  origin: Type.Optional(Type.String({ maxLength: 512 })),
+  artifact: Type.Optional(Artifact),
+});
+export type PlanAction = Static<typeof PlanAction>;
+
+/** What a package manager would do: the closure with a hash for every artifact. */
+export const Plan = strict({
+  resolved_at: Timestamp,
+  actions: Type.Array(PlanAction, { minItems: 1, maxItems: PLAN_MAX_ACTIONS }),
+});
+export type Plan = Static<typeof Plan>;
+
+export interface PlanFault {
+  path: string;
+  message: string;
+}
+
+/**
+ * Rules of a plan that a schema cannot say: an artifact with a hash on everything but a removal, and no package
+ * named twice. Returns the faults, empty when the plan is sound.
+ */
+export function planFaults(plan: Plan): PlanFault[] {
+  const faults: PlanFault[] = [];
+  const seen = new Set<string>();
+  for (const [index, action] of plan.actions.entries()) {
+    const path = `/actions/${index}`;
+    const key = `${action.name}:${action.arch ?? ''}`;
+    if (seen.has(key)) faults.push({ path, message: `"${key}" stands in the plan twice` });
+    seen.add(key);
+    if (action.action === 'remove') {
+      if (action.artifact) faults.push({ path: `${path}/artifact`, message: 'a removal has no artifact' });
+      continue;
+    }
+    if (!action.to_version) faults.push({ path: `${path}/to_version`, message: 'is required' });
+    if (!action.artifact) {
+      faults.push({ path: `${path}/artifact`, message: 'is required for everything but a removal' });
+    } else if (!action.artifact.sha256 && !action.artifact.sha512) {
+      faults.push({ path: `${path}/artifact`, message: 'needs sha256 or sha512' });
+    }
+  }
+  return faults;
+}

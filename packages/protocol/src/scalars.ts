@@ -1,0 +1,45 @@
+import { type Static, Type } from 'typebox';
+
+/** Ecosystems in the spelling of the wire (specification, R6). */
+export const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf'] as const;
+export const Ecosystem = Type.Union([
+  Type.Literal('npm'),
+  Type.Literal('pypi'),
+  Type.Literal('apt'),
+  Type.Literal('dnf'),
+]);
+export type Ecosystem = Static<typeof Ecosystem>;
+
+export const Uuid = Type.String({
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  minLength: 36,
+  maxLength: 36,
+  description: 'UUID, lower case',
+});
+
+/** RFC 3339 in UTC, with or without milliseconds. */
+export const Timestamp = Type.String({
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?Z$',
+  maxLength: 30,
+  description: 'RFC 3339 time in UTC',
+});
+
+export const Sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 64, maxLength: 64 });
+export const Sha512Hex = Type.String({ pattern: '^[0-9a-f]{128}$', minLength: 128, maxLength: 128 });
+export const PublicKeyHex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 64, maxLength: 64 });
+
+/** A machine id: 1 to 128 visible ASCII characters (R1). */
+export const MACHINE_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$';
+export const MachineId = Type.String({ pattern: MACHINE_ID_PATTERN, minLength: 1, maxLength: 128 });
+
+export const HostName = Type.String({ minLength: 1, maxLength: 253 });
+export const PackageName = Type.String({ minLength: 1, maxLength: 214 });
+export const PackageVersion = Type.String({ minLength: 1, maxLength: 256 });
+export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
+export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
+export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+
+/** Object that refuses unknown fields: requests are strict. */
+export function strict<T extends Parameters<typeof Type.Object>[0]>(properties: T) {
+  return Type.Object(properties, { additionalProperties: false });
+}

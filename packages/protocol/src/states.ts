@@ -1,0 +1,49 @@
+import { type Static, Type } from 'typebox';
+
+export const UPDATE_STATES = [
+  'pending',
+  'awaiting_plan',
+  'approved',
+  'installing',
+  'installed',
+  'failed',
+  'rejected',
+  'superseded',
+] as const;
+export const UpdateState = Type.Enum(UPDATE_STATES);
+export type UpdateState = Static<typeof UpdateState>;
+
+export const COMMAND_STATUSES = [
+  'pending',
+  'sent',
+  'received',
+  'running',
+  'success',
+  'failed',
+  'refused',
+  'interrupted',
+  'expired',
+  'cancelled',
+] as const;
+export const CommandStatus = Type.Enum(COMMAND_STATUSES);
+export type CommandStatus = Static<typeof CommandStatus>;
+
+export const COMMAND_ACTIONS = [
+  'scan',
+  'plan_update',
+  'install_update',
+  'reboot',
+  'update_agent',
+  'refresh_keys',
+  'set_polling',
+] as const;
+export const CommandAction = Type.Enum(COMMAND_ACTIONS);
+export type CommandAction = Static<typeof CommandAction>;
+
+export const VERDICTS = ['clear', 'vulnerable', 'unchecked'] as const;
+export const VulnerabilityVerdict = Type.Enum(VERDICTS);
+export type VulnerabilityVerdict = Static<typeof VulnerabilityVerdict>;
+
+export const ROLES = ['viewer', 'approver', 'admin'] as const;
+export const Role = Type.Enum(ROLES);
+export type Role = Static<typeof Role>;
