@@ -20,22 +20,21 @@ test('a temporary directory is private, and gone when its block ends', () => {
 
 describe.skipIf(process.platform === 'win32')('without a block', () => {
   const module = fileURLToPath(new URL('./tmp.ts', import.meta.url));
-  const make = `const { tmpDir } = await import(${JSON.stringify(module)}); process.stdout.write(tmpDir().path);`;
-  const inWorker = `import(${JSON.stringify(module)}).then(({ tmpDir }) => {
-    require('node:worker_threads').parentPort.postMessage(tmpDir().path);
-    setInterval(() => {}, 1e6);
-  });`;
+  const load = `const { tmpDir } = await import(${JSON.stringify(module)});`;
+  const made = `${load} process.stdout.write(tmpDir().path);`;
+  const killed = `${load} process.stdout.write(tmpDir().path, () => process.kill(process.pid, 'SIGKILL'));
+    setInterval(() => {}, 1e6);`;
+  const inWorker = `const { parentPort } = await import('node:worker_threads'); ${load}
+    parentPort.postMessage(tmpDir().path);
+    setInterval(() => {}, 1e6);`;
   const terminated = `const { Worker } = await import('node:worker_threads');
     const worker = new Worker(${JSON.stringify(inWorker)}, { eval: true });
-    worker.once('message', async (path) => { process.stdout.write(path); await worker.terminate(); });`;
+    worker.once('message', (path) => process.stdout.write(path, () => worker.terminate()));`;
 
   test.each([
-    ['ends by itself', make],
-    ['throws', `${make} throw new Error('on purpose');`],
-    [
-      'is killed',
-      `${make} setInterval(() => {}, 1e6); setTimeout(() => process.kill(process.pid, 'SIGKILL'), 50);`,
-    ],
+    ['ends by itself', made],
+    ['throws', `${made} throw new Error('on purpose');`],
+    ['is killed', killed],
     ['terminates the worker thread that made it', terminated],
   ])('a temporary directory is gone after a process that %s', async (_how, code) => {
     const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
