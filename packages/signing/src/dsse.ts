@@ -1,0 +1,15 @@
+/** No envelope carries more: an approval, the largest document, is at most 4 MiB on the wire. */
+export const maximumPayloadBytes = 4 * 1024 * 1024;
+
+/**
+ * The bytes that a signature covers: `"DSSEv1" SP len(type) SP type SP len(body) SP body`, lengths in bytes
+ * (DSSE protocol 1.0.2). The type is under the signature, so a document cannot be passed off as one of another meaning.
+ */
+export function preAuthenticationEncoding(payloadType: string, body: Uint8Array): Uint8Array {
+  const typeBytes = new TextEncoder().encode(payloadType).length;
+  const before = new TextEncoder().encode(`DSSEv1 ${typeBytes} ${payloadType} ${body.length} `);
+  const encoded = new Uint8Array(before.length + body.length);
+  encoded.set(before);
+  encoded.set(body, before.length);
+  return encoded;
+}

@@ -1,0 +1,69 @@
+import { type KeyObject, sign } from 'node:crypto';
+import { maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
+import { bytesFromHex, privateKeyFromSeed, publicBytesOf } from './ed25519.ts';
+import { type Envelope, KeyError } from './verify.ts';
+
+// Not exported, and a KeyObject rather than bytes: the private half is in no log line, dump or JSON of the key.
+const signingHalf = Symbol('signing half');
+
+/** A private key that passed `loadSigningKey`, the only maker. */
+export type SigningKey = {
+  readonly keyId: string;
+  readonly publicKeyHex: string;
+  readonly [signingHalf]: KeyObject;
+};
+
+/**
+ * Signs `bytes` as a document of `payloadType` (DSSE v1). The caller keeps to one payload type per meaning, and puts
+ * key id and version into the body as well, since `keyid` is not signed.
+ * Throws `RangeError` above `maximumPayloadBytes`, which no verifier would take.
+ */
+export function signEnvelope(key: SigningKey, payloadType: string, bytes: Uint8Array): Envelope {
+  if (bytes.length > maximumPayloadBytes) {
+    throw new RangeError(`A payload of ${bytes.length} bytes is above the limit of ${maximumPayloadBytes}`);
+  }
+  const signature = sign(null, preAuthenticationEncoding(payloadType, bytes), key[signingHalf]);
+  return {
+    payloadType,
+    payload: Buffer.from(bytes).toString('base64'),
+    signatures: [{ keyid: key.keyId, sig: signature.toString('base64') }],
+  };
+}
+
+/**
+ * Makes a private key usable: 128 hex digits, seed then public key (R4, `SERVICE_SIGNING_PRIVATE_KEY`).
+ * Throws `KeyError`: `malformed` (another length, other digits, no key id), `weak` (a seed of zeroes), `mismatch` (the
+ * halves do not belong together: signing with a foreign public half would give the seed away).
+ */
+export function loadSigningKey({
+  keyId,
+  privateKeyHex,
+}: {
+  keyId: string;
+  privateKeyHex: string;
+}): SigningKey {
+  const bytes = bytesFromHex(privateKeyHex, 64);
+  if (bytes === null) throw new KeyError('malformed', `Private key ${keyId} is not 128 hex digits`);
+  if (keyId === '') throw new KeyError('malformed', 'A private key has no key id');
+  const privateKey = privateKeyFromSeed(soundSeed(bytes.subarray(0, 32)));
+  const publicHalf = publicBytesOf(privateKey);
+  if (!Buffer.from(publicHalf).equals(bytes.subarray(32))) {
+    throw new KeyError('mismatch', `The halves of private key ${keyId} do not belong together`);
+  }
+  return { keyId, publicKeyHex: Buffer.from(publicHalf).toString('hex'), [signingHalf]: privateKey };
+}
+
+/**
+ * The private key hex (seed then public key) that 32 random bytes make. The randomness is the caller's, and must come
+ * from the operating system. Throws `KeyError`: `malformed` (not 32 bytes), `weak` (all zero: nothing filled it).
+ */
+export function generatePrivateKeyHex(seed: Uint8Array): string {
+  if (seed.length !== 32) throw new KeyError('malformed', `A seed has 32 bytes, not ${seed.length}`);
+  const publicHalf = publicBytesOf(privateKeyFromSeed(soundSeed(seed)));
+  return Buffer.concat([seed, publicHalf]).toString('hex');
+}
+
+function soundSeed(seed: Uint8Array): Uint8Array {
+  if (seed.every((byte) => byte === 0)) throw new KeyError('weak', 'The seed of a private key is all zero');
+  return seed;
+}

@@ -1,0 +1,150 @@
+import type { KeyObject } from 'node:crypto';
+import { base64Length, decodeBase64 } from './base64.ts';
+import { maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
+import { bytesFromHex, isSignatureOf, publicKeyFromBytes } from './ed25519.ts';
+import { judgePublicKey } from './public-key.ts';
+
+/** A DSSE v1 envelope as it travels; `keyid` is an unauthenticated hint (wire.md, "Signed documents"). */
+export type Envelope = {
+  payloadType: string;
+  payload: string;
+  signatures: { keyid: string; sig: string }[];
+};
+
+// Not exported: no other module can make a TrustedKey, so none gets past the checks of `loadTrustedKey`.
+const verifyingHalf = Symbol('verifying half');
+
+/** A public key that passed `loadTrustedKey`, the only maker. */
+export type TrustedKey = {
+  readonly keyId: string;
+  readonly publicKeyHex: string;
+  readonly [verifyingHalf]: KeyObject;
+};
+
+/** Why an envelope is refused. A closed union: callers switch over it without a default. */
+export type EnvelopeRefusal =
+  | 'malformed'
+  | 'too_large'
+  | 'wrong_payload_type'
+  | 'unsigned'
+  | 'no_trusted_key'
+  | 'bad_signature';
+
+export type Verification =
+  | { ok: true; payload: Uint8Array; keyId: string }
+  | { ok: false; reason: EnvelopeRefusal };
+
+export type KeyErrorCode = 'malformed' | 'mismatch' | 'weak';
+
+/** A key that cannot be used. The message names the key id and never the key. */
+export class KeyError extends Error {
+  override readonly name = 'KeyError';
+  readonly code: KeyErrorCode;
+
+  constructor(code: KeyErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Bounds the work of one refusal to this many verifications per trusted key. */
+export const maximumSignatures = 8;
+
+/**
+ * Verifies a DSSE v1 envelope and hands out the very bytes that were signed: parse these and nothing else.
+ *
+ * The caller passes only keys that are trusted and not revoked, and has capped the size of the text it parsed. One good
+ * signature by one of the keys is enough; `keyid` is a hint that orders the attempts and decides nothing. Members that
+ * DSSE does not name are ignored, as they are not signed. Never throws, whatever `envelope` is.
+ */
+export function verifyEnvelope(
+  envelope: unknown,
+  keys: readonly TrustedKey[],
+  payloadType: string,
+): Verification {
+  const read = readEnvelope(envelope);
+  if ('reason' in read) return { ok: false, reason: read.reason };
+  if (read.payloadType !== payloadType) return { ok: false, reason: 'wrong_payload_type' };
+  if (read.signatures.length === 0) return { ok: false, reason: 'unsigned' };
+  if (keys.length === 0) return { ok: false, reason: 'no_trusted_key' };
+
+  const signed = preAuthenticationEncoding(payloadType, read.payload);
+  for (const { keyId, signature } of read.signatures) {
+    const key = inHintedOrder(keys, keyId).find((each) =>
+      isSignatureOf(signed, signature, each[verifyingHalf]),
+    );
+    if (key !== undefined) return { ok: true, payload: read.payload, keyId: key.keyId };
+  }
+  return { ok: false, reason: 'bad_signature' };
+}
+
+/**
+ * Makes a public key usable for `verifyEnvelope`. Hex digits of either case, kept in lower case.
+ * Throws `KeyError`: `malformed` (not 64 hex digits, no point of the curve, no key id), `weak` (small order, all zero,
+ * not canonical): refused here because Node's and Bun's libraries differ on such keys (notes/trust.md, 2.4).
+ */
+export function loadTrustedKey({ keyId, publicKeyHex }: { keyId: string; publicKeyHex: string }): TrustedKey {
+  const bytes = bytesFromHex(publicKeyHex, 32);
+  if (bytes === null) throw new KeyError('malformed', `Public key ${keyId} is not 64 hex digits`);
+  if (keyId === '') throw new KeyError('malformed', 'A public key has no key id');
+  const judgement = judgePublicKey(bytes);
+  if (judgement === 'malformed')
+    throw new KeyError('malformed', `Public key ${keyId} is no point of the curve`);
+  if (judgement === 'weak')
+    throw new KeyError('weak', `Public key ${keyId} is of small order or not canonical`);
+  return { keyId, publicKeyHex: publicKeyHex.toLowerCase(), [verifyingHalf]: publicKeyFromBytes(bytes) };
+}
+
+function inHintedOrder(keys: readonly TrustedKey[], keyId: unknown): TrustedKey[] {
+  return [...keys.filter((key) => key.keyId === keyId), ...keys.filter((key) => key.keyId !== keyId)];
+}
+
+type ReadEnvelope = {
+  payloadType: string;
+  payload: Uint8Array;
+  signatures: { keyId: unknown; signature: Uint8Array }[];
+};
+type ReadFailure = { reason: 'malformed' | 'too_large' };
+
+/** Takes every member once, so that a getter cannot answer the check and the use differently. */
+function readEnvelope(envelope: unknown): ReadEnvelope | ReadFailure {
+  try {
+    return readMembers(envelope);
+  } catch {
+    // Only a getter or a proxy in place of parsed JSON throws here: no envelope, and `verifyEnvelope` never throws.
+    return { reason: 'malformed' };
+  }
+}
+
+function readMembers(envelope: unknown): ReadEnvelope | ReadFailure {
+  if (!isObject(envelope)) return { reason: 'malformed' };
+  if (!('payloadType' in envelope && 'payload' in envelope && 'signatures' in envelope))
+    return { reason: 'malformed' };
+  const { payloadType, payload: payloadText, signatures: entries } = envelope;
+  if (typeof payloadType !== 'string' || typeof payloadText !== 'string') return { reason: 'malformed' };
+  if (!Array.isArray(entries)) return { reason: 'malformed' };
+  if (payloadText.length > base64Length(maximumPayloadBytes)) return { reason: 'too_large' };
+  if (entries.length > maximumSignatures) return { reason: 'too_large' };
+  const signatures = Array.from(entries, readSignature);
+  if (!signatures.every((entry) => entry !== null)) return { reason: 'malformed' };
+  const payload = decodeBase64(payloadText);
+  if (payload === null) return { reason: 'malformed' };
+  if (payload.length > maximumPayloadBytes) return { reason: 'too_large' };
+  return { payloadType, payload, signatures };
+}
+
+/** A signature of another length may be one of another algorithm (DSSE): it is read, and verifies under no key. */
+function readSignature(entry: unknown): { keyId: unknown; signature: Uint8Array } | null {
+  if (!isObject(entry) || !('sig' in entry)) return null;
+  const { sig } = entry;
+  if (typeof sig !== 'string' || sig.length > base64Length(maximumSignatureBytes)) return null;
+  const signature = decodeBase64(sig);
+  const keyId = 'keyid' in entry ? entry.keyid : undefined;
+  return signature === null ? null : { keyId, signature };
+}
+
+const maximumSignatureBytes = 1024;
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
