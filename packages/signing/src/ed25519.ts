@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { littleEndian } from './public-key.ts';
+import { isWeakPoint, littleEndian } from './public-key.ts';
 
 // RFC 8410: the fixed DER in front of a raw seed (PKCS#8) and of a raw public key (SubjectPublicKeyInfo).
 const privateKeyPrefix = Buffer.from('302e020100300506032b657004220420', 'hex');
@@ -33,11 +33,13 @@ export function publicKeyFromBytes(bytes: Uint8Array): KeyObject {
 }
 
 /**
- * Whether `signature` is the Ed25519 signature (RFC 8032 section 5.1.7) of `message`. False for a wrong length and for
- * S at or above the group order, checked here so that one signature has one spelling on every runtime.
+ * Whether `signature` is an Ed25519 signature (RFC 8032 section 5.1.7) of `message`. Checked here and not left to the
+ * runtime: the length; S below the group order, so that a signature has one spelling; and R not of small order, which
+ * Bun 1.4 takes and Node 26 refuses (measured).
  */
 export function isSignatureOf(message: Uint8Array, signature: Uint8Array, publicKey: KeyObject): boolean {
   if (signature.length !== signatureBytes) return false;
+  if (isWeakPoint(signature.subarray(0, 32))) return false;
   if (littleEndian(signature.subarray(32)) >= groupOrder) return false;
   return verify(null, message, publicKey, signature);
 }

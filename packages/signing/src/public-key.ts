@@ -20,14 +20,23 @@ const smallOrderY: readonly bigint[] = [
  */
 export function judgePublicKey(bytes: Uint8Array): 'sound' | 'weak' | 'malformed' {
   if (bytes.length !== 32) return 'malformed';
-  const y = littleEndian(bytes) % 2n ** 255n; // the top bit is the sign of x
-  if (y >= fieldPrime || smallOrderY.includes(y)) return 'weak';
-  return isOnCurve(y) ? 'sound' : 'malformed';
+  if (isWeakPoint(bytes)) return 'weak';
+  return isOnCurve(yCoordinate(bytes)) ? 'sound' : 'malformed';
+}
+
+/** Whether 32 bytes encode a point of small order, or one whose y is not reduced. */
+export function isWeakPoint(bytes: Uint8Array): boolean {
+  const y = yCoordinate(bytes);
+  return y >= fieldPrime || smallOrderY.includes(y);
 }
 
 /** Reads bytes as a little-endian number, the form of RFC 8032 section 5.1.2. */
 export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.reduceRight((number, byte) => number * 256n + BigInt(byte), 0n);
+}
+
+function yCoordinate(bytes: Uint8Array): bigint {
+  return littleEndian(bytes) % 2n ** 255n; // the top bit is the sign of x
 }
 
 /** RFC 8032 section 5.1.3: x² = (y² - 1) / (d y² + 1) must have a root, which Euler's criterion tells. */
