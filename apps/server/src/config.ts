@@ -1,0 +1,300 @@
+import { readFileSync } from 'node:fs';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+interface Setting<T extends TSchema> {
+  env: string;
+  doc: string;
+  schema: T;
+  default: Static<T>;
+  /** Never printed. */
+  secret?: boolean;
+  /** What is allowed, in words, for the error line and the documentation. */
+  allowed: string;
+  parse: (text: string) => unknown;
+}
+
+function setting<T extends TSchema>(s: Setting<T>): Setting<T> {
+  return s;
+}
+
+const text = (s: string) => s;
+const number = (s: string) => (/^-?\d+(\.\d+)?$/.test(s.trim()) ? Number(s) : s);
+const list = (s: string) =>
+  s
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
+
+/** Every SERVICE_* variable (wire.md, "Environment"); docs/configuration.md is generated from this table. */
+export const SETTINGS = {
+  host: setting({
+    env: 'SERVICE_HOST',
+    doc: 'Address to listen on; localhost takes both loopback addresses, 0.0.0.0 every IPv4 address.',
+    schema: Type.String({ minLength: 1 }),
+    default: 'localhost',
+    allowed: 'an address or host name',
+    parse: text,
+  }),
+  port: setting({
+    env: 'SERVICE_PORT',
+    doc: 'Port to listen on; 0 takes any free one.',
+    schema: Type.Integer({ minimum: 0, maximum: 65_535 }),
+    default: 8080,
+    allowed: 'a whole number from 0 to 65535',
+    parse: number,
+  }),
+  baseUrl: setting({
+    env: 'SERVICE_BASE_URL',
+    doc: 'How agents and operators reach this server; used in links.',
+    schema: Nullable(HttpUrl),
+    default: null,
+    allowed: 'an http:// or https:// URL',
+    parse: text,
+  }),
+  dataDir: setting({
+    env: 'SERVICE_DATA_DIR',
+    doc: 'Folder for the embedded database, keys and secrets.',
+    schema: Type.String({ minLength: 1 }),
+    default: './data',
+    allowed: 'a path',
+    parse: text,
+  }),
+  databaseUrl: setting({
+    env: 'SERVICE_DATABASE_URL',
+    doc: 'PostgreSQL to use; empty means SQLite in the data folder.',
+    schema: Nullable(Type.String({ pattern: '^postgres(ql)?://' })),
+    default: null,
+    secret: true,
+    allowed: 'empty, or a postgres:// URL',
+    parse: text,
+  }),
+  signingPrivateKey: setting({
+    env: 'SERVICE_SIGNING_PRIVATE_KEY',
+    doc: 'Ed25519 key for commands and approvals: 64 bytes as hex, seed then public half. Made and kept in the data folder when absent.',
+    schema: Nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
+    default: null,
+    secret: true,
+    allowed: '128 hex digits (seed then public half)',
+    parse: (s) => s.trim(),
+  }),
+  signingPreviousPrivateKey: setting({
+    env: 'SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY',
+    doc: 'The old key, where a new one has to be vouched for and the data folder does not hold the old.',
+    schema: Nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
+    default: null,
+    secret: true,
+    allowed: '128 hex digits (seed then public half)',
+    parse: (s) => s.trim(),
+  }),
+  jwtSecret: setting({
+    env: 'SERVICE_JWT_SECRET',
+    doc: 'Secret behind access tokens. Made and kept in the data folder when absent.',
+    schema: Nullable(Type.String({ minLength: 32 })),
+    default: null,
+    secret: true,
+    allowed: 'text of 32 bytes or more',
+    parse: text,
+  }),
+  adminUsername: setting({
+    env: 'SERVICE_ADMIN_USERNAME',
+    doc: 'Creates the first operator without the link, together with the password; ignored once one exists.',
+    schema: Nullable(Type.String({ pattern: '^[A-Za-z0-9._@-]{1,64}$' })),
+    default: null,
+    allowed: '1 to 64 letters, digits and . _ @ -',
+    parse: text,
+  }),
+  adminPassword: setting({
+    env: 'SERVICE_ADMIN_PASSWORD',
+    doc: 'Password of that first operator.',
+    schema: Nullable(Type.String({ minLength: 8, maxLength: 256 })),
+    default: null,
+    secret: true,
+    allowed: '8 to 256 characters',
+    parse: text,
+  }),
+  gateEnforcement: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT',
+    doc: 'Package age gate (A7): block stops an approval, warn informs, off does not look.',
+    schema: Type.Enum(['warn', 'block', 'off']),
+    default: 'warn',
+    allowed: 'warn, block or off',
+    parse: text,
+  }),
+  minAgeHours: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_MIN_AGE_HOURS',
+    doc: 'Youngest age that passes the age gate, in hours.',
+    schema: Type.Number({ minimum: 0, maximum: 87_600 }),
+    default: 72,
+    allowed: 'a number of hours from 0 to 87600',
+    parse: number,
+  }),
+  vulnerabilityPolicy: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_VULNERABILITY_POLICY',
+    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already; malicious packages always stop.',
+    schema: Type.Enum(['any', 'introduced']),
+    default: 'any',
+    allowed: 'any or introduced',
+    parse: text,
+  }),
+  uncovered: setting({
+    env: 'SERVICE_SUPPLY_CHAIN_UNCOVERED',
+    doc: 'What an operator meets for apt and dnf where no database covers the distribution of the host.',
+    schema: Type.Enum(['block', 'warn']),
+    default: 'block',
+    allowed: 'block or warn',
+    parse: text,
+  }),
+  sweepIntervalSeconds: setting({
+    env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
+    doc: 'How often approvals that wait for a plan are looked at (A8).',
+    schema: Type.Integer({ minimum: 1, maximum: 86_400 }),
+    default: 60,
+    allowed: 'a whole number of seconds from 1 to 86400',
+    parse: number,
+  }),
+  advisorySource: setting({
+    env: 'SERVICE_ADVISORY_SOURCE',
+    doc: 'Where vulnerabilities come from.',
+    schema: Type.Enum(['mirror+api', 'mirror', 'api', 'off']),
+    default: 'mirror+api',
+    allowed: 'mirror+api, mirror, api or off',
+    parse: text,
+  }),
+  advisoryApiUrl: setting({
+    env: 'SERVICE_ADVISORY_API_URL',
+    doc: 'OSV API.',
+    schema: HttpUrl,
+    default: 'https://api.osv.dev',
+    allowed: 'an http:// or https:// URL',
+    parse: text,
+  }),
+  advisoryMaxAgeHours: setting({
+    env: 'SERVICE_ADVISORY_MAX_AGE_HOURS',
+    doc: 'Oldest vulnerability answer that a decision may rest on, in hours.',
+    schema: Type.Number({ minimum: 0.01, maximum: 8_760 }),
+    default: 24,
+    allowed: 'a number of hours from 0.01 to 8760',
+    parse: number,
+  }),
+  minAgentVersion: setting({
+    env: 'SERVICE_MIN_AGENT_VERSION',
+    doc: 'Agents below this version are only offered their own update.',
+    schema: Nullable(Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+([-+][0-9A-Za-z.-]+)?$' })),
+    default: null,
+    allowed: 'a version such as 1.2.3',
+    parse: text,
+  }),
+  tlsCert: setting({
+    env: 'SERVICE_TLS_CERT',
+    doc: 'Certificate chain in PEM: the text, or the path of a file. Goes with the key.',
+    schema: Nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'PEM text or a path',
+    parse: text,
+  }),
+  tlsKey: setting({
+    env: 'SERVICE_TLS_KEY',
+    doc: 'Private key of the certificate in PEM: the text, or the path of a file.',
+    schema: Nullable(Type.String({ minLength: 1 })),
+    default: null,
+    secret: true,
+    allowed: 'PEM text or a path',
+    parse: text,
+  }),
+  trustedProxies: setting({
+    env: 'SERVICE_TRUSTED_PROXIES',
+    doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed.',
+    schema: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { maxItems: 64 }),
+    default: [],
+    allowed: 'addresses or CIDR ranges separated by commas',
+    parse: list,
+  }),
+  logLevel: setting({
+    env: 'SERVICE_LOG_LEVEL',
+    doc: 'Lowest level that is logged; security lines are always logged.',
+    schema: Type.Enum(['debug', 'info', 'warn', 'error']),
+    default: 'info',
+    allowed: 'debug, info, warn or error',
+    parse: text,
+  }),
+  logFormat: setting({
+    env: 'SERVICE_LOG_FORMAT',
+    doc: 'text: lines as the specification shows them. json: one object a line with the same text in msg.',
+    schema: Type.Enum(['text', 'json']),
+    default: 'text',
+    allowed: 'text or json',
+    parse: text,
+  }),
+};
+
+type Settings = typeof SETTINGS;
+export type Config = { readonly [K in keyof Settings]: Static<Settings[K]['schema']> };
+
+export type ConfigOutcome = { ok: true; config: Config } | { ok: false; fault: string };
+
+/**
+ * Reads every setting from the environment; `NAME_FILE` names a file that holds the value. An empty value counts as
+ * absent. Returns one line that names the setting, what was given (secrets hidden) and what is allowed.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOutcome {
+  const values: Record<string, unknown> = {};
+  for (const [name, s] of Object.entries(SETTINGS)) {
+    const given = read(env, s.env);
+    if (!given.ok) return given;
+    if (given.text === null) {
+      values[name] = s.default;
+      continue;
+    }
+    const value: unknown = s.parse(given.text);
+    if (!Value.Check(s.schema, value)) {
+      const shown = s.secret ? 'a hidden value' : JSON.stringify(given.text.slice(0, 100));
+      return { ok: false, fault: `${given.from} is ${shown}; allowed: ${s.allowed}` };
+    }
+    values[name] = value;
+  }
+  if (!isConfig(values)) return { ok: false, fault: 'the defaults of the settings are not valid' };
+  return consistent(values);
+}
+
+type Given = { ok: true; text: string | null; from: string } | { ok: false; fault: string };
+
+function read(env: Readonly<Record<string, string | undefined>>, name: string): Given {
+  const direct = env[name];
+  const file = env[`${name}_FILE`];
+  if (direct && file)
+    return { ok: false, fault: `${name} and ${name}_FILE are both set; allowed: one of them` };
+  if (!file) return { ok: true, text: direct || null, from: name };
+  try {
+    return { ok: true, text: readFileSync(file, 'utf8').replace(/\r?\n$/, '') || null, from: `${name}_FILE` };
+  } catch {
+    return {
+      ok: false,
+      fault: `${name}_FILE is ${JSON.stringify(file)}; allowed: the path of a readable file`,
+    };
+  }
+}
+
+function isConfig(values: Record<string, unknown>): values is Config {
+  return Object.entries(SETTINGS).every(([name, s]) => Value.Check(s.schema, values[name]));
+}
+
+function consistent(config: Config): ConfigOutcome {
+  if ((config.tlsCert === null) !== (config.tlsKey === null)) {
+    return { ok: false, fault: 'SERVICE_TLS_CERT and SERVICE_TLS_KEY go together; allowed: both or neither' };
+  }
+  if ((config.adminUsername === null) !== (config.adminPassword === null)) {
+    const fault = 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together; allowed: both or neither';
+    return { ok: false, fault };
+  }
+  return { ok: true, config };
+}
+
+/** The same with defaults for tests and embedding; the values given are not checked again. */
+export function defaultConfig(values: Partial<Config> = {}): Config {
+  const outcome = readConfig({});
+  if (!outcome.ok) throw new Error(outcome.fault);
+  return { ...outcome.config, ...values };
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
+import canonicalize from 'canonicalize';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { insertEvent, lockHead, moveHead } from './store.ts';
+
+interface EventBase {
+  severity: Severity;
+  /** Which part of the service speaks, such as `security`, `agents` or `approvals`. */
+  component: string;
+  agentId?: string | null;
+  /** Operator name, `agent`, `sweep` or `server`. */
+  actor?: string | null;
+  /** Plain JSON without secrets; bounded by the caller. */
+  content: Readonly<Record<string, unknown>>;
+}
+
+export type NewEvent =
+  | (EventBase & { kind: 'security'; type: SecurityEventType })
+  | (EventBase & { kind: 'system'; type: SystemEventType });
+
+/**
+ * Writes an event in the transaction of the act that it records and chains it to the one before: the hash is
+ * SHA-256 over the RFC 8785 form of the row with the previous hash inside. Returns the event's id.
+ */
+export async function appendEvent(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  event: NewEvent,
+): Promise<string> {
+  const head = await lockHead(tx);
+  const row = {
+    position: head.position + 1,
+    id: platform.newId(),
+    kind: event.kind,
+    type: event.type,
+    severity: event.severity,
+    component: event.component,
+    agent_id: event.agentId ?? null,
+    actor: event.actor ?? null,
+    content: JSON.stringify(event.content),
+    created_at: platform.now(),
+    previous_hash: head.hash,
+  };
+  const hash = hashOfEvent(row);
+  await insertEvent(tx, { ...row, hash });
+  await moveHead(tx, { position: row.position, hash });
+  return row.id;
+}
+
+/** The hash that an event with these columns must bear; content goes in as the text that is stored. */
+export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {
+  const form = canonicalize(row);
+  if (form === undefined) throw new Error('an event row is always an object');
+  return createHash('sha256').update(form).digest('hex');
+}

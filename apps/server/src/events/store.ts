@@ -1,0 +1,69 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type EventRow = Tables['events'];
+
+export interface EventFilter {
+  kind?: string | undefined;
+  type?: string | undefined;
+  severity?: string | undefined;
+  component?: string | undefined;
+  agentId?: string | undefined;
+  sinceMs?: number | undefined;
+  untilMs?: number | undefined;
+}
+
+/** Takes the head of the chain; on PostgreSQL the row lock puts concurrent writers in order. */
+export async function lockHead(tx: Tx): Promise<{ position: number; hash: string | null }> {
+  // A no-op update locks the row on both engines without a dialect of its own.
+  return tx
+    .updateTable('events_head')
+    .set({ position: sql<number>`position` })
+    .where('id', '=', 1)
+    .returning(['position', 'hash'])
+    .executeTakeFirstOrThrow();
+}
+
+export async function moveHead(tx: Tx, head: { position: number; hash: string }): Promise<void> {
+  await tx.updateTable('events_head').set(head).where('id', '=', 1).execute();
+}
+
+export async function insertEvent(tx: Tx, row: EventRow): Promise<void> {
+  await tx.insertInto('events').values(row).execute();
+}
+
+/** Hash of the newest event; null while there is none. */
+export async function headHash(db: Db): Promise<string | null> {
+  const row = await db.selectFrom('events_head').select('hash').where('id', '=', 1).executeTakeFirst();
+  return row?.hash ?? null;
+}
+
+/** Newest first; `before` is the position of the last event of the page before. */
+export async function listEvents(
+  db: Db,
+  { filter, limit, before }: { filter: EventFilter; limit: number; before: number | null },
+): Promise<EventRow[]> {
+  let query = filtered(db, filter).selectAll().orderBy('position', 'desc').limit(limit);
+  if (before !== null) query = query.where('position', '<', before);
+  return query.execute();
+}
+
+export async function countEvents(db: Db, filter: EventFilter): Promise<number> {
+  const row = await filtered(db, filter)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+function filtered(db: Db, filter: EventFilter) {
+  let query = db.selectFrom('events');
+  if (filter.kind === 'security' || filter.kind === 'system') query = query.where('kind', '=', filter.kind);
+  if (filter.type !== undefined) query = query.where('type', '=', filter.type);
+  if (filter.severity !== undefined) query = query.where('severity', '=', filter.severity);
+  if (filter.component !== undefined) query = query.where('component', '=', filter.component);
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.sinceMs !== undefined) query = query.where('created_at', '>=', filter.sinceMs);
+  if (filter.untilMs !== undefined) query = query.where('created_at', '<', filter.untilMs);
+  return query;
+}

@@ -1,0 +1,28 @@
+import type { Migration } from '../platform/db/migrate.ts';
+
+export const migration: Migration = {
+  version: 3,
+  name: 'refresh-families',
+  statements: [
+    `CREATE TABLE refresh_families (
+      id TEXT PRIMARY KEY,
+      agent_id TEXT NOT NULL REFERENCES agents (id),
+      status TEXT NOT NULL CHECK (status IN ('active', 'revoked')),
+      revoked_reason TEXT,
+      revoked_at BIGINT,
+      cur_seq BIGINT NOT NULL,
+      cur_hash TEXT NOT NULL,
+      cur_issued_at BIGINT NOT NULL,
+      prev_hash TEXT,
+      prev_issued_at BIGINT,
+      prev_grace_used INTEGER NOT NULL DEFAULT 0,
+      displaced_hashes TEXT NOT NULL DEFAULT '[]',
+      request_id_hash TEXT,
+      sealed_child TEXT,
+      created_at BIGINT NOT NULL,
+      last_rotated_at BIGINT NOT NULL,
+      expires_at BIGINT NOT NULL
+    )`,
+    "CREATE UNIQUE INDEX refresh_families_active ON refresh_families (agent_id) WHERE status = 'active'",
+  ],
+};

@@ -1,0 +1,49 @@
+import type { Migration } from '../platform/db/migrate.ts';
+import { migration as m001 } from './001-fleet.ts';
+import { migration as m002 } from './002-agents.ts';
+import { migration as m003 } from './003-refresh-families.ts';
+import { migration as m004 } from './004-registration-tokens.ts';
+import { migration as m005 } from './005-operators.ts';
+import { migration as m006 } from './006-operator-sessions.ts';
+import { migration as m007 } from './007-setup-links.ts';
+import { migration as m008 } from './008-agent-packages.ts';
+import { migration as m009 } from './009-inventory-reports.ts';
+import { migration as m010 } from './010-updates.ts';
+import { migration as m011 } from './011-update-plans.ts';
+import { migration as m012 } from './012-update-history.ts';
+import { migration as m013 } from './013-advisory-checks.ts';
+import { migration as m014 } from './014-advisories.ts';
+import { migration as m015 } from './015-release-times.ts';
+import { migration as m016 } from './016-approvals.ts';
+import { migration as m017 } from './017-agent-commands.ts';
+import { migration as m018 } from './018-events.ts';
+import { migration as m019 } from './019-rate-limits.ts';
+import { migration as m020 } from './020-signing-keys.ts';
+import { migration as m021 } from './021-key-sets.ts';
+import { migration as m022 } from './022-age-exceptions.ts';
+
+/** Every migration in order; a new one goes at the end and none is ever changed. */
+export const MIGRATIONS: readonly Migration[] = [
+  m001,
+  m002,
+  m003,
+  m004,
+  m005,
+  m006,
+  m007,
+  m008,
+  m009,
+  m010,
+  m011,
+  m012,
+  m013,
+  m014,
+  m015,
+  m016,
+  m017,
+  m018,
+  m019,
+  m020,
+  m021,
+  m022,
+];

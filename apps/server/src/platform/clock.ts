@@ -1,0 +1,14 @@
+/** Milliseconds since the epoch. The real one is made in main.ts alone; tests bring their own. */
+export type Clock = () => number;
+
+export const systemClock: Clock = () => Date.now();
+
+/** RFC 3339 in UTC with milliseconds. */
+export function rfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** RFC 3339 in UTC, whole seconds, as signed documents carry it. */
+export function rfc3339Seconds(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,42 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { Tables } from './tables.ts';
+
+/** Anything that statements run on: a transaction, or reads outside of one. */
+export type Db = Kysely<Tables>;
+/** A write transaction. A function that takes this must be inside of one. */
+export type Tx = Transaction<Tables>;
+
+export type SqlValue = string | number | null;
+export type SqlRow = Record<string, SqlValue>;
+
+/** One statement text for each engine: `?` placeholders on SQLite, `$1` on PostgreSQL. */
+export interface HotSql {
+  name: string;
+  sqlite: string;
+  postgres: string;
+}
+
+/** A statement that is prepared once and used for the life of the process (hot path only). */
+export type HotRead = (parameters: readonly SqlValue[]) => Promise<SqlRow[]>;
+
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres';
+  /** Reads outside a transaction; SQLite refuses writes on it. */
+  readonly read: Db;
+  /**
+   * Runs the work in one write transaction and answers after its commit is on disk. SQLite: BEGIN IMMEDIATE, one
+   * writer at a time. PostgreSQL: READ COMMITTED (rows are locked by FOR UPDATE or by compare-and-swap), and a
+   * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction.
+   */
+  transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Prepares a read of the hot path. A list goes in as one JSON text parameter on SQLite and as text[] JSON too. */
+  prepareRead(sql: HotSql): HotRead;
+  /** Runs one prepared write of the hot path, alone in its transaction. */
+  prepareWrite(sql: HotSql): (parameters: readonly SqlValue[]) => Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database cannot be used at the moment: 503, never a decision about a credential. */
+export class DatabaseFault extends Error {
+  override name = 'DatabaseFault';
+}

@@ -1,0 +1,74 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import { Pool, types } from 'pg';
+import { type Database, DatabaseFault, type HotSql, type SqlRow, type SqlValue } from './engine.ts';
+import type { Tables } from './tables.ts';
+
+const INT8_OID = 20;
+/** Times a transaction is tried when it loses a deadlock or a serialization race. */
+const ATTEMPTS = 4;
+
+/** Opens PostgreSQL; a pool of connections, each with synchronous_commit=on whatever the server's default is. */
+export function openPostgres(
+  url: string,
+  options: { connections?: number; onError?: (e: Error) => void } = {},
+): Database {
+  const pool = new Pool({
+    connectionString: url,
+    max: options.connections ?? 10,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 60_000,
+    options: '-c synchronous_commit=on -c timezone=UTC',
+    types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
+  });
+  // An idle connection that breaks must not end the process: the next query opens another one.
+  pool.on('error', (error) => options.onError?.(error));
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  async function run({ name, postgres }: HotSql, parameters: readonly SqlValue[]): Promise<SqlRow[]> {
+    try {
+      const result = await pool.query<SqlRow>({ name, text: postgres, values: [...parameters] });
+      return result.rows;
+    } catch (error) {
+      return rethrow(error);
+    }
+  }
+  return {
+    engine: 'postgres',
+    read: kysely,
+    async transact(work) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await kysely.transaction().setIsolationLevel('read committed').execute(work);
+        } catch (error) {
+          if (attempt < ATTEMPTS && RETRIED.has(codeOf(error))) continue;
+          rethrow(error);
+        }
+      }
+    },
+    prepareRead: (sql) => (parameters) => run(sql, parameters),
+    prepareWrite: (sql) => async (parameters) => {
+      await run(sql, parameters);
+    },
+    close: () => kysely.destroy(),
+  };
+}
+
+/** serialization_failure, deadlock_detected */
+const RETRIED = new Set(['40001', '40P01']);
+/** Classes: connection exception, insufficient resources, operator intervention, system error, rollback. */
+const FAULT_CLASSES = new Set(['08', '53', '57', '58', '40', 'XX']);
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+function rethrow(error: unknown): never {
+  const code = codeOf(error);
+  const isFault = FAULT_CLASSES.has(code.slice(0, 2)) || /^E[A-Z]+$/.test(code);
+  const isConnection =
+    error instanceof Error && /connection|timeout exceeded when trying to connect/i.test(error.message);
+  if (isFault || (code === '' && isConnection)) {
+    throw new DatabaseFault(error instanceof Error ? error.message : 'database fault', { cause: error });
+  }
+  throw error;
+}

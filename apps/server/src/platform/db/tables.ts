@@ -1,0 +1,249 @@
+/**
+ * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans)
+ * and null. JSON is text. Each table is owned by one slice, whose store.ts has its only SQL.
+ */
+export interface Tables {
+  schema_migrations: { version: number; name: string; applied_at: number };
+  fleet: { id: number; fleet_id: string; epoch: number; created_at: number };
+  agents: {
+    id: string;
+    machine_id: string | null;
+    status: 'active' | 'revoked';
+    hostname: string;
+    os_family: string;
+    os_id: string;
+    os_version_id: string;
+    os_arch: string;
+    agent_version: string;
+    boot_id: string | null;
+    uptime_seconds: number | null;
+    key_set_version: number;
+    next_seq: number;
+    polling_interval_seconds: number | null;
+    enrolled_at: number;
+    bound_at: number | null;
+    last_seen_at: number | null;
+    revoked_at: number | null;
+    deleted_at: number | null;
+  };
+  refresh_families: {
+    id: string;
+    agent_id: string;
+    status: 'active' | 'revoked';
+    revoked_reason: string | null;
+    revoked_at: number | null;
+    cur_seq: number;
+    cur_hash: string;
+    cur_issued_at: number;
+    prev_hash: string | null;
+    prev_issued_at: number | null;
+    prev_grace_used: number;
+    displaced_hashes: string;
+    request_id_hash: string | null;
+    sealed_child: string | null;
+    created_at: number;
+    last_rotated_at: number;
+    expires_at: number;
+  };
+  registration_tokens: {
+    id: string;
+    label: string;
+    secret_hash: string;
+    seats: number;
+    seats_used: number;
+    created_by: string;
+    created_at: number;
+    expires_at: number;
+    deleted_at: number | null;
+  };
+  operators: {
+    id: string;
+    username: string;
+    password_hash: string;
+    role: 'viewer' | 'approver' | 'admin';
+    groups: string | null;
+    created_at: number;
+    disabled_at: number | null;
+  };
+  operator_sessions: {
+    id: string;
+    operator_id: string;
+    csrf_hash: string;
+    created_at: number;
+    expires_at: number;
+    address: string;
+    revoked_at: number | null;
+  };
+  setup_links: {
+    id: string;
+    secret_hash: string;
+    created_at: number;
+    expires_at: number;
+    used_at: number | null;
+  };
+  agent_packages: {
+    agent_id: string;
+    ecosystem: string;
+    name: string;
+    arch: string;
+    version: string;
+    source_name: string | null;
+    source_version: string | null;
+    origin: string | null;
+    held: number;
+  };
+  inventory_reports: {
+    agent_id: string;
+    ecosystem: string;
+    digest: string;
+    scanned_at: number;
+    received_at: number;
+    complete: number;
+    package_count: number;
+  };
+  updates: {
+    id: string;
+    agent_id: string;
+    ecosystem: string;
+    name: string;
+    arch: string;
+    current_version: string;
+    available_version: string;
+    origin: string | null;
+    security: number;
+    size_bytes: number | null;
+    state: string;
+    state_reason: string | null;
+    out_of_band: number;
+    plan_id: string | null;
+    approval_id: string | null;
+    not_before: number | null;
+    discovered_at: number;
+    updated_at: number;
+  };
+  update_plans: {
+    id: string;
+    update_id: string;
+    resolved_at: number;
+    received_at: number;
+    actions: string;
+    plan_sha256: string;
+  };
+  update_history: {
+    id: string;
+    update_id: string;
+    at: number;
+    from_state: string | null;
+    to_state: string;
+    reason: string | null;
+    actor: string;
+  };
+  advisory_checks: {
+    ecosystem: string;
+    name: string;
+    version: string;
+    verdict: 'clear' | 'vulnerable' | 'unchecked';
+    reason: string | null;
+    advisory_ids: string;
+    checked_at: number;
+    source: string;
+    snapshot: string | null;
+  };
+  advisories: { id: string; modified: string; record: string; fetched_at: number };
+  advisory_coverage: { ecosystem: string; covered: number; checked_at: number };
+  release_times: {
+    ecosystem: string;
+    name: string;
+    version: string;
+    published_at: number | null;
+    source: string;
+    fetched_at: number;
+  };
+  approvals: {
+    token_id: string;
+    update_id: string;
+    agent_id: string;
+    plan_id: string;
+    envelope: string;
+    payload_sha256: string;
+    verdict: string;
+    override_by: string | null;
+    override_reason: string | null;
+    override_event_id: string | null;
+    approved_by: string;
+    issued_at: number;
+    expires_at: number;
+    voided_at: number | null;
+    void_reason: string | null;
+  };
+  agent_commands: {
+    id: string;
+    agent_id: string;
+    action: string;
+    params: string;
+    update_id: string | null;
+    approval_id: string | null;
+    approval_sha256: string | null;
+    status: string;
+    seq: number | null;
+    key_id: string | null;
+    machine_sha256: string | null;
+    envelope: string | null;
+    created_by: string;
+    created_at: number;
+    not_before: number;
+    expires_at: number;
+    sent_at: number | null;
+    received_at: number | null;
+    started_at: number | null;
+    finished_at: number | null;
+    reason: string | null;
+    exit_code: number | null;
+    output_tail: string | null;
+    installed: string | null;
+  };
+  command_output: { command_id: string; seq: number; stream: string; data: string; received_at: number };
+  events: {
+    position: number;
+    id: string;
+    kind: 'security' | 'system';
+    type: string;
+    severity: string;
+    component: string;
+    agent_id: string | null;
+    actor: string | null;
+    content: string;
+    created_at: number;
+    previous_hash: string | null;
+    hash: string;
+  };
+  events_head: { id: number; position: number; hash: string | null };
+  rate_limits: {
+    class: string;
+    requests: number;
+    window_seconds: number;
+    enabled: number;
+    updated_at: number;
+  };
+  signing_keys: {
+    key_id: string;
+    version: number;
+    public_key_hex: string;
+    status: 'active' | 'revoked';
+    created_at: number;
+    revoked_at: number | null;
+    in_use: number;
+  };
+  key_sets: { version: number; envelope: string; signed_by: string; issued_at: number; expires_at: number };
+  age_exceptions: {
+    id: string;
+    ecosystem: string;
+    name: string;
+    version: string;
+    reason: string;
+    created_by: string;
+    created_at: number;
+    expires_at: number;
+    deleted_at: number | null;
+  };
+}

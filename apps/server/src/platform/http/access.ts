@@ -1,0 +1,55 @@
+import type { AgentId, MachineId, OperatorRole } from './identities.ts';
+import 'fastify';
+
+/**
+ * Who may call a route, and which limit it counts against. Every route declares it: the server does not start with
+ * a route that has none.
+ */
+export type Access =
+  | { kind: 'public'; limit: LimitClass | null }
+  /** The handler checks its own credential (registration token, refresh token, metrics token) and its own limit. */
+  | { kind: 'own'; limit: null }
+  /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
+  | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
+  | { kind: 'operator'; role: OperatorRole; limit: LimitClass };
+
+/** Rate-limit classes (wire.md); the budgets are in rate-limits. */
+export const LIMIT_CLASSES = [
+  'agent_registration',
+  'agent_renewal',
+  'agent_checkin',
+  'agent_reports',
+  'admin_operations',
+  'approvals',
+  'admin_reads',
+  'public_access',
+  'login',
+  'client_errors',
+] as const;
+export type LimitClass = (typeof LIMIT_CLASSES)[number];
+
+/** The agent behind a request, after token, limit, revocation and machine binding have been checked. */
+export interface AgentCaller {
+  readonly agentId: AgentId;
+  readonly familyId: string;
+  /** The id that the request bears; equal to the recorded one unless the agent is unbound. */
+  readonly machineId: MachineId;
+  readonly bound: boolean;
+}
+
+export interface OperatorCaller {
+  readonly operatorId: string;
+  readonly username: string;
+  readonly role: OperatorRole;
+  readonly sessionId: string;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+  }
+  interface FastifyRequest {
+    agentCaller: AgentCaller | null;
+    operatorCaller: OperatorCaller | null;
+  }
+}

@@ -1,0 +1,65 @@
+import { type Static, Type } from 'typebox';
+import { Refusal } from './refusal.ts';
+
+export const PAGE_DEFAULT = 50;
+export const PAGE_MAX = 200;
+
+/** Query parameters of every list; they arrive as text. */
+export const PageQuery = {
+  limit: Type.Optional(Type.String({ pattern: '^[0-9]{1,3}$', description: '1 to 200; default 50' })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+};
+
+export function pageLimit(query: { limit?: string | undefined }): number {
+  if (query.limit === undefined) return PAGE_DEFAULT;
+  const limit = Number(query.limit);
+  if (limit >= 1 && limit <= PAGE_MAX) return limit;
+  throw new Refusal('invalid_request', {
+    detail: 'The querystring is not valid.',
+    errors: [{ path: 'querystring/limit', message: `must be between 1 and ${PAGE_MAX}` }],
+  });
+}
+
+/** A cursor is the sort key of the last row, opaque to the client. */
+export function encodeCursor(values: readonly (string | number)[]): string {
+  return Buffer.from(JSON.stringify(values)).toString('base64url');
+}
+
+/** Throws a Refusal when the text is not a cursor with that many values. */
+export function decodeCursor(cursor: string, length: number): (string | number)[] {
+  const values = parse(cursor);
+  if (Array.isArray(values) && values.length === length && values.every(isKey)) return values;
+  throw new Refusal('invalid_request', {
+    detail: 'The querystring is not valid.',
+    errors: [{ path: 'querystring/cursor', message: 'is not a cursor that this list gave' }],
+  });
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+function isKey(value: unknown): value is string | number {
+  return typeof value === 'string'
+    ? value.length <= 512
+    : typeof value === 'number' && Number.isFinite(value);
+}
+
+export interface Page<T> {
+  items: T[];
+  next_cursor: string | null;
+  total: number;
+}
+
+export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
+  return Type.Object({
+    items: Type.Array(item),
+    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    total: Type.Integer({ minimum: 0 }),
+  });
+}
+export type PageQuery = Static<ReturnType<typeof Type.Object<typeof PageQuery>>>;

@@ -1,0 +1,110 @@
+import { STATUS_CODES } from 'node:http';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUS, type ProblemCode } from '@tidegate/protocol/problems';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseFault } from '../db/engine.ts';
+import type { Log } from '../log.ts';
+import { Refusal, type RefusalMembers } from './refusal.ts';
+
+/** The body of a problem; bodies never echo what the client sent, beyond the paths of wrong fields. */
+export function problemBody(
+  code: ProblemCode,
+  requestId: string,
+  members: RefusalMembers,
+): Record<string, unknown> {
+  const status = PROBLEM_STATUS[code];
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status] ?? 'Error',
+    status,
+    code,
+    detail: members.detail,
+    request_id: requestId,
+    ...(members.errors ? { errors: members.errors } : {}),
+    ...members.extra,
+  };
+}
+
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: { code: ProblemCode; members: RefusalMembers },
+): FastifyReply {
+  const { code, members } = answer;
+  if (members.retryAfterSeconds !== undefined) reply.header('retry-after', String(members.retryAfterSeconds));
+  if (PROBLEM_STATUS[code] === 401) reply.header('www-authenticate', 'Bearer');
+  for (const [name, value] of Object.entries(members.headers ?? {})) reply.header(name, value);
+  return reply
+    .code(PROBLEM_STATUS[code])
+    .header('content-type', PROBLEM_MEDIA_TYPE)
+    .serializer((payload: unknown) => JSON.stringify(payload))
+    .send(problemBody(code, request.id, members));
+}
+
+/** Maps everything that a handler can throw. What is not expected becomes a 500 without details, and a log line. */
+export function createErrorHandler(log: Log) {
+  return function handleError(
+    error: FastifyError | Error,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply {
+    if (error instanceof Refusal) return sendProblem(request, reply, error);
+    if (error instanceof DatabaseFault) {
+      log.error('database unavailable', { request_id: request.id, cause: error.message });
+      return sendProblem(request, reply, {
+        code: 'unavailable',
+        members: { detail: 'The database cannot be reached at the moment.', retryAfterSeconds: 5 },
+      });
+    }
+    const known = fromFastify(error);
+    if (known) return sendProblem(request, reply, known);
+    log.error('unexpected error', {
+      request_id: request.id,
+      method: request.method,
+      error: error.stack ?? String(error),
+    });
+    return reply
+      .code(500)
+      .header('content-type', PROBLEM_MEDIA_TYPE)
+      .serializer((payload: unknown) => JSON.stringify(payload))
+      .send({
+        type: 'about:blank',
+        title: 'Internal Server Error',
+        status: 500,
+        code: 'internal_error',
+        detail: 'The server met an unexpected condition; the log has the request id.',
+        request_id: request.id,
+      });
+  };
+}
+
+interface Known {
+  code: ProblemCode;
+  members: RefusalMembers;
+}
+
+function fromFastify(error: Error): Known | null {
+  if ('validation' in error && Array.isArray(error.validation)) {
+    const where = 'validationContext' in error ? String(error.validationContext) : 'body';
+    const errors = error.validation
+      .slice(0, 20)
+      .map((fault: { instancePath?: string; message?: string }) => ({
+        path: where === 'body' ? (fault.instancePath ?? '') : `${where}${fault.instancePath ?? ''}`,
+        message: fault.message ?? 'is not valid',
+      }));
+    return { code: 'invalid_request', members: { detail: `The ${where} is not valid.`, errors } };
+  }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return {
+      code: 'payload_too_large',
+      members: { detail: 'The body is larger than this endpoint allows.' },
+    };
+  }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return { code: 'unsupported_media_type', members: { detail: 'Send the body as application/json.' } };
+  }
+  if (code.startsWith('FST_ERR_CTP') || code.startsWith('FST_ERR_BAD_URL')) {
+    return { code: 'invalid_request', members: { detail: 'The request is not well formed.' } };
+  }
+  return null;
+}

@@ -1,0 +1,31 @@
+import { PROBLEM_STATUS, type ProblemCode } from '@tidegate/protocol/problems';
+
+export interface FieldFault {
+  path: string;
+  message: string;
+}
+
+export interface RefusalMembers {
+  detail: string;
+  errors?: readonly FieldFault[];
+  /** Seconds; sent as Retry-After. */
+  retryAfterSeconds?: number;
+  headers?: Readonly<Record<string, string>>;
+  /** Further members of the problem, as wire.md lists them for the code. */
+  extra?: Readonly<Record<string, unknown>>;
+}
+
+/** The one exception that crosses HTTP: an expected refusal, which the error mapper turns into problem+json. */
+export class Refusal extends Error {
+  override name = 'Refusal';
+  readonly code: ProblemCode;
+  readonly members: RefusalMembers;
+  constructor(code: ProblemCode, members: RefusalMembers) {
+    super(members.detail);
+    this.code = code;
+    this.members = members;
+  }
+  get status(): number {
+    return PROBLEM_STATUS[this.code];
+  }
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
+import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Log } from '../log.ts';
+import type { Access, AgentCaller, OperatorCaller } from './access.ts';
+import { installBodyParser } from './body.ts';
+import { createErrorHandler, sendProblem } from './problem.ts';
+
+/** Checks the credential and the limit of a route, in that order, and says who is calling. */
+export interface Guards {
+  public(request: FastifyRequest, access: Extract<Access, { kind: 'public' }>): void;
+  agent(request: FastifyRequest, access: Extract<Access, { kind: 'agent' }>): Promise<AgentCaller>;
+  operator(request: FastifyRequest, access: Extract<Access, { kind: 'operator' }>): Promise<OperatorCaller>;
+}
+
+export interface HttpOptions {
+  log: Log;
+  guards: Guards;
+  /** Proxies whose X-Forwarded-For is believed; none by default. */
+  trustedProxies: readonly string[];
+  tls: { cert: string; key: string } | null;
+}
+
+export type App = ReturnType<typeof createHttpServer>;
+
+/** Slow clients are closed after this (headers and body each), in milliseconds. */
+const REQUEST_TIMEOUT_MS = 30_000;
+
+/** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
+export function createHttpServer(options: HttpOptions) {
+  const { log, guards } = options;
+  const app = Fastify({
+    logger: false,
+    bodyLimit: BODY_MAX_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: 75_000,
+    connectionTimeout: 0,
+    routerOptions: { maxParamLength: 256 },
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    genReqId: () => randomUUID(),
+    return503OnClosing: true,
+    https: options.tls,
+    exposeHeadRoutes: false,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.decorateRequest('agentCaller', null);
+  app.decorateRequest('operatorCaller', null);
+  installBodyParser(app);
+  app.setErrorHandler(createErrorHandler(log));
+
+  const routes: KnownRoute[] = [];
+  app.addHook('onRoute', (route) => {
+    for (const method of [route.method].flat()) routes.push({ method, segments: segmentsOf(route.url) });
+    if (!route.config?.access)
+      throw new Error(`route ${String(route.method)} ${route.url} declares no access`);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID_HEADER, request.id);
+    const access = request.routeOptions.config.access;
+    if (!access) return;
+    switch (access.kind) {
+      case 'public':
+        guards.public(request, access);
+        return;
+      case 'agent':
+        request.agentCaller = await guards.agent(request, access);
+        return;
+      case 'operator':
+        reply.header('cache-control', 'no-store');
+        request.operatorCaller = await guards.operator(request, access);
+        return;
+      case 'own':
+        return;
+    }
+  });
+  app.setNotFoundHandler((request, reply) => answerUnknown(routes, request, reply));
+  return app;
+}
+
+interface KnownRoute {
+  method: string;
+  segments: readonly string[];
+}
+
+function answerUnknown(
+  routes: readonly KnownRoute[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  reply.header(REQUEST_ID_HEADER, request.id);
+  const path = segmentsOf(request.url.split('?', 1)[0] ?? '');
+  const allowed = [...new Set(routes.filter((r) => matches(r.segments, path)).map((r) => r.method))];
+  if (allowed.length > 0) {
+    reply.header('allow', allowed.join(', '));
+    const members = { detail: `This path takes ${allowed.join(', ')}.` };
+    return sendProblem(request, reply, { code: 'method_not_allowed', members });
+  }
+  return sendProblem(request, reply, {
+    code: 'not_found',
+    members: { detail: 'There is nothing at this path.' },
+  });
+}
+
+function segmentsOf(url: string): string[] {
+  return url.split('/').slice(1);
+}
+
+function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  return (
+    pattern.length === path.length &&
+    pattern.every((segment, i) => segment.startsWith(':') || segment === path[i])
+  );
+}
+
+/** The caller of a route whose access is `agent`. */
+export function agentOf(request: FastifyRequest): AgentCaller {
+  if (!request.agentCaller) throw new Error('route without agent access');
+  return request.agentCaller;
+}
+
+/** The caller of a route whose access is `operator`. */
+export function operatorOf(request: FastifyRequest): OperatorCaller {
+  if (!request.operatorCaller) throw new Error('route without operator access');
+  return request.operatorCaller;
+}
