@@ -94,7 +94,7 @@ describe('what the API answers', () => {
 
   test('each query of a batch has pages of its own, fetched by the same query and its token', async () => {
     osv.pageSize = 2;
-    for (const id of ['A', 'B', 'C', 'D', 'E']) osv.addRecord({ id }, [{ ...OPENSSL, all: true }]);
+    for (const id of ['A', 'B', 'C', 'D', 'E', 'F']) osv.addRecord({ id }, [{ ...OPENSSL, all: true }]);
     const ids: string[] = [];
     let query: object = at('1');
     for (let pages = 0; pages < 3; pages++) {
@@ -103,7 +103,7 @@ describe('what the API answers', () => {
       for (const { id } of first.vulns) ids.push(id);
       query = { ...at('1'), page_token: first.next_page_token };
     }
-    expect(ids).toEqual(['A', 'B', 'C', 'D', 'E']);
+    expect(ids).toEqual(['A', 'B', 'C', 'D', 'E', 'F']);
     expect(query).toMatchObject({ page_token: undefined });
   });
 
