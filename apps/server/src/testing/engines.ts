@@ -1,0 +1,111 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { inject, onTestFinished } from 'vitest';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import type { Database } from '../platform/db/engine.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { openPostgres } from '../platform/db/postgres.ts';
+import { openSqlite } from '../platform/db/sqlite.ts';
+
+export interface TestEngine {
+  readonly name: 'sqlite' | 'postgres';
+  /** A fresh database with every migration applied; it goes away with the test that opened it. */
+  open(): Promise<Database>;
+  /** The same without any migration. */
+  openEmpty(): Promise<Database>;
+  /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
+  place(): Promise<{ databaseUrl: string | null; dataDir: string }>;
+}
+
+const sqlite: TestEngine = {
+  name: 'sqlite',
+  async open() {
+    return migrated(await this.openEmpty());
+  },
+  async openEmpty() {
+    return closing(openSqlite(join(temporaryFolder(), 'test.db')));
+  },
+  async place() {
+    return { databaseUrl: null, dataDir: temporaryFolder() };
+  },
+};
+
+function postgres(adminUrl: string): TestEngine {
+  return {
+    name: 'postgres',
+    async open() {
+      return closing(openPostgres(await copyOf(adminUrl, await template(adminUrl)), { connections: 8 }));
+    },
+    async openEmpty() {
+      return closing(openPostgres(await copyOf(adminUrl, 'template0'), { connections: 8 }));
+    },
+    async place() {
+      return { databaseUrl: await copyOf(adminUrl, 'template0'), dataDir: temporaryFolder() };
+    },
+  };
+}
+
+const shared = inject('postgres');
+
+/** Both engines; PostgreSQL is left out where it is not installed, which the run says once. */
+export const ENGINES: readonly TestEngine[] = 'url' in shared ? [sqlite, postgres(shared.url)] : [sqlite];
+
+let databases = 0;
+let migratedTemplate: Promise<string> | null = null;
+
+/** Migrating takes longer than copying: each worker migrates one database and copies it. */
+function template(adminUrl: string): Promise<string> {
+  migratedTemplate ??= (async () => {
+    const url = await createDatabase(adminUrl, 'template0');
+    const database = openPostgres(url, { connections: 1 });
+    await migrated(database);
+    await database.close();
+    return nameOf(url);
+  })();
+  return migratedTemplate;
+}
+
+async function copyOf(adminUrl: string, source: string): Promise<string> {
+  const url = await createDatabase(adminUrl, source);
+  onTestFinished(() => run(adminUrl, `DROP DATABASE IF EXISTS ${nameOf(url)} WITH (FORCE)`));
+  return url;
+}
+
+async function createDatabase(adminUrl: string, source: string): Promise<string> {
+  const name = `t_${process.pid}_${process.hrtime.bigint()}_${databases++}`;
+  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source}`);
+  return adminUrl.replace('/postgres?', `/${name}?`);
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+async function run(adminUrl: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function closing(database: Database): Database {
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function migrated(database: Database): Promise<Database> {
+  const outcome = await migrate(database, { migrations: MIGRATIONS, now: Date.now });
+  if (!outcome.ok) throw new Error('an empty database cannot be newer than the program');
+  return database;
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
