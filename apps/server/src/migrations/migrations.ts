@@ -21,6 +21,7 @@ import { migration as m019 } from './019-rate-limits.ts';
 import { migration as m020 } from './020-signing-keys.ts';
 import { migration as m021 } from './021-key-sets.ts';
 import { migration as m022 } from './022-age-exceptions.ts';
+import { migration as m050 } from './050-agent-digests.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m020,
   m021,
   m022,
+  m050,
 ];

@@ -16,8 +16,12 @@ export interface HotSql {
   postgres: string;
 }
 
+/** A list is one parameter: JSON text for json_each on SQLite, an array for any($1::text[]) on PostgreSQL. */
+export type HotParameter = SqlValue | readonly string[];
+
 /** A statement that is prepared once and used for the life of the process (hot path only). */
-export type HotRead = (parameters: readonly SqlValue[]) => Promise<SqlRow[]>;
+export type HotRead = (parameters: readonly HotParameter[]) => Promise<SqlRow[]>;
+export type HotWrite = (parameters: readonly HotParameter[]) => Promise<void>;
 
 export interface Database {
   readonly engine: 'sqlite' | 'postgres';
@@ -29,10 +33,10 @@ export interface Database {
    * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Prepares a read of the hot path. A list goes in as one JSON text parameter on SQLite and as text[] JSON too. */
+  /** Prepares a read of the hot path. */
   prepareRead(sql: HotSql): HotRead;
   /** Runs one prepared write of the hot path, alone in its transaction. */
-  prepareWrite(sql: HotSql): (parameters: readonly SqlValue[]) => Promise<void>;
+  prepareWrite(sql: HotSql): HotWrite;
   close(): Promise<void>;
 }
 

@@ -9,7 +9,14 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { type Database, DatabaseFault, type HotSql, type SqlRow, type SqlValue } from './engine.ts';
+import {
+  type Database,
+  DatabaseFault,
+  type HotParameter,
+  type HotSql,
+  type SqlRow,
+  type SqlValue,
+} from './engine.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
@@ -41,7 +48,7 @@ export function openSqlite(file: string): Database {
       return async (parameters) => {
         const release = await queue();
         try {
-          statement.run(...parameters);
+          statement.run(...parameters.map(bound));
         } catch (error) {
           rethrow(error);
         } finally {
@@ -134,8 +141,12 @@ function toSql(value: unknown): SqlValue {
   throw new TypeError(`a ${typeof value} cannot be a parameter: columns hold text, numbers and null`);
 }
 
-function rows(statement: StatementSync, parameters: readonly SqlValue[]): SqlRow[] {
-  return statement.all(...parameters) as SqlRow[];
+function rows(statement: StatementSync, parameters: readonly HotParameter[]): SqlRow[] {
+  return statement.all(...parameters.map(bound)) as SqlRow[];
+}
+
+function bound(parameter: HotParameter): SqlValue {
+  return typeof parameter === 'object' && parameter !== null ? JSON.stringify(parameter) : parameter;
 }
 
 /** First come, first served: resolves with the function that lets the next one in. */

@@ -19,6 +19,7 @@ export interface Tables {
     uptime_seconds: number | null;
     key_set_version: number;
     next_seq: number;
+    inventory_digests: string;
     polling_interval_seconds: number | null;
     enrolled_at: number;
     bound_at: number | null;

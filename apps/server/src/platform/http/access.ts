@@ -28,8 +28,20 @@ export const LIMIT_CLASSES = [
 ] as const;
 export type LimitClass = (typeof LIMIT_CLASSES)[number];
 
+/** What the one read of a request found about its agent, for the check-in to compare with what the agent says. */
+export interface AgentFacts {
+  readonly agentVersion: string;
+  readonly bootId: string | null;
+  readonly keySetVersion: number;
+  readonly pollingIntervalSeconds: number | null;
+  /** Whether commands wait to be delivered or to be acknowledged. */
+  readonly hasOpenCommands: boolean;
+  /** Digest of the stored inventory report of each ecosystem, in lower-case hex. */
+  readonly digests: Readonly<Record<string, string>>;
+}
+
 /** The agent behind a request, after token, limit, revocation and machine binding have been checked. */
-export interface AgentCaller {
+export interface AgentCaller extends AgentFacts {
   readonly agentId: AgentId;
   readonly familyId: string;
   /** The id that the request bears; equal to the recorded one unless the agent is unbound. */

@@ -1,0 +1,136 @@
+import type { Database, HotSql, SqlRow } from '../platform/db/engine.ts';
+import type { AgentFacts } from '../platform/http/access.ts';
+
+/** Who a token says is calling; the database alone says whether that still holds. */
+export interface CallerKey {
+  readonly agentId: string;
+  readonly familyId: string;
+}
+
+/** What the guard and the check-in need of an agent, read anew at every request. */
+export interface CallerRow extends AgentFacts {
+  readonly agentId: string;
+  readonly machineId: string | null;
+  readonly agentStatus: 'active' | 'revoked';
+  readonly familyActive: boolean;
+}
+
+/** Answers null where the agent is deleted, or the family is unknown or another agent's. */
+export type CallerReader = (key: CallerKey) => Promise<CallerRow | null>;
+
+/** Statements under way at once: one that runs, one that waits for a connection. */
+const IN_FLIGHT_MAX = 2;
+/** Families looked up by one statement. */
+const BATCH_MAX = 200;
+
+/**
+ * Makes the reader of the hot path: the requests of one moment share one prepared statement. Nothing is cached: a
+ * request never sees a row that was read before it arrived, so a revocation counts from its commit on.
+ */
+export function createCallerReader(database: Database): CallerReader {
+  const read = database.prepareRead(READ_CALLERS);
+  let waiting: Waiter[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled || inFlight >= IN_FLIGHT_MAX || waiting.length === 0) return;
+    scheduled = true;
+    // After the sockets that are readable now have been served: their requests join this statement.
+    setImmediate(readBatch);
+  }
+
+  function readBatch(): void {
+    scheduled = false;
+    const batch = waiting;
+    waiting = batch.length > BATCH_MAX ? batch.splice(BATCH_MAX) : [];
+    inFlight++;
+    read([batch.map((waiter) => waiter.key.familyId)])
+      .then(
+        (rows) => settle(batch, rows),
+        (error: unknown) => {
+          for (const waiter of batch) waiter.reject(error);
+        },
+      )
+      .finally(() => {
+        inFlight--;
+        schedule();
+      });
+    schedule();
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      schedule();
+    });
+}
+
+interface Waiter {
+  readonly key: CallerKey;
+  readonly resolve: (row: CallerRow | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function settle(batch: readonly Waiter[], rows: readonly SqlRow[]): void {
+  const byFamily = new Map<string, CallerRow>();
+  for (const row of rows) byFamily.set(text(row.family_id), callerOf(row));
+  for (const { key, resolve } of batch) {
+    const row = byFamily.get(key.familyId);
+    resolve(row?.agentId === key.agentId ? row : null);
+  }
+}
+
+function callerOf(row: SqlRow): CallerRow {
+  return {
+    agentId: text(row.agent_id),
+    machineId: textOrNull(row.machine_id),
+    agentStatus: row.agent_status === 'active' ? 'active' : 'revoked',
+    familyActive: row.family_status === 'active',
+    agentVersion: text(row.agent_version),
+    bootId: textOrNull(row.boot_id),
+    keySetVersion: Number(row.key_set_version),
+    pollingIntervalSeconds:
+      typeof row.polling_interval_seconds === 'number' ? row.polling_interval_seconds : null,
+    hasOpenCommands: row.open_commands === 1,
+    digests: digestsOf(text(row.inventory_digests)),
+  };
+}
+
+const NO_DIGESTS: Readonly<Record<string, string>> = {};
+
+/** Reads `apt=…,npm=…`, a form that costs less to read than JSON. */
+function digestsOf(stored: string): Readonly<Record<string, string>> {
+  if (stored === '') return NO_DIGESTS;
+  const digests: Record<string, string> = {};
+  for (const part of stored.split(',')) {
+    const at = part.indexOf('=');
+    digests[part.slice(0, at)] = part.slice(at + 1);
+  }
+  return digests;
+}
+
+function text(value: unknown): string {
+  if (typeof value !== 'string') throw new TypeError('a text column holds no text');
+  return value;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+const COLUMNS = `f.id AS family_id, f.status AS family_status, a.id AS agent_id, a.machine_id AS machine_id,
+  a.status AS agent_status, a.agent_version AS agent_version, a.boot_id AS boot_id,
+  a.key_set_version AS key_set_version, a.polling_interval_seconds AS polling_interval_seconds,
+  a.inventory_digests AS inventory_digests,
+  CASE WHEN EXISTS (SELECT 1 FROM agent_commands c WHERE c.agent_id = a.id AND c.status IN ('pending', 'sent'))
+    THEN 1 ELSE 0 END AS open_commands`;
+
+/** By family alone: it names its agent, and the key's agent is compared with that one afterwards. */
+const READ_CALLERS: HotSql = {
+  name: 'read_callers',
+  sqlite: `SELECT ${COLUMNS} FROM json_each(?) k CROSS JOIN refresh_families f ON f.id = k.value
+    JOIN agents a ON a.id = f.agent_id WHERE a.deleted_at IS NULL`,
+  postgres: `SELECT ${COLUMNS} FROM refresh_families f JOIN agents a ON a.id = f.agent_id
+    WHERE f.id = ANY($1::text[]) AND a.deleted_at IS NULL`,
+};

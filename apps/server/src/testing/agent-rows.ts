@@ -1,0 +1,60 @@
+import type { Database } from '../platform/db/engine.ts';
+
+export interface TestAgent {
+  /** Makes the ids; two agents of one database need two numbers. */
+  n: number;
+  machineId?: string | null;
+  digests?: string;
+  deletedAtMs?: number;
+}
+
+/** Writes an active agent with an active family, for tests and benchmarks of what comes after enrolment. */
+export async function insertTestAgent(
+  database: Database,
+  { n, machineId = `machine-${n}`, digests = '', deletedAtMs }: TestAgent,
+): Promise<{ agentId: string; familyId: string }> {
+  const agentId = idOf('01900000-0000-7000-8000-', n);
+  const familyId = idOf('01900000-0000-7000-9000-', n);
+  await database.transact(async (tx) => {
+    await tx
+      .insertInto('agents')
+      .values({
+        id: agentId,
+        machine_id: machineId,
+        status: 'active',
+        hostname: `host-${n}`,
+        os_family: 'linux',
+        os_id: 'debian',
+        os_version_id: '12',
+        os_arch: 'amd64',
+        agent_version: '1.0.0',
+        key_set_version: 0,
+        next_seq: 1,
+        inventory_digests: digests,
+        enrolled_at: 1,
+        deleted_at: deletedAtMs ?? null,
+      })
+      .execute();
+    await tx
+      .insertInto('refresh_families')
+      .values({
+        id: familyId,
+        agent_id: agentId,
+        status: 'active',
+        cur_seq: 1,
+        cur_hash: `hash-${n}`,
+        cur_issued_at: 1,
+        prev_grace_used: 0,
+        displaced_hashes: '[]',
+        created_at: 1,
+        last_rotated_at: 1,
+        expires_at: Number.MAX_SAFE_INTEGER,
+      })
+      .execute();
+  });
+  return { agentId, familyId };
+}
+
+function idOf(prefix: string, n: number): string {
+  return prefix + n.toString(16).padStart(12, '0');
+}
