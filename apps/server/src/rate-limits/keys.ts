@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * The key of a caller without an identity. `request.ip` is the socket's address; X-Forwarded-For counts only from
+ * SERVICE_TRUSTED_PROXIES, which the HTTP server is told (reading 8).
+ */
+export function addressKey(request: Pick<FastifyRequest, 'ip'>): string {
+  return keyOfAddress(request.ip);
+}
+
+/** One host has a whole /64 of IPv6 at hand, so that is the key; IPv4 in IPv6 is IPv4. */
+export function keyOfAddress(address: string): string {
+  const text = address.split('%', 1)[0] ?? '';
+  // What a trusted proxy passed on may be any text: all of that shares one key.
+  if (!ipaddr.isValid(text)) return 'unknown';
+  const parsed = ipaddr.process(text);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const network = parsed.toByteArray().slice(0, 8);
+  return `${Buffer.from(network).toString('hex')}/64`;
+}

@@ -1,0 +1,181 @@
+import { RATE_LIMIT_HEADER, RATE_REMAINING_HEADER, RATE_RESET_HEADER } from '@tidegate/protocol/headers';
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../platform/clock.ts';
+import type { LimitClass } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { RandomBytes } from '../platform/ids.ts';
+import type { Budget, Budgets } from './budgets.ts';
+import {
+  copyOf,
+  emptyWindow,
+  expire,
+  freeAtMs,
+  isIdle,
+  oldestMs,
+  record,
+  type Window,
+} from './sliding-window.ts';
+
+/** After boot every limit runs at half of its budget for this long (specification, section 8). */
+export const STARTUP_PENALTY_MS = 60_000;
+/** Keys that a class remembers. */
+export const KEYS_MAX_PER_CLASS = 250_000;
+/** Keys looked at for idleness when a new key comes: more than one, so that idle keys go faster than keys come. */
+const SWEEP_STEP = 4;
+const SWEEP_STEP_WHEN_FULL = 64;
+/** Retries of the start-up are spread over more than the penalty, or they would all come back when it ends. */
+const STARTUP_JITTER_SECONDS = 75;
+const JITTER_MAX_SECONDS = 30;
+
+export type Taken =
+  | { ok: true; limit: number; remaining: number; resetSeconds: number }
+  | { ok: false; limit: number; remaining: 0; resetSeconds: number; retryAfterSeconds: number };
+
+export interface Limiter {
+  /** Judges and counts in one synchronous step. A refused request counts for nothing. */
+  take(limitClass: LimitClass, key: string): Taken;
+  /** Start-up penalty at this moment; `endsAtMs` is on the limiter's clock. */
+  penalty(): { active: boolean; endsAtMs: number };
+}
+
+export interface LimiterOptions {
+  now: Clock;
+  bootedAt: number;
+  budgets: Pick<Budgets, 'of'>;
+  random: RandomBytes;
+  keysMax?: number;
+}
+
+interface Table {
+  windows: Map<string, Window>;
+  /** Shared by the keys for which there was no room. */
+  overflow: Window;
+  hand: Iterator<[string, Window]>;
+}
+
+/**
+ * Exact sliding windows in memory: no key ever has more requests accepted than its limit in ANY window.
+ *
+ * The number of keys is bounded, per class, so that a flood of addresses cannot crowd out the agents. Only idle keys
+ * are forgotten, for which nothing is lost. Where all are busy, new keys share one window with the budget of one key,
+ * and a key that gets its own later starts with a copy of the shared one: what it used there still counts.
+ * A clock that is set back does not stop the windows; time goes on from where it was.
+ */
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { budgets, bootedAt, random, keysMax = KEYS_MAX_PER_CLASS } = options;
+  const tables = new Map<LimitClass, Table>();
+  let latestMs = Number.NEGATIVE_INFINITY;
+  let setBackMs = 0;
+
+  function steadyNow(): number {
+    let now = options.now() + setBackMs;
+    if (now < latestMs) {
+      setBackMs += latestMs - now;
+      now = latestMs;
+    }
+    latestMs = now;
+    return now;
+  }
+
+  function tableOf(limitClass: LimitClass): Table {
+    let table = tables.get(limitClass);
+    if (!table) {
+      const windows = new Map<string, Window>();
+      table = { windows, overflow: emptyWindow(), hand: windows.entries() };
+      tables.set(limitClass, table);
+    }
+    return table;
+  }
+
+  function retryAfter(waitMs: number, budget: Budget, startup: boolean): number {
+    const spread = startup ? STARTUP_JITTER_SECONDS : Math.min(JITTER_MAX_SECONDS, budget.windowSeconds / 4);
+    const fraction = random(4).readUInt32BE(0) / 0x1_0000_0000;
+    return Math.max(1, Math.ceil(waitMs / 1_000 + fraction * spread));
+  }
+
+  return {
+    take(limitClass, key) {
+      const budget = budgets.of(limitClass);
+      if (!budget.enabled) {
+        return { ok: true, limit: budget.requests, remaining: budget.requests, resetSeconds: 0 };
+      }
+      const now = steadyNow();
+      const windowMs = budget.windowSeconds * 1_000;
+      const startup = now - bootedAt < STARTUP_PENALTY_MS;
+      // Reading 8: computed when the request is judged; what is stored never changes.
+      const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
+      const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
+      expire(window, now - windowMs);
+      if (window.live < limit) {
+        record(window, now);
+        const resetSeconds = Math.ceil((oldestMs(window) + windowMs - now) / 1_000);
+        return { ok: true, limit, remaining: limit - window.live, resetSeconds };
+      }
+      let freeAt = freeAtMs(window, { limit, windowMs });
+      if (startup && window.live < budget.requests) freeAt = Math.min(freeAt, bootedAt + STARTUP_PENALTY_MS);
+      const waitMs = freeAt - now;
+      const resetSeconds = Math.ceil(waitMs / 1_000);
+      const retryAfterSeconds = retryAfter(waitMs, budget, startup);
+      return { ok: false, limit, remaining: 0, resetSeconds, retryAfterSeconds };
+    },
+    penalty() {
+      return {
+        active: steadyNow() - bootedAt < STARTUP_PENALTY_MS,
+        endsAtMs: bootedAt + STARTUP_PENALTY_MS,
+      };
+    },
+  };
+}
+
+function windowOf(table: Table, key: string, at: { startMs: number; keysMax: number }): Window {
+  const known = table.windows.get(key);
+  if (known) return known;
+  sweep(table, at.startMs, SWEEP_STEP);
+  if (table.windows.size >= at.keysMax) sweep(table, at.startMs, SWEEP_STEP_WHEN_FULL);
+  if (table.windows.size >= at.keysMax) return table.overflow;
+  expire(table.overflow, at.startMs);
+  const window = table.overflow.live > 0 ? copyOf(table.overflow) : emptyWindow();
+  table.windows.set(key, window);
+  return window;
+}
+
+/** Moves the hand on and forgets the idle keys under it; at the end of the table it starts again. */
+function sweep(table: Table, startMs: number, steps: number): void {
+  for (let i = 0; i < steps; i++) {
+    const next = table.hand.next();
+    if (next.done) {
+      table.hand = table.windows.entries();
+      return;
+    }
+    const [key, window] = next.value;
+    if (isIdle(window, startMs)) table.windows.delete(key);
+  }
+}
+
+/**
+ * Takes one request from the key's budget, or throws the Refusal `rate_limited` with a jittered Retry-After.
+ * Given a reply it also says what is left; the check-in path gives none, where those headers would only cost.
+ */
+export function enforceLimit(
+  limiter: Limiter,
+  { limitClass, key, reply }: { limitClass: LimitClass; key: string; reply?: FastifyReply },
+): void {
+  const taken = limiter.take(limitClass, key);
+  if (taken.ok) {
+    reply?.headers(limitHeaders(taken));
+    return;
+  }
+  throw new Refusal('rate_limited', {
+    detail: 'Too many requests; try again after the time in Retry-After.',
+    retryAfterSeconds: taken.retryAfterSeconds,
+    headers: limitHeaders(taken),
+  });
+}
+
+function limitHeaders(taken: Taken): Record<string, string> {
+  return {
+    [RATE_LIMIT_HEADER]: String(taken.limit),
+    [RATE_REMAINING_HEADER]: String(taken.remaining),
+    [RATE_RESET_HEADER]: String(taken.resetSeconds),
+  };
+}
