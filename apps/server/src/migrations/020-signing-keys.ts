@@ -11,7 +11,8 @@ export const migration: Migration = {
       status TEXT NOT NULL CHECK (status IN ('active', 'revoked')),
       created_at BIGINT NOT NULL,
       revoked_at BIGINT,
-      in_use INTEGER NOT NULL DEFAULT 0
+      in_use INTEGER NOT NULL DEFAULT 0,
+      first_key_set_version INTEGER NOT NULL
     )`,
     'CREATE UNIQUE INDEX signing_keys_in_use ON signing_keys (in_use) WHERE in_use = 1',
   ],

@@ -234,6 +234,8 @@ export interface Tables {
     created_at: number;
     revoked_at: number | null;
     in_use: number;
+    /** The key set that brought the key to the agents. */
+    first_key_set_version: number;
   };
   key_sets: { version: number; envelope: string; signed_by: string; issued_at: number; expires_at: number };
   age_exceptions: {

@@ -1,0 +1,110 @@
+import type { SigningKey } from '@tidegate/signing/sign';
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { KEY_SET_LIFETIME_MS, signKeySet } from './key-set.ts';
+import {
+  insertKey,
+  insertKeySet,
+  listKeys,
+  lockFleet,
+  newestKeySet,
+  revokeKey,
+  type SigningKeyRow,
+  setKeyInUse,
+} from './store.ts';
+
+/** A change of keys takes the private half that signs the new key set: no key enters unvouched (reading 11). */
+export interface Vouching {
+  voucher: SigningKey;
+  actor: string;
+}
+
+export interface NewKey {
+  keyId: string;
+  publicKeyHex: string;
+  /** Whether it signs from now on; only the very first key does at once. */
+  inUse: boolean;
+}
+
+/** Adds a key with the next version and issues the key set that vouches for it. */
+export async function addKey(
+  tx: Tx,
+  platform: Platform,
+  { key, voucher, actor }: Vouching & { key: NewKey },
+): Promise<SigningKeyRow> {
+  await lockFleet(tx);
+  const now = platform.now();
+  const [newest] = await listKeys(tx);
+  const row: SigningKeyRow = {
+    key_id: key.keyId,
+    version: (newest?.version ?? 0) + 1,
+    public_key_hex: key.publicKeyHex,
+    status: 'active',
+    created_at: now,
+    revoked_at: null,
+    in_use: key.inUse ? 1 : 0,
+    first_key_set_version: ((await newestKeySet(tx))?.version ?? 0) + 1,
+  };
+  await insertKey(tx, row);
+  await issueKeySet(tx, platform, voucher);
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'SIGNING_KEY_ADDED',
+    severity: 'warning',
+    component: 'signing_keys',
+    actor,
+    content: { key_id: row.key_id, version: row.version, public_key_hex: row.public_key_hex },
+  });
+  return row;
+}
+
+export type RevokeOutcome = 'revoked' | 'unknown' | 'already_revoked' | 'in_use';
+
+/** Revokes a key that is not in use; the one in use is always active, so the last active key cannot go. */
+export async function revokeVersion(
+  tx: Tx,
+  platform: Platform,
+  { version, voucher, actor }: Vouching & { version: number },
+): Promise<RevokeOutcome> {
+  await lockFleet(tx);
+  const key = (await listKeys(tx)).find((row) => row.version === version);
+  if (!key) return 'unknown';
+  if (key.in_use === 1) return 'in_use';
+  if (!(await revokeKey(tx, { keyId: key.key_id, now: platform.now() }))) return 'already_revoked';
+  await issueKeySet(tx, platform, voucher);
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'SIGNING_KEY_REVOKED',
+    severity: 'warning',
+    component: 'signing_keys',
+    actor,
+    content: { key_id: key.key_id, version },
+  });
+  return 'revoked';
+}
+
+/** Signs with this key from now on. The caller has made sure that its private half is held. */
+export async function putKeyInUse(tx: Tx, keyId: string): Promise<'in_use' | 'not_active'> {
+  await lockFleet(tx);
+  const key = (await listKeys(tx)).find((row) => row.key_id === keyId);
+  if (key?.status !== 'active') return 'not_active';
+  await setKeyInUse(tx, keyId);
+  return 'in_use';
+}
+
+/** Signs the keys as they stand now, with the next version. */
+export async function issueKeySet(tx: Tx, platform: Platform, voucher: SigningKey): Promise<void> {
+  const fleet = await lockFleet(tx);
+  const now = platform.now();
+  const version = ((await newestKeySet(tx))?.version ?? 0) + 1;
+  const envelope = signKeySet(voucher, { fleetId: fleet.fleet_id, version, keys: await listKeys(tx), now });
+  const expires_at = now + KEY_SET_LIFETIME_MS;
+  await insertKeySet(tx, {
+    version,
+    envelope: JSON.stringify(envelope),
+    signed_by: voucher.keyId,
+    issued_at: now,
+    expires_at,
+  });
+}

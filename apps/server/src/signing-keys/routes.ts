@@ -1,0 +1,198 @@
+import { PublicKeysAnswer } from '@tidegate/protocol/documents';
+import { Problem } from '@tidegate/protocol/problems';
+import { PublicKeyHex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
+import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
+import { Type } from 'typebox';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
+import type { KeyFolder } from './key-folder.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { SigningKeyRow } from './store.ts';
+
+const KeyAnswer = Type.Object({
+  key_id: Uuid,
+  version: Type.Integer(),
+  public_key_hex: PublicKeyHex,
+  status: Type.Enum(['active', 'revoked']),
+  created_at: Timestamp,
+  revoked_at: Type.Union([Timestamp, Type.Null()]),
+  in_use: Type.Boolean(),
+});
+const KeyListItem = Type.Object({ ...KeyAnswer.properties, trusted_by: Type.Integer({ minimum: 0 }) });
+const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) });
+const admin = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+const path = '/api/v1/admin/signing-keys';
+
+export interface SigningKeysDeps {
+  platform: Platform;
+  keyRing: KeyRing;
+  keyFolder: KeyFolder;
+  /** How many agents hold a key set of at least this version. */
+  countAgentsWithKeySet: (db: Db, version: number) => Promise<number>;
+}
+
+/** E8 and the operators' key list: rotation is `add`, then `use`, then `revoke` of the old version. */
+export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
+  const { platform, keyRing } = deps;
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/public-keys',
+    config: { access: { kind: 'public', limit: 'public_access' } },
+    schema: { summary: 'E8: active signing keys', tags: ['agent'], response: { 200: PublicKeysAnswer } },
+    handler: async () => {
+      // Another replica may have changed the keys: the state document's clock bounds how long that stays unseen.
+      await keyRing.state();
+      const { keys, envelope } = keyRing.keySet();
+      return { keys, key_set: envelope };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: path,
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      summary: 'Signing keys',
+      tags: ['signing keys'],
+      response: {
+        200: Type.Object({ items: Type.Array(KeyListItem), next_cursor: Type.Null(), total: Type.Integer() }),
+      },
+    },
+    handler: async () => {
+      await keyRing.reload();
+      const items = await Promise.all(
+        keyRing.rows().map(async (row) => ({
+          ...answerOf(row),
+          trusted_by: await deps.countAgentsWithKeySet(platform.database.read, row.first_key_set_version),
+        })),
+      );
+      return { items, next_cursor: null, total: items.length };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: path,
+    config: admin,
+    schema: {
+      summary: 'Add a signing key: made by the server, or by its public half',
+      tags: ['signing keys'],
+      body: strict({ public_key_hex: Type.Optional(PublicKeyHex) }),
+      response: { 201: KeyAnswer, 400: Problem, 409: Problem },
+    },
+    handler: async (request, reply) => {
+      const keyId = platform.newId();
+      const publicKeyHex = request.body.public_key_hex ?? makeKey(deps, keyId);
+      requireSound(keyId, publicKeyHex);
+      if (keyRing.rows().some((row) => row.public_key_hex === publicKeyHex)) {
+        throw new Refusal('conflict', { detail: 'This key is known already.' });
+      }
+      const key = { keyId, publicKeyHex, inUse: false };
+      const change = { key, voucher: voucherOf(keyRing), actor: operatorOf(request).username };
+      const row = await platform.database.transact((tx) => addKey(tx, platform, change));
+      await keyRing.reload();
+      return reply.code(201).send(answerOf(row));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${path}/:version/use`,
+    config: admin,
+    schema: {
+      summary: 'Sign with this key from now on',
+      tags: ['signing keys'],
+      params: VersionParams,
+      response: { 200: KeyAnswer, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      await keyRing.reload();
+      const row = findVersion(keyRing, request.params.version);
+      if (!keyRing.held(row.key_id)) {
+        throw new Refusal('conflict', { detail: 'The server does not hold the private half of this key.' });
+      }
+      const outcome = await platform.database.transact((tx) => putKeyInUse(tx, row.key_id));
+      if (outcome === 'not_active') throw new Refusal('conflict', { detail: 'This key is revoked.' });
+      await keyRing.reload();
+      return answerOf(findVersion(keyRing, request.params.version));
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${path}/:version/revoke`,
+    config: admin,
+    schema: {
+      summary: 'Revoke a signing key, for good',
+      tags: ['signing keys'],
+      params: VersionParams,
+      response: { 200: KeyAnswer, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const version = Number(request.params.version);
+      const change = { version, voucher: voucherOf(keyRing), actor: operatorOf(request).username };
+      const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
+      switch (outcome) {
+        case 'unknown':
+          throw new Refusal('not_found', { detail: 'There is no signing key with this version.' });
+        case 'in_use':
+          throw new Refusal('conflict', { detail: 'This key is in use: put another one in use first.' });
+        case 'already_revoked':
+          throw new Refusal('conflict', { detail: 'This key is revoked already.' });
+        case 'revoked':
+          await keyRing.reload();
+          return answerOf(findVersion(keyRing, request.params.version));
+      }
+    },
+  });
+}
+
+function makeKey({ platform, keyRing, keyFolder }: SigningKeysDeps, keyId: string): string {
+  const privateKeyHex = generatePrivateKeyHex(platform.random(32));
+  const key = loadSigningKey({ keyId, privateKeyHex });
+  keyFolder.write({ keyId, privateKeyHex });
+  keyRing.hold(key);
+  return key.publicKeyHex;
+}
+
+function requireSound(keyId: string, publicKeyHex: string): void {
+  try {
+    loadTrustedKey({ keyId, publicKeyHex });
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    const errors = [
+      { path: '/public_key_hex', message: `is not a usable Ed25519 public key (${error.code})` },
+    ];
+    throw new Refusal('invalid_request', { detail: 'The key cannot be used.', errors });
+  }
+}
+
+function voucherOf(keyRing: KeyRing) {
+  const voucher = keyRing.held(keyRing.signer().keyId);
+  if (!voucher) throw new Error('the key in use is always held');
+  return voucher;
+}
+
+function findVersion(keyRing: KeyRing, version: string): SigningKeyRow {
+  const row = keyRing.rows().find((r) => r.version === Number(version));
+  if (!row) throw new Refusal('not_found', { detail: 'There is no signing key with this version.' });
+  return row;
+}
+
+function answerOf(row: SigningKeyRow) {
+  return {
+    key_id: row.key_id,
+    version: row.version,
+    public_key_hex: row.public_key_hex,
+    status: row.status,
+    created_at: rfc3339(row.created_at),
+    revoked_at: row.revoked_at === null ? null : rfc3339(row.revoked_at),
+    in_use: row.in_use === 1,
+  };
+}

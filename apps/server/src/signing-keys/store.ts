@@ -1,0 +1,67 @@
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type SigningKeyRow = Tables['signing_keys'];
+export type KeySetRow = Tables['key_sets'];
+export type FleetRow = Tables['fleet'];
+
+export async function readFleet(db: Db): Promise<FleetRow | null> {
+  return (await db.selectFrom('fleet').selectAll().executeTakeFirst()) ?? null;
+}
+
+export async function insertFleet(tx: Tx, row: Omit<FleetRow, 'id'>): Promise<void> {
+  await tx
+    .insertInto('fleet')
+    .values({ id: 1, ...row })
+    .execute();
+}
+
+/** Takes the fleet's row until the end of the transaction: key changes happen one after the other. */
+export async function lockFleet(tx: Tx): Promise<FleetRow> {
+  return tx
+    .updateTable('fleet')
+    .set((e) => ({ epoch: e.ref('epoch') }))
+    .where('id', '=', 1)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Every key, newest first. */
+export async function listKeys(db: Db): Promise<SigningKeyRow[]> {
+  return db.selectFrom('signing_keys').selectAll().orderBy('version', 'desc').execute();
+}
+
+export async function insertKey(tx: Tx, row: SigningKeyRow): Promise<void> {
+  await tx.insertInto('signing_keys').values(row).execute();
+}
+
+/** Compare-and-swap from active; false when the key was not active. Forward-only: nothing sets it back. */
+export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: number }): Promise<boolean> {
+  const result = await tx
+    .updateTable('signing_keys')
+    .set({ status: 'revoked', revoked_at: now })
+    .where('key_id', '=', keyId)
+    .where('status', '=', 'active')
+    .where('in_use', '=', 0)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+export async function setKeyInUse(tx: Tx, keyId: string): Promise<void> {
+  await tx.updateTable('signing_keys').set({ in_use: 0 }).where('in_use', '=', 1).execute();
+  await tx.updateTable('signing_keys').set({ in_use: 1 }).where('key_id', '=', keyId).execute();
+}
+
+export async function newestKeySet(db: Db): Promise<KeySetRow | null> {
+  const row = await db
+    .selectFrom('key_sets')
+    .selectAll()
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function insertKeySet(tx: Tx, row: KeySetRow): Promise<void> {
+  await tx.insertInto('key_sets').values(row).execute();
+}
