@@ -22,6 +22,7 @@ import { migration as m020 } from './020-signing-keys.ts';
 import { migration as m021 } from './021-key-sets.ts';
 import { migration as m022 } from './022-age-exceptions.ts';
 import { migration as m050 } from './050-agent-digests.ts';
+import { migration as m051 } from './051-update-verdicts.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m021,
   m022,
   m050,
+  m051,
 ];

@@ -119,6 +119,8 @@ export interface Tables {
     plan_id: string | null;
     approval_id: string | null;
     not_before: number | null;
+    verdict: string | null;
+    severity: string | null;
     discovered_at: number;
     updated_at: number;
   };
@@ -189,6 +191,7 @@ export interface Tables {
     seq: number | null;
     key_id: string | null;
     machine_sha256: string | null;
+    epoch: number | null;
     envelope: string | null;
     created_by: string;
     created_at: number;

@@ -1,0 +1,76 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Database } from '../platform/db/engine.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLastSeen } from './last-seen.ts';
+
+describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
+  test('450 agents are written in chunks of at most 200 rows, each agent once', async () => {
+    const database = await engine.open();
+    const ids = await insertAgents(database, 450);
+    const counted = countWrites(database);
+    const lastSeen = createLastSeen(createTestPlatform(counted.database));
+    for (const id of [...ids, ...ids]) lastSeen.note(id, 1_000);
+    await vi.waitFor(() => expect(counted.rows.length).toBe(3));
+    expect(counted.rows).toEqual([200, 200, 50]);
+    await lastSeen.stop();
+    const seen = await database.read.selectFrom('agents').select('last_seen_at').execute();
+    expect(new Set(seen.map((row) => row.last_seen_at))).toEqual(new Set([1_000]));
+  });
+
+  test('stopping writes what is left', async () => {
+    const database = await engine.open();
+    const ids = await insertAgents(database, 3);
+    const lastSeen = createLastSeen(createTestPlatform(database));
+    for (const id of ids) lastSeen.note(id, 7);
+    await lastSeen.stop();
+    const seen = await database.read.selectFrom('agents').select('last_seen_at').execute();
+    expect(seen).toEqual([{ last_seen_at: 7 }, { last_seen_at: 7 }, { last_seen_at: 7 }]);
+  });
+
+  test('a write that fails is logged and dropped, and the next one is tried', async () => {
+    const database = await engine.open();
+    const [id = ''] = await insertAgents(database, 1);
+    let broken = true;
+    const platform = createTestPlatform({
+      ...database,
+      prepareWrite: (sql) => {
+        const write = database.prepareWrite(sql);
+        return async (parameters) => {
+          if (broken) throw new Error('disk full');
+          await write(parameters);
+        };
+      },
+    });
+    const lastSeen = createLastSeen(platform);
+    lastSeen.note(id, 5);
+    await vi.waitFor(() => expect(platform.lines.join()).toContain('last_seen not written'));
+    broken = false;
+    lastSeen.note(id, 6);
+    await lastSeen.stop();
+    const row = await database.read.selectFrom('agents').select('last_seen_at').executeTakeFirst();
+    expect(row).toEqual({ last_seen_at: 6 });
+  });
+});
+
+async function insertAgents(database: Database, count: number): Promise<string[]> {
+  const keys = Array.from({ length: count }, (_, n) => insertTestAgent(database, { n }));
+  return (await Promise.all(keys)).map((key) => key.agentId);
+}
+
+function countWrites(database: Database) {
+  const counted: { database: Database; rows: number[] } = { database, rows: [] };
+  counted.database = {
+    ...database,
+    prepareWrite: (sql) => {
+      const write = database.prepareWrite(sql);
+      return async (parameters) => {
+        const [ids] = parameters;
+        counted.rows.push(Array.isArray(ids) ? ids.length : -1);
+        await write(parameters);
+      };
+    },
+  };
+  return counted;
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import type { Plan } from '@tidegate/protocol/plan';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
+
+/** The plan of an update is what an approval binds (A4): once approved, a newer one is kept beside it only. */
+const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed', 'superseded'];
+
+/**
+ * Stores a plan that `planFaults` found sound, and makes it the plan of its update unless that is approved already.
+ * The same actions again are the plan that is there. Throws where the update does not exist.
+ */
+export async function storePlan(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { updateId, plan }: { updateId: string; plan: Plan },
+): Promise<StoredPlan> {
+  const update = await findUpdate(tx, updateId);
+  if (!update) throw new Error('a plan belongs to an update');
+  const planSha256 = planDigest(plan);
+  const present = update.plan_id === null ? null : await readPlan(tx, update.plan_id);
+  if (present?.planSha256 === planSha256) return present;
+  const stored: StoredPlan = {
+    id: platform.newId(),
+    updateId,
+    resolvedAtMs: Date.parse(plan.resolved_at),
+    receivedAtMs: platform.now(),
+    actions: plan.actions,
+    planSha256,
+  };
+  await insertPlan(tx, stored);
+  if (!PLAN_IS_BOUND.includes(update.state)) {
+    await setPlan(tx, { updateId, planId: stored.id, nowMs: stored.receivedAtMs });
+  }
+  return stored;
+}
+
+/** SHA-256 in hex of the RFC 8785 form of the actions (wire.md, "Signed documents"). */
+export function planDigest(plan: Pick<Plan, 'actions'>): string {
+  return createHash('sha256').update(canonicalJson(plan.actions)).digest('hex');
+}

@@ -1,0 +1,156 @@
+import { PlanAction } from '@tidegate/protocol/plan';
+import type { UpdateState } from '@tidegate/protocol/states';
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type UpdateRow = Selectable<Tables['updates']>;
+export type HistoryRow = Selectable<Tables['update_history']>;
+export type UpdateChange = Pick<
+  Updateable<Tables['updates']>,
+  'plan_id' | 'approval_id' | 'not_before' | 'out_of_band'
+>;
+
+/** What package managers would do for an update, as the agent said it. */
+export interface StoredPlan {
+  id: string;
+  updateId: string;
+  resolvedAtMs: number;
+  receivedAtMs: number;
+  actions: PlanAction[];
+  planSha256: string;
+}
+
+/** Rows of one INSERT; SQLite binds at most 32,766 values. */
+const INSERT_ROWS = 500;
+
+export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> {
+  return (await db.selectFrom('updates').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+}
+
+export async function updatesOf(
+  db: Db,
+  { agentId, ecosystem }: { agentId: string; ecosystem: string },
+): Promise<UpdateRow[]> {
+  return db
+    .selectFrom('updates')
+    .selectAll()
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .execute();
+}
+
+export async function insertUpdates(tx: Tx, rows: readonly Insertable<Tables['updates']>[]): Promise<void> {
+  for (let i = 0; i < rows.length; i += INSERT_ROWS) {
+    await tx
+      .insertInto('updates')
+      .values(rows.slice(i, i + INSERT_ROWS))
+      .execute();
+  }
+}
+
+/** Facts of the newest scan; the state is no fact of a scan. */
+export async function refreshUpdate(
+  tx: Tx,
+  id: string,
+  facts: Pick<UpdateRow, 'current_version' | 'origin' | 'security' | 'size_bytes' | 'updated_at'>,
+): Promise<void> {
+  await tx.updateTable('updates').set(facts).where('id', '=', id).execute();
+}
+
+/** Compare-and-swap: true where the update was in `from` and is changed now. */
+export async function compareAndSwapState(
+  tx: Tx,
+  args: {
+    updateId: string;
+    from: UpdateState;
+    change: UpdateChange & { state: UpdateState; state_reason: string | null; updated_at: number };
+  },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('updates')
+    .set(args.change)
+    .where('id', '=', args.updateId)
+    .where('state', '=', args.from)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export async function insertHistory(
+  tx: Tx,
+  rows: readonly Insertable<Tables['update_history']>[],
+): Promise<void> {
+  for (let i = 0; i < rows.length; i += INSERT_ROWS) {
+    await tx
+      .insertInto('update_history')
+      .values(rows.slice(i, i + INSERT_ROWS))
+      .execute();
+  }
+}
+
+export async function readHistory(db: Db, updateId: string): Promise<HistoryRow[]> {
+  return db
+    .selectFrom('update_history')
+    .selectAll()
+    .where('update_id', '=', updateId)
+    .orderBy('id', 'desc')
+    .limit(500)
+    .execute();
+}
+
+export async function insertPlan(tx: Tx, plan: StoredPlan): Promise<void> {
+  await tx
+    .insertInto('update_plans')
+    .values({
+      id: plan.id,
+      update_id: plan.updateId,
+      resolved_at: plan.resolvedAtMs,
+      received_at: plan.receivedAtMs,
+      actions: JSON.stringify(plan.actions),
+      plan_sha256: plan.planSha256,
+    })
+    .execute();
+}
+
+export async function setPlan(
+  tx: Tx,
+  args: { updateId: string; planId: string; nowMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('updates')
+    .set({ plan_id: args.planId, updated_at: args.nowMs })
+    .where('id', '=', args.updateId)
+    .execute();
+}
+
+const planActions = Compile(Type.Array(PlanAction));
+
+/** Returns null where there is no such plan; throws where the stored actions are not what was once accepted. */
+export async function readPlan(db: Db, planId: string): Promise<StoredPlan | null> {
+  const row = await db.selectFrom('update_plans').selectAll().where('id', '=', planId).executeTakeFirst();
+  if (!row) return null;
+  const actions: unknown = JSON.parse(row.actions);
+  if (!planActions.Check(actions)) throw new Error(`the plan ${row.id} in the database is not valid`);
+  return {
+    id: row.id,
+    updateId: row.update_id,
+    resolvedAtMs: row.resolved_at,
+    receivedAtMs: row.received_at,
+    actions,
+    planSha256: row.plan_sha256,
+  };
+}
+
+/** The badge for lists: what the newest judgement said. No decision rests on it. */
+export async function setVerdict(
+  tx: Tx,
+  args: { updateId: string; verdict: string | null; severity: string | null },
+): Promise<void> {
+  await tx
+    .updateTable('updates')
+    .set({ verdict: args.verdict, severity: args.severity })
+    .where('id', '=', args.updateId)
+    .execute();
+}

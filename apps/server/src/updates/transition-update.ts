@@ -1,0 +1,48 @@
+import type { UpdateState } from '@tidegate/protocol/states';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { compareAndSwapState, insertHistory, type UpdateChange } from './store.ts';
+import { updateMayMove } from './transition-rules.ts';
+
+export interface UpdateMove {
+  updateId: string;
+  /** States that the caller has judged; in any other nothing happens. */
+  from: readonly UpdateState[];
+  to: UpdateState;
+  reason?: string | null;
+  /** Operator name, `agent`, `scan`, `sweep` or `server`. */
+  actor: string;
+  /** Columns that change together with the state. */
+  set?: UpdateChange;
+}
+
+/**
+ * Moves an update by compare-and-swap and writes its history. False where the update is in none of the states of
+ * `from` (any more): of two callers at once one wins. Throws where the table of states has no such move.
+ */
+export async function transitionUpdate(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { updateId, from, to, reason = null, actor, set = {} }: UpdateMove,
+): Promise<boolean> {
+  const wrong = from.find((state) => !updateMayMove({ from: state, to }));
+  if (wrong) throw new Error(`an update never goes from ${wrong} to ${to}`);
+  const nowMs = platform.now();
+  for (const state of from) {
+    const change = { ...set, state: to, state_reason: reason, updated_at: nowMs };
+    if (!(await compareAndSwapState(tx, { updateId, from: state, change }))) continue;
+    await insertHistory(tx, [
+      {
+        id: platform.newId(),
+        update_id: updateId,
+        at: nowMs,
+        from_state: state,
+        to_state: to,
+        reason,
+        actor,
+      },
+    ]);
+    return true;
+  }
+  return false;
+}
