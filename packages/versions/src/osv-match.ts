@@ -1,0 +1,83 @@
+import type { Order } from './order.ts';
+import type { OsvAffected, OsvRange } from './osv-record.ts';
+
+export type Affectedness = 'affected' | 'unaffected' | 'undecidable';
+
+/**
+ * Prepares one member of `affected` for many versions: versions and events are read once (OSV schema, "Evaluation").
+ * The answer is `undecidable` where the version or an event has no place in the order, never a guess.
+ */
+export function matcherOf<Parsed>(
+  order: Order<Parsed>,
+  { versions, ranges }: OsvAffected,
+  rangeTypes: readonly string[],
+): (version: string) => Affectedness {
+  if (versions === null || ranges === null) return undecided;
+  // A range of commits says nothing about versions; the ranges behind it still count (notes/supply-chain.md, 2.10).
+  const matchRanges = ranges
+    .filter((range) => range.type !== 'GIT')
+    .map((range) => (rangeTypes.includes(range.type) ? rangeMatcherOf(order, range) : undecided));
+  const spellings = new Set(versions);
+  let listed: Parsed[] | null = null;
+
+  return (text) => {
+    if (spellings.has(text)) return 'affected';
+    if (versions.length === 0 && matchRanges.length === 0) return 'unaffected'; // a package alone matches nothing
+    const version = order.parse(text);
+    if (version === null) return 'undecidable';
+    const verdicts = matchRanges.map((match) => match(version));
+    if (verdicts.includes('affected')) return 'affected';
+    // By order and not by spelling: 1.0 is listed where 1.0.0 is. What cannot be read equals nothing that can.
+    listed ??= versions.map(order.parse).filter((each) => each !== null);
+    if (listed.some((each) => order.compare(version, each) === 0)) return 'affected';
+    return verdicts.includes('undecidable') ? 'undecidable' : 'unaffected';
+  };
+}
+
+type Boundary<Parsed> = { kind: 'introduced' | 'last_affected' | 'fixed'; at: Parsed | null };
+
+function rangeMatcherOf<Parsed>(
+  order: Order<Parsed>,
+  { events }: OsvRange,
+): (version: Parsed) => Affectedness {
+  if (events === null) return undecided;
+  const boundaries: Boundary<Parsed>[] = [];
+  const limits: Parsed[] = [];
+  let isUnlimited = !events.some((event) => event.kind === 'limit');
+  for (const { kind, version } of events) {
+    if (kind === 'limit' && version === '*') {
+      isUnlimited = true;
+      continue;
+    }
+    const at = version === null ? null : order.parse(version);
+    if (at === null && version !== null) return undecided;
+    if (kind !== 'limit') boundaries.push({ kind, at });
+    else if (at !== null) limits.push(at);
+  }
+  boundaries.sort((a, b) => compareBoundaries(order, a, b));
+
+  return (version) => {
+    if (!isUnlimited && !limits.some((limit) => order.compare(version, limit) < 0)) return 'unaffected';
+    let isAffected = false;
+    for (const { kind, at } of boundaries) {
+      const difference = at === null ? 1 : order.compare(version, at);
+      if (kind === 'introduced' && difference >= 0) isAffected = true;
+      if (kind === 'fixed' && difference >= 0) isAffected = false;
+      if (kind === 'last_affected' && difference > 0) isAffected = false;
+    }
+    return isAffected ? 'affected' : 'unaffected';
+  };
+}
+
+const tieOrder = ['introduced', 'last_affected', 'fixed'];
+
+function compareBoundaries<Parsed>(order: Order<Parsed>, a: Boundary<Parsed>, b: Boundary<Parsed>): number {
+  const tie = tieOrder.indexOf(a.kind) - tieOrder.indexOf(b.kind);
+  if (a.at !== null && b.at !== null) return order.compare(a.at, b.at) || tie;
+  if (a.at === null && b.at === null) return tie;
+  return a.at === null ? -1 : 1;
+}
+
+function undecided(): Affectedness {
+  return 'undecidable';
+}

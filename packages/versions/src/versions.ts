@@ -1,0 +1,94 @@
+import { dpkgOrder } from './dpkg.ts';
+import { npmOrder } from './npm.ts';
+import type { Order, Sign } from './order.ts';
+import {
+  canonicalName,
+  type Ecosystem,
+  ecosystemCovers,
+  epochIsLost,
+  orderingEcosystem,
+} from './osv-ecosystems.ts';
+import { type Affectedness, matcherOf } from './osv-match.ts';
+import { isWithdrawn, type OsvAffected, readAffected } from './osv-record.ts';
+import { pypiOrder } from './pypi.ts';
+import { rpmOrder } from './rpm.ts';
+
+/**
+ * Orders two versions of `npm`, `pypi`, `apt` or `dnf`. `undecidable` for another ecosystem, and where one of the two
+ * has no place in the ecosystem's order: npm `1.2` or a number past 2^53, a legacy PyPI version, a malformed EVR.
+ * An rpm version without a release sorts before any release of it. Never throws.
+ */
+export function compareVersions(ecosystem: string, a: string, b: string): Sign | 'undecidable' {
+  return isEcosystem(ecosystem) ? rules[ecosystem].compare(a, b) : 'undecidable';
+}
+
+/**
+ * Whether an OSV record, as it was received, affects one version of a package (A1). `ecosystem` is an OSV string with
+ * its release (`npm`, `PyPI`, `Debian:12`). `undecidable` (a version or event without a place in the order, an unknown
+ * ecosystem or range type, a member of another form than the schema's) is to be treated as `unchecked`, never as clear.
+ * Name and version are those the database keys by: source for Debian and Ubuntu, epoch always for rpm. Never throws.
+ */
+export function isAffected(
+  osvRecord: unknown,
+  { ecosystem, name, version }: { ecosystem: string; name: string; version: string },
+): Affectedness {
+  return prepareRecord(osvRecord, { ecosystem, name })(version);
+}
+
+/** `isAffected` in two steps, for a caller that asks one record about many versions of a package. */
+export function prepareRecord(
+  osvRecord: unknown,
+  { ecosystem, name }: { ecosystem: string; name: string },
+): (version: string) => Affectedness {
+  if (isWithdrawn(osvRecord)) return () => 'unaffected';
+  const ordering = orderingEcosystem(ecosystem);
+  const affected = readAffected(osvRecord);
+  if (ordering === null || affected === null) return () => 'undecidable';
+
+  const matchers: ((version: string) => Affectedness)[] = [];
+  for (const entry of affected) {
+    if (entry.package === null) continue;
+    if (canonicalName(ordering, entry.package.name) !== canonicalName(ordering, name)) continue;
+    const covers = ecosystemCovers({ record: entry.package.ecosystem, host: ecosystem });
+    if (covers === 'unclear') matchers.push(() => 'undecidable');
+    if (covers === 'yes') matchers.push(rules[ordering].prepare(entry));
+  }
+  return (version) => {
+    if (matchers.length > 0 && epochIsLost(ecosystem, version)) return 'undecidable';
+    const verdicts = matchers.map((match) => match(version));
+    if (verdicts.includes('affected')) return 'affected';
+    return verdicts.includes('undecidable') ? 'undecidable' : 'unaffected';
+  };
+}
+
+type EcosystemRules = {
+  compare: (a: string, b: string) => Sign | 'undecidable';
+  prepare: (entry: OsvAffected) => (version: string) => Affectedness;
+};
+
+const rules: Record<Ecosystem, EcosystemRules> = {
+  npm: rulesOf(npmOrder, ['SEMVER', 'ECOSYSTEM']), // GHSA's repository says ECOSYSTEM, the OSV export SEMVER
+  pypi: rulesOf(pypiOrder, ['ECOSYSTEM']),
+  apt: rulesOf(dpkgOrder, ['ECOSYSTEM']),
+  dnf: rulesOf(rpmOrder, ['ECOSYSTEM']),
+};
+
+const maximumVersionLength = 1024;
+
+/** Closes over the ecosystem's own form of a parsed version, so that no two forms can be mixed. */
+function rulesOf<Parsed>(order: Order<Parsed>, rangeTypes: readonly string[]): EcosystemRules {
+  const parse = (text: string) => (text.length > maximumVersionLength ? null : order.parse(text));
+  const bounded: Order<Parsed> = { parse, compare: order.compare };
+  return {
+    compare(a, b) {
+      const left = parse(a);
+      const right = parse(b);
+      return left === null || right === null ? 'undecidable' : order.compare(left, right);
+    },
+    prepare: (entry) => matcherOf(bounded, entry, rangeTypes),
+  };
+}
+
+function isEcosystem(text: string): text is Ecosystem {
+  return Object.hasOwn(rules, text);
+}
