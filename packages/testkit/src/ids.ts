@@ -6,7 +6,7 @@ const MAX_IDS_PER_MS = 0x1000;
 
 /** A repeatable source of ids and random bytes; for tests only, its output can be foretold. */
 export type Ids = {
-  /** A UUIDv7 of the clock's present time; rises in text order for as long as the clock is not set back. */
+  /** A UUIDv7 of the clock's time; always rises in text order, also when the clock stands still or is set back. */
   uuid(): string;
   /** `count` bytes of the seeded stream. */
   bytes(count: number): Uint8Array<ArrayBuffer>;
@@ -15,19 +15,21 @@ export type Ids = {
 /**
  * Makes a source whose output depends on the clock and the seed alone, so that a failing test fails the same way
  * again. Two sources of one seed give the same ids: give each its own seed where they must differ.
- * `uuid` throws when more than 4,096 ids are asked for in one millisecond of the clock.
  */
 export function createIds(clock: Pick<Clock, 'now'>, seed = 'tidegate'): Ids {
   const bytes = createRandomBytes(seed);
-  let lastMs = Number.NaN;
+  let lastMs = Number.NEGATIVE_INFINITY;
   let counter = 0;
 
   function uuid(): string {
     const nowMs = Math.floor(clock.now());
-    counter = nowMs === lastMs ? counter + 1 : 0;
-    lastMs = nowMs;
-    if (counter >= MAX_IDS_PER_MS) throw new RangeError('too many ids in one millisecond: advance the clock');
-    const time = nowMs.toString(16).padStart(12, '0');
+    counter = nowMs > lastMs ? 0 : counter + 1;
+    lastMs = Math.max(nowMs, lastMs);
+    if (counter === MAX_IDS_PER_MS) {
+      lastMs++; // the time runs ahead rather than an id falling back (RFC 9562, section 6.2)
+      counter = 0;
+    }
+    const time = lastMs.toString(16).padStart(12, '0');
     const random = Buffer.from(bytes(8));
     random.writeUInt8((random.readUInt8(0) & 0x3f) | 0x80, 0); // variant, RFC 9562 section 4.1
     const tail = random.toString('hex');
