@@ -1,10 +1,14 @@
 import { defineConfig } from 'vitest/config';
+import { closingLine } from './scripts/closing-line-reporter.ts';
+
+const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 
 export default defineConfig({
   test: {
     pool: 'threads',
     include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
     globalSetup: ['apps/server/src/testing/shared-postgres.ts'],
+    reporters: ['default', closingLine({ refuseSkips })],
     testTimeout: 20_000,
   },
 });

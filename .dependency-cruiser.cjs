@@ -1,0 +1,149 @@
+// The import rules of the house. Each has a fixture in scripts/import-fixtures.ts that breaks it: a rule that
+// nothing can break is not a rule. Paths match anywhere, so that a fixture is a small house of its own.
+
+/** Slices of the server in the order data meets them: a slice imports only slices that stand before it. */
+const SLICES = [
+  'events',
+  'rate-limits',
+  'signing-keys',
+  'agent-credentials',
+  'agents',
+  'enrolment',
+  'updates',
+  'commands',
+  'inventory',
+  'advisories',
+  'check-in',
+  'approvals',
+  'operators',
+  'health',
+  'client-errors',
+  'openapi',
+];
+const TESTS = String.raw`\.test\.ts$|/testing/`;
+const PURE_CLOCKLESS = 'packages/(protocol|versions|capability)/src/';
+
+const sliceRules = SLICES.map((slice, i) => ({
+  name: `slice-order-${slice}`,
+  comment: 'A slice imports platform, packages and the slices before it.',
+  severity: 'error',
+  from: { path: `(^|/)apps/server/src/${slice}/`, pathNot: TESTS },
+  to: {
+    path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|app\\.ts|main\\.ts|start\\.ts)`,
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-unresolved',
+      comment: 'An import that does not resolve is an import that no rule has judged.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true, pathNot: '^(bun:)?ffi$' },
+    },
+    {
+      name: 'apps-never-import-another-app',
+      severity: 'error',
+      from: { path: '(^|/)apps/([^/]+)/' },
+      to: { path: '(^|/)apps/[^/]+/', pathNot: '(^|/)apps/$2/' },
+    },
+    {
+      name: 'packages-never-import-apps',
+      severity: 'error',
+      from: { path: '(^|/)packages/' },
+      to: { path: '(^|/)apps/' },
+    },
+    {
+      name: 'agent-never-signs',
+      comment: 'The agent has no business with private keys.',
+      severity: 'error',
+      from: { path: '(^|/)apps/agent/src/', pathNot: TESTS },
+      to: { path: '(^|/)packages/signing/src/sign\\.ts$' },
+    },
+    {
+      name: 'verify-never-depends-on-sign',
+      severity: 'error',
+      from: { path: '(^|/)packages/signing/src/verify\\.ts$' },
+      to: { path: '(^|/)packages/signing/src/sign\\.ts$', reachable: true },
+    },
+    {
+      name: 'packages-import-only-their-own',
+      comment:
+        'protocol, signing, versions and capability stand on their own; only testkit may use the others.',
+      severity: 'error',
+      from: { path: '(^|/)packages/(protocol|signing|versions|capability)/src/', pathNot: TESTS },
+      to: { path: '(^|/)packages/', pathNot: '(^|/)packages/$2/' },
+    },
+    {
+      name: 'pure-code-does-no-io',
+      comment: 'Rules and libraries decide from plain data: no node: module but what hashing needs.',
+      severity: 'error',
+      from: {
+        path: `(^|/)(${PURE_CLOCKLESS}|apps/[^/]+/src/.*(gate|-rules)\\.ts$)`,
+        pathNot: `${TESTS}|/cli\\.ts$`,
+      },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'signing-uses-crypto-alone',
+      severity: 'error',
+      from: { path: '(^|/)packages/signing/src/', pathNot: `${TESTS}|agreement-probe` },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?crypto$' },
+    },
+    {
+      name: 'capability-depends-on-nothing',
+      severity: 'error',
+      from: { path: '(^|/)packages/capability/src/', pathNot: TESTS },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'shipped-code-never-imports-testkit',
+      severity: 'error',
+      from: { path: '(^|/)(apps|packages)/', pathNot: `${TESTS}|(^|/)packages/testkit/` },
+      to: { path: '(^|/)packages/testkit/' },
+    },
+    {
+      name: 'platform-never-imports-a-slice',
+      severity: 'error',
+      from: { path: '(^|/)apps/server/src/platform/', pathNot: TESTS },
+      to: { path: '(^|/)apps/server/src/', pathNot: '(^|/)apps/server/src/platform/' },
+    },
+    {
+      name: 'sql-only-in-stores',
+      comment:
+        'kysely and pg are for store.ts and the platform; `read-callers.ts` is the hot path (decision 0004).',
+      severity: 'error',
+      from: {
+        path: '(^|/)apps/server/src/',
+        pathNot: `${TESTS}|/store\\.ts$|-store\\.ts$|/platform/db/|/read-callers\\.ts$|/last-seen\\.ts$`,
+      },
+      to: { path: 'node_modules/(kysely|pg)/' },
+    },
+    {
+      name: 'component-libraries-only-in-ui',
+      severity: 'error',
+      from: { path: '(^|/)apps/console/src/', pathNot: '(^|/)apps/console/src/ui/' },
+      to: { path: '(radix-ui|uplot|cmdk)' },
+    },
+    ...sliceRules,
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    // The parser does not know `using`, which tests like; tests may import what they want anyway.
+    exclude: { path: '(^|/)(apps|packages)/[^/]+/dist/|\\.test\\.ts$' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'types', 'node', 'default'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs', '.json', '.d.ts'],
+    },
+  },
+};

@@ -1,0 +1,92 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
+import { IMPORT_FIXTURES, sliceFixture } from './import-fixtures.ts';
+
+// Checks the import rules of .dependency-cruiser.cjs on the whole house, that each rule can fail, that the checker
+// really read the modules (it reports success on none), and that pure code asks for no time and no randomness.
+
+const root = dirname(import.meta.dirname);
+const config: { forbidden: (IForbiddenRuleType & { name: string })[]; options: object } = createRequire(
+  import.meta.url,
+)(join(root, '.dependency-cruiser.cjs'));
+const HOUSE = ['apps', 'packages'];
+const PURE = /^(packages\/(protocol|versions|capability)\/src\/|apps\/[^/]+\/src\/.*(\/gate|-rules)\.ts$)/;
+const IMPURE = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.env\b/;
+
+const faults: string[] = [];
+
+const modules = sourceFiles();
+const house = await run(root, HOUSE);
+if (house.summary.totalCruised < modules.length) {
+  faults.push(`the checker read ${house.summary.totalCruised} modules, but there are ${modules.length}`);
+}
+for (const violation of house.summary.violations) {
+  faults.push(`${violation.rule.name}: ${violation.from} -> ${violation.to}`);
+}
+for (const rule of config.forbidden) {
+  const fixture = IMPORT_FIXTURES[rule.name] ?? fixtureOfSlice(rule.name);
+  if (!fixture) faults.push(`rule ${rule.name} has no fixture that breaks it`);
+  else if (!(await broken(fixture)).includes(rule.name))
+    faults.push(`rule ${rule.name} does not fail on its fixture`);
+}
+for (const file of modules.filter((path) => PURE.test(path))) {
+  const code = readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+  if (IMPURE.test(code))
+    faults.push(`${file} asks for time, randomness or the environment; it has to be given them`);
+}
+
+for (const fault of faults) console.error(fault);
+console.log(
+  `${house.summary.totalCruised} modules read, ${config.forbidden.length} rules, ${faults.length} faults`,
+);
+process.exitCode = faults.length > 0 ? 1 : 0;
+
+async function run(baseDir: string, folders: string[]): Promise<ICruiseResult> {
+  const options = { ...config.options, baseDir, validate: true, ruleSet: { forbidden: config.forbidden } };
+  const { output } = await cruise(folders, options);
+  if (typeof output === 'string') throw new Error('dependency-cruiser answered with text');
+  return output;
+}
+
+/** Names of the rules that the fixture breaks. */
+async function broken(fixture: Readonly<Record<string, readonly string[]>>): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-imports-'));
+  try {
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    for (const [path, imports] of Object.entries(fixture)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true });
+      const lines = imports.map(
+        (name, i) => `import * as m${i} from '${name}';\nexport const v${i} = m${i};`,
+      );
+      writeFileSync(join(folder, path), `${lines.join('\n')}\nexport const here = true;\n`);
+    }
+    const top = [...new Set(Object.keys(fixture).map((path) => path.split('/')[0] ?? ''))];
+    return (await run(folder, top)).summary.violations.map((violation) => violation.rule.name);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function fixtureOfSlice(rule: string) {
+  const slice = /^slice-order-(.+)$/.exec(rule)?.[1];
+  return slice === undefined ? null : sliceFixture(slice);
+}
+
+function sourceFiles(): string[] {
+  return HOUSE.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path}`)
+      .filter((path) => /\/src\/.*\.ts$/.test(path) && !/\.test\.ts$|node_modules|\/dist\//.test(path)),
+  );
+}

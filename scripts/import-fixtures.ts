@@ -1,0 +1,50 @@
+/** For each import rule a small house that breaks it, and nothing else: path -> what it imports. */
+export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'no-cycles': {
+    'apps/server/src/agents/a.ts': ['./b.ts'],
+    'apps/server/src/agents/b.ts': ['./a.ts'],
+  },
+  'no-unresolved': { 'apps/server/src/agents/a.ts': ['./nowhere.ts'] },
+  'apps-never-import-another-app': {
+    'apps/agent/src/a.ts': ['../../server/src/config.ts'],
+    'apps/server/src/config.ts': [],
+  },
+  'packages-never-import-apps': {
+    'packages/testkit/src/a.ts': ['../../../apps/server/src/config.ts'],
+    'apps/server/src/config.ts': [],
+  },
+  'agent-never-signs': {
+    'apps/agent/src/a.ts': ['../../../packages/signing/src/sign.ts'],
+    'packages/signing/src/sign.ts': [],
+  },
+  'verify-never-depends-on-sign': {
+    'packages/signing/src/verify.ts': ['./shared.ts'],
+    'packages/signing/src/shared.ts': ['./sign.ts'],
+    'packages/signing/src/sign.ts': [],
+  },
+  'packages-import-only-their-own': {
+    'packages/versions/src/a.ts': ['../../protocol/src/plan.ts'],
+    'packages/protocol/src/plan.ts': [],
+  },
+  'pure-code-does-no-io': { 'apps/server/src/approvals/gate.ts': ['node:fs'] },
+  'signing-uses-crypto-alone': { 'packages/signing/src/a.ts': ['node:fs'] },
+  'capability-depends-on-nothing': { 'packages/capability/src/a.ts': ['typebox'] },
+  'shipped-code-never-imports-testkit': {
+    'apps/server/src/agents/a.ts': ['../../../../packages/testkit/src/clock.ts'],
+    'packages/testkit/src/clock.ts': [],
+  },
+  'platform-never-imports-a-slice': {
+    'apps/server/src/platform/a.ts': ['../agents/store.ts'],
+    'apps/server/src/agents/store.ts': [],
+  },
+  'sql-only-in-stores': { 'apps/server/src/agents/routes.ts': ['kysely'] },
+  'component-libraries-only-in-ui': {
+    'apps/console/src/pages/a.ts': ['../../radix-ui/index.ts'],
+    'apps/console/radix-ui/index.ts': [],
+  },
+};
+
+/** The fixture of a slice-order rule: the slice imports the composition root, which stands after every slice. */
+export function sliceFixture(slice: string): Readonly<Record<string, readonly string[]>> {
+  return { [`apps/server/src/${slice}/a.ts`]: ['../app.ts'], 'apps/server/src/app.ts': [] };
+}
