@@ -1,0 +1,157 @@
+import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import { describe, expect, test } from 'vitest';
+import type { Database } from '../platform/db/engine.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { recordScan } from './record-scan.ts';
+import { findUpdate, readHistory, readPlan } from './store.ts';
+import { planDigest } from './store-plan.ts';
+import { transitionUpdate } from './transition-update.ts';
+
+const openssl: InventoryUpdate = {
+  name: 'openssl',
+  current_version: '3.0.1-1',
+  available_version: '3.0.2-1',
+};
+const installedOld = { name: 'openssl', version: '3.0.1-1' };
+
+describe.each(ENGINES)('recording a scan on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const { agentId } = await insertTestAgent(database, { n: 1 });
+    async function scan(
+      updates: InventoryUpdate[],
+      {
+        complete = true,
+        packages = [installedOld],
+      }: { complete?: boolean; packages?: InventoryPackage[] } = {},
+    ) {
+      platform.clock.advance(1_000);
+      const report = { complete, packages, updates };
+      return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
+    }
+    return { database, platform, agentId, scan };
+  }
+
+  test('a new update is pending with its history, and a rescan answers the same id', async () => {
+    const { database, scan } = await setUp();
+    const [first] = (await scan([openssl])).updates;
+    expect(first).toMatchObject({ name: 'openssl', available_version: '3.0.2-1' });
+    expect((await scan([openssl])).updates).toEqual([first]);
+    expect((await findUpdate(database.read, first?.update_id ?? ''))?.state).toBe('pending');
+    const history = await readHistory(database.read, first?.update_id ?? '');
+    expect(history.map((row) => [row.from_state, row.to_state, row.actor])).toEqual([
+      [null, 'pending', 'scan'],
+    ]);
+  });
+
+  test('a newer available version supersedes, by the order of its ecosystem and not of its text', async () => {
+    const { database, scan } = await setUp();
+    const [old] = (await scan([{ ...openssl, available_version: '3.0.9-1' }])).updates;
+    const after = await scan([{ ...openssl, available_version: '3.0.10-1' }]);
+    expect(after.updates.map((u) => u.available_version)).toEqual(['3.0.10-1']);
+    const row = await findUpdate(database.read, old?.update_id ?? '');
+    expect(row).toMatchObject({ state: 'superseded', state_reason: 'superseded_by: 3.0.10-1' });
+  });
+
+  test('a version whose order is undecidable is listed and supersedes nothing', async () => {
+    const { scan } = await setUp();
+    await scan([openssl]);
+    const after = await scan([{ ...openssl, available_version: 'not a version' }]);
+    expect(after.updates.map((u) => u.available_version).toSorted()).toEqual(['3.0.2-1', 'not a version']);
+  });
+
+  test.each(['rejected', 'installed', 'approved', 'installing', 'failed', 'superseded'] as const)(
+    'a rescan never moves a row back from %s',
+    async (state) => {
+      const { database, platform, scan } = await setUp();
+      const id = (await scan([openssl])).updates[0]?.update_id ?? '';
+      await forceState(database, id, state);
+      await scan([openssl]);
+      expect((await findUpdate(database.read, id))?.state).toBe(state);
+      expect(await countUpdates(database)).toBe(1);
+      expect(platform.lines).toEqual([]);
+    },
+  );
+
+  test('an incomplete scan closes nothing: neither by what it saw installed nor by a newer offer', async () => {
+    const { scan } = await setUp();
+    await scan([openssl]);
+    const newer = { ...openssl, available_version: '3.0.3-1' };
+    const packages = [{ name: 'openssl', version: '3.0.2-1' }];
+    const { updates } = await scan([newer], { complete: false, packages });
+    expect(updates.map((u) => u.available_version).toSorted()).toEqual(['3.0.2-1', '3.0.3-1']);
+    expect((await scan([], { complete: false, packages: [] })).updates.length).toBe(2);
+  });
+
+  test.each([
+    ['pending', ['installed']],
+    ['awaiting_plan', ['pending', 'installed']],
+    ['approved', ['pending', 'installed']],
+  ] as const)('%s and seen installed by a complete scan: installed, out of band', async (state, steps) => {
+    const { database, scan } = await setUp();
+    const id = (await scan([{ ...openssl, arch: 'amd64' }])).updates[0]?.update_id ?? '';
+    await forceState(database, id, state);
+    const packages = [{ name: 'openssl', version: '3.0.2-1', arch: 'amd64' }];
+    const outcome = await scan([], { packages });
+    expect(outcome).toEqual({ updates: [], withdrawn: state === 'approved' ? [id] : [] });
+    expect(await findUpdate(database.read, id)).toMatchObject({ state: 'installed', out_of_band: 1 });
+    const history = await readHistory(database.read, id);
+    expect(history.map((row) => row.to_state).toReversed()).toEqual(['pending', ...steps]);
+  });
+
+  test('a host that has a newer version than the offer supersedes it', async () => {
+    const { database, scan } = await setUp();
+    const id = (await scan([openssl])).updates[0]?.update_id ?? '';
+    await scan([], { packages: [{ name: 'openssl', version: '3.1.0-1', arch: 'amd64' }] });
+    expect(await findUpdate(database.read, id)).toMatchObject({
+      state: 'superseded',
+      state_reason: 'newer_installed: 3.1.0-1',
+    });
+  });
+
+  test('a complete scan without the update and with the old version leaves it', async () => {
+    const { scan } = await setUp();
+    await scan([openssl]);
+    expect((await scan([])).updates.length).toBe(1);
+  });
+
+  test('the plan of a report is stored with the digest of its RFC 8785 form, once for the same actions', async () => {
+    const { database, scan } = await setUp();
+    const plan = {
+      resolved_at: '2026-11-21T09:00:00Z',
+      actions: [{ action: 'remove' as const, name: 'libssl1.1' }],
+    };
+    const id = (await scan([{ ...openssl, plan }])).updates[0]?.update_id ?? '';
+    await scan([{ ...openssl, plan }]);
+    const row = await findUpdate(database.read, id);
+    const stored = await readPlan(database.read, row?.plan_id ?? '');
+    expect(stored).toMatchObject({ updateId: id, actions: plan.actions, planSha256: planDigest(plan) });
+    expect(planDigest(plan)).toMatch(/^[0-9a-f]{64}$/);
+    expect((await database.read.selectFrom('update_plans').select('id').execute()).length).toBe(1);
+  });
+
+  test('of two moves at once one wins, and a move that the table does not have throws', async () => {
+    const { database, platform, scan } = await setUp();
+    const updateId = (await scan([openssl])).updates[0]?.update_id ?? '';
+    const reject = () =>
+      database.transact((tx) =>
+        transitionUpdate(tx, platform, { updateId, from: ['pending'], to: 'rejected', actor: 'ada' }),
+      );
+    expect((await Promise.all([reject(), reject()])).toSorted()).toEqual([false, true]);
+    const wrong = { updateId, from: ['rejected'], to: 'approved', actor: 'ada' } as const;
+    await expect(database.transact((tx) => transitionUpdate(tx, platform, wrong))).rejects.toThrow(
+      'never goes',
+    );
+  });
+});
+
+async function forceState(database: Database, id: string, state: string): Promise<void> {
+  await database.transact((tx) => tx.updateTable('updates').set({ state }).where('id', '=', id).execute());
+}
+
+async function countUpdates(database: Database): Promise<number> {
+  return (await database.read.selectFrom('updates').select('id').execute()).length;
+}
