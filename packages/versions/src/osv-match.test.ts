@@ -256,6 +256,8 @@ describe('what cannot be decided is neither affected nor unaffected', () => {
 
   test('a record that names no package affects none', () => {
     expect(ask({ id: 'X-1' }, { version: '1' })).toBe('unaffected');
-    expect(ask(recordOf({ ranges: [{ type: 'GIT', events: [] }] }), { version: '1' })).toBe('unaffected');
+    const commitsOnly = { ranges: [{ type: 'GIT', events: [] }] };
+    expect(ask(recordOf(commitsOnly), { version: '1' })).toBe('unaffected');
+    expect(ask(recordOf(commitsOnly, entryOf(fixed)), { version: '1' })).toBe('affected');
   });
 });
