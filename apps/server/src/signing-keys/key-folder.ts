@@ -1,15 +1,7 @@
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
+import { writeSecretFile } from '../platform/secrets.ts';
 
 const FILE = /^([0-9a-f-]{36})\.key$/;
 
@@ -38,23 +30,4 @@ export function openKeyFolder(dataDir: string): KeyFolder {
       writeSecretFile(folder, { name: `${keyId}.key`, text: `${privateKeyHex}\n` });
     },
   };
-}
-
-/** Writes a file that only its owner reads: temporary file, fsync, rename, fsync of the folder. */
-export function writeSecretFile(folder: string, { name, text }: { name: string; text: string }): void {
-  const temporary = join(folder, `.${name}.${process.pid}`);
-  const file = openSync(temporary, 'w', 0o600);
-  try {
-    writeSync(file, text);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(temporary, join(folder, name));
-  const directory = openSync(folder, 'r');
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
 }
