@@ -171,6 +171,6 @@ describe('the verdict is bad', () => {
   });
 });
 
-test('a fleet refuses an address that it could not keep safe', () => {
+test('a fleet refuses an address that it cannot speak to', () => {
   expect(() => start({ serverUrl: 'https://127.0.0.1:1' })).toThrow(/plain http/);
 });
