@@ -1,0 +1,48 @@
+import type { CommandResult } from '@tidegate/protocol/agent-api';
+import type { CommandStatus } from '@tidegate/protocol/states';
+
+/** Where a command may go from each status (wire.md, "States"); an agent may skip what it has no time to report. */
+export const COMMAND_TRANSITIONS: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
+  pending: ['sent', 'expired', 'cancelled'],
+  sent: ['received', 'running', 'success', 'failed', 'refused', 'interrupted', 'expired', 'cancelled'],
+  received: ['running', 'success', 'failed', 'refused', 'interrupted'],
+  running: ['success', 'failed', 'refused', 'interrupted'],
+  success: [],
+  failed: [],
+  refused: [],
+  interrupted: [],
+  expired: [],
+  cancelled: [],
+};
+
+export const OPEN_STATUSES: readonly CommandStatus[] = ['pending', 'sent'];
+
+export function commandMayMove(move: { from: CommandStatus; to: CommandStatus }): boolean {
+  return COMMAND_TRANSITIONS[move.from].includes(move.to);
+}
+
+export function isFinished(status: CommandStatus): boolean {
+  return COMMAND_TRANSITIONS[status].length === 0;
+}
+
+export type ResultVerdict =
+  | { kind: 'move' }
+  | { kind: 'repeated' }
+  | { kind: 'finished' }
+  | { kind: 'unsent' };
+
+/**
+ * What a result means for a command: `repeated` is "running" said again, `finished` comes after the end (also the
+ * same end again), `unsent` speaks of a command that the agent was never given.
+ */
+export function judgeResult(status: CommandStatus, reported: CommandResult['status']): ResultVerdict {
+  if (isFinished(status)) return { kind: 'finished' };
+  if (status === 'pending') return { kind: 'unsent' };
+  if (status === reported) return { kind: 'repeated' };
+  return commandMayMove({ from: status, to: reported }) ? { kind: 'move' } : { kind: 'finished' };
+}
+
+/** Whether an operator may have a command done again, as a new one. */
+export function mayRetry(status: CommandStatus): boolean {
+  return isFinished(status) && status !== 'success';
+}

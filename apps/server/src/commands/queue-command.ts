@@ -1,0 +1,52 @@
+import { type ApprovalReference, COMMAND_PARAMS } from '@tidegate/protocol/documents';
+import type { CommandAction } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { insertCommand } from './store.ts';
+
+/** Life of a command from the moment that it may be delivered (wire.md), in milliseconds. */
+export const COMMAND_LIFETIME_MS = 24 * 3_600_000;
+
+export interface NewCommand {
+  agentId: string;
+  action: CommandAction;
+  /** As `COMMAND_PARAMS` of the action says. */
+  params: Readonly<Record<string, unknown>>;
+  updateId?: string | null;
+  approval?: { tokenId: ApprovalReference['token_id']; sha256: string } | null;
+  /** Withheld until then; at once unless given. */
+  notBeforeMs?: number | null;
+  expiresAtMs?: number | null;
+  /** Operator name, `sweep` or `server`. */
+  createdBy: string;
+}
+
+/** Queues a command for the next check-in of its agent. Returns its id; throws where the parameters are not valid. */
+export async function queueCommand(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  command: NewCommand,
+): Promise<string> {
+  if (!Value.Check(COMMAND_PARAMS[command.action], command.params)) {
+    throw new Error(`the parameters of ${command.action} are not valid`);
+  }
+  const nowMs = platform.now();
+  const notBeforeMs = Math.max(nowMs, command.notBeforeMs ?? nowMs);
+  const id = platform.newId();
+  await insertCommand(tx, {
+    id,
+    agent_id: command.agentId,
+    action: command.action,
+    params: JSON.stringify(command.params),
+    update_id: command.updateId ?? null,
+    approval_id: command.approval?.tokenId ?? null,
+    approval_sha256: command.approval?.sha256 ?? null,
+    status: 'pending',
+    created_by: command.createdBy,
+    created_at: nowMs,
+    not_before: notBeforeMs,
+    expires_at: command.expiresAtMs ?? notBeforeMs + COMMAND_LIFETIME_MS,
+  });
+  return id;
+}

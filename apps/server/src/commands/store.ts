@@ -1,0 +1,138 @@
+import type { CommandStatus } from '@tidegate/protocol/states';
+import type { Insertable, Selectable, Updateable } from 'kysely';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type CommandRow = Selectable<Tables['agent_commands']>;
+
+export async function insertCommand(tx: Tx, row: Insertable<Tables['agent_commands']>): Promise<void> {
+  await tx.insertInto('agent_commands').values(row).execute();
+}
+
+export async function findCommand(db: Db, id: string): Promise<CommandRow | null> {
+  return (await db.selectFrom('agent_commands').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+}
+
+/** Compare-and-swap: true where the command was in one of the statuses and is changed now. */
+export async function compareAndSwapStatus(
+  tx: Tx,
+  args: { id: string; from: readonly CommandStatus[]; change: Updateable<Tables['agent_commands']> },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('agent_commands')
+    .set(args.change)
+    .where('id', '=', args.id)
+    .where('status', 'in', args.from)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+export async function markReceived(
+  tx: Tx,
+  args: { agentId: string; ids: readonly string[]; nowMs: number },
+): Promise<void> {
+  if (args.ids.length === 0) return;
+  await tx
+    .updateTable('agent_commands')
+    .set({ status: 'received', received_at: args.nowMs })
+    .where('agent_id', '=', args.agentId)
+    .where('id', 'in', args.ids)
+    .where('status', '=', 'sent')
+    .execute();
+}
+
+/** Commands to deliver or to deliver again, oldest first. */
+export async function deliverable(
+  tx: Tx,
+  args: { agentId: string; nowMs: number; limit: number },
+): Promise<CommandRow[]> {
+  return tx
+    .selectFrom('agent_commands')
+    .selectAll()
+    .where('agent_id', '=', args.agentId)
+    .where('status', 'in', ['pending', 'sent'])
+    .where('not_before', '<=', args.nowMs)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(args.limit)
+    .execute();
+}
+
+/** Open commands past their time, of one agent or of all. */
+export async function overdue(
+  db: Db,
+  args: { agentId: string | null; nowMs: number; limit: number },
+): Promise<CommandRow[]> {
+  let query = db
+    .selectFrom('agent_commands')
+    .selectAll()
+    .where('status', 'in', ['pending', 'sent'])
+    .where('expires_at', '<=', args.nowMs);
+  if (args.agentId !== null) query = query.where('agent_id', '=', args.agentId);
+  return query.orderBy('id').limit(args.limit).execute();
+}
+
+export async function openCommandsOfUpdate(tx: Tx, updateId: string): Promise<CommandRow[]> {
+  return tx
+    .selectFrom('agent_commands')
+    .selectAll()
+    .where('update_id', '=', updateId)
+    .where('status', 'in', ['pending', 'sent'])
+    .execute();
+}
+
+/**
+ * Which of these commands may still install: their update is approved by the very token, and that is neither void
+ * nor expired. The one look of this slice at tables of others.
+ */
+export async function stillApproved(
+  tx: Tx,
+  args: { commandIds: readonly string[]; nowMs: number },
+): Promise<Set<string>> {
+  if (args.commandIds.length === 0) return new Set();
+  const rows = await tx
+    .selectFrom('agent_commands as c')
+    .innerJoin('updates as u', 'u.id', 'c.update_id')
+    .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
+    .select('c.id')
+    .where('c.id', 'in', args.commandIds)
+    .where('u.state', '=', 'approved')
+    .whereRef('a.update_id', '=', 'u.id')
+    .where('a.voided_at', 'is', null)
+    .where('a.expires_at', '>', args.nowMs)
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}
+
+export interface CommandFilter {
+  agentId?: string | undefined;
+  updateId?: string | undefined;
+  status?: CommandStatus | undefined;
+  action?: string | undefined;
+}
+
+/** Newest first; `before` is the id of the last command of the page before. */
+export async function listCommands(
+  db: Db,
+  args: { filter: CommandFilter; limit: number; before: string | null },
+): Promise<CommandRow[]> {
+  let query = filtered(db, args.filter).selectAll().orderBy('id', 'desc').limit(args.limit);
+  if (args.before !== null) query = query.where('id', '<', args.before);
+  return query.execute();
+}
+
+export async function countCommands(db: Db, filter: CommandFilter): Promise<number> {
+  const row = await filtered(db, filter)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+function filtered(db: Db, filter: CommandFilter) {
+  let query = db.selectFrom('agent_commands');
+  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
+  if (filter.updateId !== undefined) query = query.where('update_id', '=', filter.updateId);
+  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
+  if (filter.action !== undefined) query = query.where('action', '=', filter.action);
+  return query;
+}
