@@ -1,0 +1,135 @@
+import { PlanAnswer } from '@tidegate/protocol/agent-api';
+import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { UpdateState } from '@tidegate/protocol/states';
+import { PackageItem, UpdateDetail, UpdateFilter, UpdateItem } from '@tidegate/protocol/updates-api';
+import { Value } from 'typebox/value';
+import { ownAgent } from '../agents/own-agent.ts';
+import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { countPackages, countUpdates, listedUpdate, listPackages, listUpdates } from './list-updates.ts';
+import { findUpdate, readHistory, readPlan } from './store.ts';
+import { storePlan } from './store-plan.ts';
+import { historyView, packageItem, planView, updateItem } from './update-view.ts';
+
+export interface UpdatesDeps {
+  platform: Platform;
+  /** The verdict of the gate for an update at this moment (approvals). */
+  gateOf: (updateId: string) => Promise<unknown>;
+}
+
+const ListQuery = strict({ ...PageQuery, ...UpdateFilter.properties });
+const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
+const tags = ['updates'];
+
+/** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
+export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void {
+  const { database } = platform;
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/updates',
+    config: reading,
+    schema: {
+      summary: 'Updates, newest first',
+      tags,
+      querystring: ListQuery,
+      response: { 200: pageOf(UpdateItem), 400: Problem },
+    },
+    handler: async ({ query: { limit: _, cursor, ...filter }, query }) => {
+      const limit = pageLimit(query);
+      const before = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
+      const rows = await listUpdates(database.read, { filter, limit: limit + 1, before });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map(updateItem),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        total: await countUpdates(database.read, filter),
+      };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/updates/:id',
+    config: reading,
+    schema: {
+      summary: 'One update with its plan, its history and the verdict of the gate',
+      tags,
+      params: strict({ id: Uuid }),
+      response: { 200: UpdateDetail, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const row = await listedUpdate(database.read, params.id);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such update.' });
+      const plan = row.plan_id === null ? null : await readPlan(database.read, row.plan_id);
+      return {
+        ...updateItem(row),
+        plan: plan && planView(plan),
+        history: (await readHistory(database.read, row.id)).map(historyView),
+        gate: await gateOf(row.id),
+      };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/packages',
+    config: reading,
+    schema: {
+      summary: 'Updates rolled up by package over hosts',
+      tags,
+      querystring: ListQuery,
+      response: { 200: pageOf(PackageItem), 400: Problem },
+    },
+    handler: async ({ query: { limit: _, cursor, ...filter }, query }) => {
+      const limit = pageLimit(query);
+      const [ecosystem, name] = cursor === undefined ? [] : decodeCursor(cursor, 2).map(String);
+      const after = ecosystem === undefined || name === undefined ? null : { ecosystem, name };
+      const rows = await listPackages(database.read, { filter, limit: limit + 1, after });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map(packageItem),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.ecosystem, last.name]) : null,
+        total: await countPackages(database.read, filter),
+      };
+    },
+  });
+
+  app.route({
+    method: 'PUT',
+    url: '/api/v1/agents/:agent_id/plans/:update_id',
+    config: { access: { kind: 'agent', limit: 'agent_reports' } },
+    schema: {
+      summary: 'The plan of an update, as its agent resolved it',
+      tags: ['agents'],
+      params: strict({ agent_id: Uuid, update_id: Uuid }),
+      body: Plan,
+      response: { 200: PlanAnswer, 400: Problem, 404: Problem },
+    },
+    handler: async (request) => {
+      const { agentId } = ownAgent(request, request.params.agent_id);
+      const updateId = request.params.update_id;
+      const errors = planFaults(request.body);
+      if (errors.length > 0) {
+        throw new Refusal('invalid_request', {
+          detail: 'The plan is not sound.',
+          errors: errors.slice(0, 20),
+        });
+      }
+      const state = await database.transact(async (tx) => {
+        const update = await findUpdate(tx, updateId);
+        if (update?.agent_id !== agentId) return null;
+        await storePlan(tx, platform, { updateId, plan: request.body });
+        return Value.Parse(UpdateState, update.state);
+      });
+      if (state === null) throw new Refusal('not_found', { detail: 'There is no such update.' });
+      return { update_id: updateId, state };
+    },
+  });
+}

@@ -1,0 +1,62 @@
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
+import type { PackageItem, UpdateHistoryEntry, UpdateItem, UpdatePlan } from '@tidegate/protocol/updates-api';
+import { Value } from 'typebox/value';
+import { rfc3339 } from '../platform/clock.ts';
+import type { ListedUpdate, PackageRow } from './list-updates.ts';
+import type { HistoryRow, StoredPlan } from './store.ts';
+
+/** A row as the wire shows it. */
+export function updateItem(row: ListedUpdate): UpdateItem {
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    hostname: row.hostname,
+    ecosystem: Value.Parse(Ecosystem, row.ecosystem),
+    name: row.name,
+    arch: row.arch === '' ? null : row.arch,
+    current_version: row.current_version,
+    available_version: row.available_version,
+    origin: row.origin,
+    security: row.security === 1,
+    size_bytes: row.size_bytes,
+    state: Value.Parse(UpdateState, row.state),
+    state_reason: row.state_reason,
+    out_of_band: row.out_of_band === 1,
+    verdict: row.verdict === null ? null : Value.Parse(VulnerabilityVerdict, row.verdict),
+    severity: row.severity,
+    has_plan: row.plan_id !== null,
+    not_before: row.not_before === null ? null : rfc3339(row.not_before),
+    discovered_at: rfc3339(row.discovered_at),
+    updated_at: rfc3339(row.updated_at),
+  };
+}
+
+export function planView(plan: StoredPlan): UpdatePlan {
+  return {
+    id: plan.id,
+    resolved_at: rfc3339(plan.resolvedAtMs),
+    received_at: rfc3339(plan.receivedAtMs),
+    plan_sha256: plan.planSha256,
+    actions: plan.actions,
+  };
+}
+
+export function historyView(row: HistoryRow): UpdateHistoryEntry {
+  const { from_state, to_state, reason, actor } = row;
+  return { at: rfc3339(row.at), from_state, to_state, reason, actor };
+}
+
+export function packageItem(row: PackageRow): PackageItem {
+  return {
+    id: `${row.ecosystem}/${row.name}`,
+    ecosystem: Value.Parse(Ecosystem, row.ecosystem),
+    name: row.name,
+    hosts: row.hosts,
+    updates: row.updates,
+    available_versions: row.availableVersions,
+    newest_update_at: rfc3339(row.newestUpdateAtMs),
+    security: row.security,
+    states: row.states,
+  };
+}
