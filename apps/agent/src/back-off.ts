@@ -1,0 +1,19 @@
+/** First wait after a failure. */
+export const BACK_OFF_BASE_MS = 5_000;
+/** Longest wait; jitter is drawn after this cap, so that a herd that has waited long does not come back at once. */
+export const BACK_OFF_CAP_MS = 15 * 60_000;
+const LEAST_WAIT_MS = 1_000;
+/** How far an ordinary wait strays from the server's interval, either way. */
+const POLL_JITTER = 0.1;
+
+/** Wait after the n-th failure in a row: full jitter below the doubled, capped step; Retry-After is the least. */
+export function backOffMs(failures: number, random: number, retryAfterMs: number | null): number {
+  const step = Math.min(BACK_OFF_CAP_MS, BACK_OFF_BASE_MS * 2 ** Math.min(failures - 1, 30));
+  const asked = retryAfterMs === null ? 0 : retryAfterMs * (1 + random * 0.1);
+  return Math.max(LEAST_WAIT_MS, asked, random * step);
+}
+
+/** Wait until the next check-in when all is well. */
+export function pollMs(intervalMs: number, random: number): number {
+  return intervalMs * (1 - POLL_JITTER + random * 2 * POLL_JITTER);
+}

@@ -1,0 +1,109 @@
+import { CheckInAnswer } from '@tidegate/protocol/agent-api';
+import type { Envelope, StatePayload } from '@tidegate/protocol/documents';
+import { type Ecosystem, strict } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { agentEvent } from './events.ts';
+import { type Failure, type Outcome, retryable } from './failures.ts';
+import { refreshKeys } from './refresh-keys.ts';
+import { callAgent, type Runtime } from './runtime.ts';
+import { verifyState } from './verify-state.ts';
+import { AGENT_VERSION } from './version.ts';
+
+/** Most commands that one answer may hold. */
+const COMMANDS_MAX = 200;
+/** Most ids that one check-in acknowledges (the server's limit). */
+const RECEIVED_MAX = 200;
+
+/** A bad command must not hide the good ones, so each is judged by itself. */
+const LenientAnswer = strict({
+  ...CheckInAnswer.properties,
+  commands: Type.Array(Type.Unknown(), { maxItems: COMMANDS_MAX }),
+});
+
+export interface CheckedIn {
+  /** Unverified. Empty when a newer key set could not be fetched: one of its keys may be revoked by now. */
+  commands: unknown[];
+  report: Ecosystem[];
+  nextMs: number;
+  state: Envelope;
+}
+
+/** Says that the agent is alive, and brings back what it is to do. */
+export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
+  const { config, journal, inventory } = runtime;
+  const received = journal.unacknowledged().slice(0, RECEIVED_MAX);
+  const load = runtime.loadAverage();
+  const answer = await callAgent(runtime, {
+    method: 'POST',
+    path: '/check-in',
+    body: {
+      agent_version: AGENT_VERSION,
+      boot_id: runtime.bootId,
+      uptime_seconds: runtime.uptimeSeconds(),
+      ...(load.length === 0 ? {} : { load }),
+      received,
+      key_set_version: config.current().trusted_keys.version,
+      inventory_digest: inventory.digests(),
+    },
+  });
+  if (!answer.ok) return answer;
+  const { body } = answer.value;
+  if (!Check(LenientAnswer, body)) return retryable('check-in: an answer of unknown form');
+  const acknowledged = journal.acknowledge(received);
+  if (!acknowledged.ok) return storage(acknowledged.detail);
+  const fresh = await judgeState(runtime, body.state);
+  if (!fresh.ok) return fresh;
+  return {
+    ok: true,
+    value: {
+      commands: fresh.value ? body.commands : [],
+      report: body.report,
+      nextMs: body.next_check_in_seconds * 1_000,
+      state: body.state,
+    },
+  };
+}
+
+/** T12: the signed state tells of a newer key set before any command is looked at. False: commands have to wait. */
+async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome<boolean>> {
+  const { config, journal, log } = runtime;
+  let state = verifyState(envelope, config.current().trusted_keys);
+  if (state === null || state.key_set_version > config.current().trusted_keys.version) {
+    const refreshed = await refreshKeys(runtime);
+    if (!refreshed.ok && refreshed.failure.kind !== 'retryable') return refreshed;
+    state = verifyState(envelope, config.current().trusted_keys);
+  }
+  if (state === null) {
+    log.error('the state document of the server is signed by no trusted key');
+    return noteFault(runtime, 'The state document of the server is signed by no key that this host trusts.');
+  }
+  const noted = journal.noteState(state);
+  if (!noted.ok) return storage(noted.detail);
+  warnIfStale(runtime, state);
+  if (state.key_set_version > config.current().trusted_keys.version) {
+    log.warn('commands wait until the newer key set is here', { key_set_version: state.key_set_version });
+    return { ok: true, value: false };
+  }
+  return { ok: true, value: true };
+}
+
+function noteFault({ journal, nowMs }: Runtime, message: string): Outcome<boolean> {
+  // One such event is enough while the server has not taken it.
+  if (journal.events().some((event) => event.message === message)) return { ok: true, value: false };
+  const queued = journal.queueEvent(agentEvent('AGENT_ERROR', message, { nowMs: nowMs() }));
+  return queued.ok ? { ok: true, value: false } : storage(queued.detail);
+}
+
+function warnIfStale({ config, nowMs, log }: Runtime, state: StatePayload): void {
+  const ageMs = nowMs() - Date.parse(state.server_time);
+  if (ageMs > 3 * config.current().polling.check_in_seconds * 1_000) {
+    log.warn('the signed state of the fleet is old: a replay, or clocks that differ', {
+      age_seconds: Math.round(ageMs / 1_000),
+    });
+  }
+}
+
+function storage(detail: string): { ok: false; failure: Failure } {
+  return { ok: false, failure: { kind: 'storage', detail } };
+}

@@ -1,0 +1,15 @@
+/** Milliseconds since the Unix epoch; the real one is `Date.now`, tests have their own. */
+export type Now = () => number;
+
+/** How far clocks may differ before a document is refused (wire.md, T16). */
+export const CLOCK_SKEW_MS = 5 * 60_000;
+
+/** T16: a host whose clock is behind, or was set back, still sees a command expire. */
+export function trustedNow(localMs: number, lastServerTime: string | null): number {
+  return lastServerTime === null ? localMs : Math.max(localMs, Date.parse(lastServerTime));
+}
+
+/** RFC 3339 in UTC, whole seconds. */
+export function timestamp(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,122 @@
+import { parseArgs } from 'node:util';
+
+/** Exit codes: done; failed, worth another try; usage, or an error that needs the operator. */
+export const EXIT = { ok: 0, failed: 1, terminal: 2 } as const;
+
+export const DEFAULT_CONFIG_FOLDER = '/var/lib/tidegate-agent';
+
+export const USAGE = `Usage: tidegate-agent COMMAND [OPTIONS]
+
+Commands:
+  enrol     register this host with a server
+  run       check in, scan, and carry out what is approved
+  status    show what this host is enrolled to
+  doctor    look for what would keep the agent from working
+  execute   carry out one job as root, without network (started by systemd)
+  version   print the version
+
+Options of all commands:
+  --config DIR   folder of config.json (${DEFAULT_CONFIG_FOLDER})
+  --json         print the result as JSON
+  --help         show this text
+
+enrol:
+  --server URL             address of the server (https://)
+  --token TOKEN            registration token; "-" reads it from standard input, and
+                           without the option it is taken from TIDEGATE_TOKEN
+  --user NAME              user that will run the agent (as root)
+  --replace                throw an earlier enrolment away
+  --allow-insecure-http    take an http:// address, for tests
+  --machine-id-source S    "machine-id" (/etc/machine-id) or "file:/path"
+  --apt-config FILE, --executor-state DIR, --spool DIR
+                           places on a host that is not set up as usual
+
+run:
+  --once         one full round, then exit
+
+execute:
+  --job DIR      the job folder
+  --spool DIR    every whole job in this folder
+  --state DIR    what the executor trusts (/var/lib/tidegate-executor)
+
+Exit status: 0 done, 1 failed and worth another try, 2 wrong usage or an error that needs you.
+Only one process runs on a configuration; a second one exits at once with status 1.
+`;
+
+const COMMANDS = ['enrol', 'run', 'status', 'doctor', 'execute', 'version'] as const;
+export type CommandName = (typeof COMMANDS)[number];
+
+const OPTIONS = {
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  server: { type: 'string' },
+  token: { type: 'string' },
+  user: { type: 'string' },
+  replace: { type: 'boolean' },
+  'allow-insecure-http': { type: 'boolean' },
+  'machine-id-source': { type: 'string' },
+  'apt-config': { type: 'string' },
+  'executor-state': { type: 'string' },
+  spool: { type: 'string' },
+  once: { type: 'boolean' },
+  job: { type: 'string' },
+  state: { type: 'string' },
+} as const;
+
+type OptionName = keyof typeof OPTIONS;
+
+const COMMON: readonly OptionName[] = ['config', 'json', 'help'];
+const TAKES: Record<CommandName, readonly OptionName[]> = {
+  enrol: [
+    'server',
+    'token',
+    'user',
+    'replace',
+    'allow-insecure-http',
+    'machine-id-source',
+    'apt-config',
+    'executor-state',
+    'spool',
+  ],
+  run: ['once'],
+  status: [],
+  doctor: [],
+  execute: ['job', 'spool', 'state'],
+  version: [],
+};
+
+export type Parsed =
+  | { ok: true; command: CommandName; values: ReturnType<typeof readOptions>['values'] }
+  | { ok: false; help: true }
+  | { ok: false; help: false; detail: string };
+
+/** Reads the arguments strictly: an option of another command is an error as well. */
+export function parseCommandLine(args: readonly string[]): Parsed {
+  let read: ReturnType<typeof readOptions>;
+  try {
+    read = readOptions(args);
+  } catch (error) {
+    // parseArgs throws for unknown options and missing values, with a message made for people.
+    return usage(error instanceof Error ? error.message : String(error));
+  }
+  const { values, positionals } = read;
+  if (values.help) return { ok: false, help: true };
+  const [name, ...others] = positionals;
+  if (name === undefined) return usage('no command is given');
+  const command = COMMANDS.find((known) => known === name);
+  if (command === undefined) return usage(`"${name}" is not a command`);
+  if (others.length > 0) return usage(`"${others[0]}" is not expected here`);
+  const allowed: readonly string[] = [...COMMON, ...TAKES[command]];
+  const foreign = Object.keys(values).find((option) => !allowed.includes(option));
+  if (foreign !== undefined) return usage(`${command} has no option --${foreign}`);
+  return { ok: true, command, values };
+}
+
+function readOptions(args: readonly string[]) {
+  return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+}
+
+function usage(detail: string): Parsed {
+  return { ok: false, help: false, detail };
+}

@@ -1,0 +1,77 @@
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { type AgentConfig, loadConfig } from './config-file.ts';
+import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { readMachineId } from './machine-id.ts';
+import { checkServerUrl, createServerClient } from './server-client.ts';
+import { chooseExecutor, type HostFacts } from './start-executor.ts';
+
+export interface Finding {
+  check: string;
+  ok: boolean;
+  detail: string;
+}
+
+const Health = Type.Object({ status: Type.String(), version: Type.String() });
+
+/** Looks at everything that an agent needs, without changing anything or using a token. */
+export async function examine(
+  folder: string,
+  parts: { drivers: readonly EcosystemDriver[]; facts: HostFacts; nowMs: number },
+): Promise<Finding[]> {
+  const loaded = loadConfig(folder);
+  if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }];
+  const { config } = loaded;
+  return [
+    { check: 'configuration', ok: true, detail: `agent ${config.agent_id}` },
+    examineMachine(config),
+    examineKeys(config, parts.nowMs),
+    {
+      check: 'strict mode',
+      ok: config.strict,
+      detail: config.strict ? 'on' : 'off: unsigned commands are taken',
+    },
+    await examineServer(config),
+    await examineEcosystems(config, parts.drivers),
+    examineExecutor(config, parts.facts),
+  ];
+}
+
+function examineMachine(config: AgentConfig): Finding {
+  const machine = readMachineId(config.machine_id_source);
+  return { check: 'machine id', ok: machine.ok, detail: machine.ok ? 'present' : machine.detail };
+}
+
+function examineKeys({ trusted_keys: { keys, version, expires_at } }: AgentConfig, nowMs: number): Finding {
+  const active = keys.filter((key) => key.status === 'active').length;
+  const ok = active > 0 && Date.parse(expires_at) > nowMs;
+  return { check: 'signing keys', ok, detail: `set ${version}, ${active} active, good until ${expires_at}` };
+}
+
+async function examineServer(config: AgentConfig): Promise<Finding> {
+  const check = 'server';
+  const url = checkServerUrl(config.server_url, config.allow_insecure_http);
+  if (!url.ok) return { check, ok: false, detail: url.detail };
+  const answer = await createServerClient({ baseUrl: url.url }).request({
+    method: 'GET',
+    path: '/api/health',
+  });
+  if (answer.kind !== 'ok') return { check, ok: false, detail: answer.detail };
+  if (!Check(Health, answer.body)) return { check, ok: false, detail: 'this is not a Tidegate server' };
+  return { check, ok: true, detail: `${url.url} is ${answer.body.status}, version ${answer.body.version}` };
+}
+
+async function examineEcosystems(config: AgentConfig, drivers: readonly EcosystemDriver[]): Promise<Finding> {
+  const found: string[] = [];
+  for (const driver of drivers) {
+    if (await driver.present({ aptConfig: config.paths?.apt_config ?? null })) found.push(driver.ecosystem);
+  }
+  return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
+}
+
+function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
+  const access = chooseExecutor(facts, config.paths ?? {});
+  const check = 'installations';
+  if (access.how === 'none') return { check, ok: false, detail: `this host only reports: ${access.detail}` };
+  return { check, ok: true, detail: `started through ${access.how}, without network` };
+}

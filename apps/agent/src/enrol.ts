@@ -1,0 +1,173 @@
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { RegisterAnswer } from '@tidegate/protocol/agent-api';
+import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
+import { Check } from 'typebox/value';
+import {
+  type AgentConfig,
+  CONFIG_NAME,
+  type HostLayout,
+  loadConfig,
+  type SaveOutcome,
+  saveConfig,
+} from './config-file.ts';
+import { saveExecutorState } from './executor/executor-state.ts';
+import { errorCode, writeDurably } from './file-layer.ts';
+import { describeHost } from './host-facts.ts';
+import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL } from './job-folder.ts';
+import { readMachineId } from './machine-id.ts';
+import { checkServerUrl, createServerClient, type ServerClient } from './server-client.ts';
+import { pinKeySet } from './trusted-keys.ts';
+
+const SCAN_SECONDS = 4 * 3_600;
+
+export interface EnrolOptions {
+  folder: string;
+  serverUrl: string;
+  token: string;
+  machineIdSource: string;
+  allowInsecureHttp: boolean;
+  /** Throws an earlier enrolment of this folder away. */
+  replace: boolean;
+  /** The user that will run the agent; null for the one that enrols. */
+  user: { uid: number; gid: number } | null;
+  layout: HostLayout;
+  client?: ServerClient;
+}
+
+export type EnrolOutcome =
+  | { ok: true; agentId: string; fleetId: string; canInstall: boolean }
+  | { ok: false; retryable: boolean; detail: string };
+
+/** Registers this host, pins the key set that it is given, and as root sets up the executor. */
+export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
+  const url = checkServerUrl(options.serverUrl, options.allowInsecureHttp);
+  if (!url.ok) return refuse(url.detail);
+  const before = loadConfig(options.folder);
+  if (!options.replace && (before.ok || before.reason !== 'absent')) {
+    return refuse(
+      `${join(options.folder, CONFIG_NAME)} exists: this host is enrolled. To enrol it anew, revoke the agent in the ` +
+        'console and add --replace',
+    );
+  }
+  const machine = readMachineId(options.machineIdSource);
+  if (!machine.ok) return refuse(machine.detail);
+  // A seat of the token must not be spent where its answer could not be kept.
+  const writable = probeFolder(options.folder);
+  if (!writable.ok) return refuse(writable.detail);
+
+  const client = options.client ?? createServerClient({ baseUrl: url.url });
+  const answer = await client.request({
+    method: 'POST',
+    path: '/api/v1/agents/register',
+    headers: { authorization: `Bearer ${options.token}`, [MACHINE_ID_HEADER]: machine.machineId },
+    body: describeHost(),
+    ownConnection: true,
+  });
+  if (answer.kind === 'unreachable') return { ok: false, retryable: true, detail: answer.detail };
+  if (answer.kind === 'problem') return explain(answer.status, answer.code, answer.detail);
+  if (!Check(RegisterAnswer, answer.body)) return refuse('the server answered in a form that is not known');
+  const pinned = pinKeySet(answer.body.key_set, Date.now());
+  if (!pinned.ok) return refuse(`the key set of the server cannot be trusted (${pinned.reason})`);
+
+  const config: AgentConfig = {
+    server_url: url.url,
+    agent_id: answer.body.agent_id,
+    machine_id_source: options.machineIdSource,
+    access_token: answer.body.access_token,
+    refresh_token: answer.body.refresh_token,
+    pending_request_id: null,
+    trusted_keys: pinned.keys,
+    key_set: answer.body.key_set,
+    highest_seq: { epoch: 0, seq: 0 },
+    strict: true,
+    polling: { check_in_seconds: answer.body.check_in_interval_seconds, scan_seconds: SCAN_SECONDS },
+    ecosystems: null,
+    allow_insecure_http: options.allowInsecureHttp,
+    ...(Object.keys(options.layout).length === 0 ? {} : { paths: options.layout }),
+  };
+  const isSameAgent =
+    before.ok &&
+    before.config.agent_id === config.agent_id &&
+    before.config.trusted_keys.fleet_id === pinned.keys.fleet_id;
+  // What another fleet or agent counted says nothing here; what this one did must not be replayed.
+  if (!isSameAgent) rmSync(join(options.folder, 'journal.json'), { force: true });
+  const saved = saveConfig(options.folder, config);
+  if (!saved.ok) return refuse(saved.detail);
+  const canInstall = process.geteuid?.() === 0;
+  if (canInstall) {
+    const prepared = prepareExecutor(options, config);
+    if (!prepared.ok) return refuse(prepared.detail);
+  }
+  return { ok: true, agentId: config.agent_id, fleetId: pinned.keys.fleet_id, canInstall };
+}
+
+/** Root's part: what the executor trusts, and the folder in which the agent leaves jobs for it. */
+function prepareExecutor(
+  { folder, layout, user, machineIdSource }: EnrolOptions,
+  config: AgentConfig,
+): SaveOutcome {
+  const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
+  const spool = layout.spool ?? DEFAULT_SPOOL;
+  const saved = saveExecutorState(state, {
+    v: 1,
+    fleet_id: config.trusted_keys.fleet_id,
+    agent_id: config.agent_id,
+    machine_id_source: machineIdSource,
+    trusted_keys: config.trusted_keys,
+    apt_config: layout.apt_config ?? null,
+  });
+  if (!saved.ok) return saved;
+  try {
+    mkdirSync(spool, { recursive: true, mode: 0o755 });
+    if (user === null) return { ok: true };
+    for (const path of [folder, spool, ...['config.json', 'agent.lock'].map((name) => join(folder, name))]) {
+      if (existsSync(path)) chownSync(path, user.uid, user.gid);
+    }
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, detail: `the folders of the agent cannot be set up (${errorCode(error)})` };
+  }
+}
+
+/** Finds a user of the system by name; null when there is none. */
+export function findUser(name: string, passwd = readFileSync('/etc/passwd', 'utf8')): EnrolOptions['user'] {
+  for (const line of passwd.split('\n')) {
+    const [user, , uid, gid] = line.split(':');
+    if (user === name && uid !== undefined && gid !== undefined)
+      return { uid: Number(uid), gid: Number(gid) };
+  }
+  return null;
+}
+
+function probeFolder(folder: string): SaveOutcome {
+  const path = join(folder, '.write-test');
+  try {
+    writeDurably(path, new Uint8Array(4_096), { mode: 0o600 });
+    rmSync(path);
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, detail: `${folder} cannot be written (${errorCode(error)})` };
+  }
+}
+
+function explain(status: number, code: string, detail: string): EnrolOutcome {
+  switch (code) {
+    case 'registration_token_invalid':
+      return refuse('the registration token is wrong, used up or expired; make a new one in the console');
+    case 'machine_already_registered':
+      return refuse(
+        'the server has an active agent on this machine; revoke it in the console, then enrol again',
+      );
+    default:
+      return {
+        ok: false,
+        retryable: status === 429 || status >= 500,
+        detail: `${status} ${code}: ${detail}`,
+      };
+  }
+}
+
+function refuse(detail: string): { ok: false; retryable: false; detail: string } {
+  return { ok: false, retryable: false, detail };
+}

@@ -1,0 +1,231 @@
+import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { APPROVAL_MAX_BYTES, COMMAND_MAX_BYTES, type CommandPayload } from '@tidegate/protocol/documents';
+import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Check } from 'typebox/value';
+import { timestamp, trustedNow } from '../clock.ts';
+import { errorCode, readTrusted } from '../file-layer.ts';
+import { holdInstanceLock } from '../instance-lock.ts';
+import { ARTIFACTS_FOLDER, JOB_FILES, READY_MARK, resultPath } from '../job-folder.ts';
+import { type Journal, openJournal } from '../journal.ts';
+import { readMachineId } from '../machine-id.ts';
+import { acceptKeySet } from '../trusted-keys.ts';
+import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
+import { verifyState } from '../verify-state.ts';
+import { type ExecutorState, loadExecutorState, saveExecutorState } from './executor-state.ts';
+import type { Installer, InstallJob } from './installer.ts';
+import {
+  type ExecuteOutcome,
+  hasResult,
+  installed,
+  interrupted,
+  type JobEnd,
+  refused,
+  writeResult,
+} from './job-result.ts';
+import { planDifference } from './plan-difference.ts';
+import { stageArtifacts } from './stage.ts';
+
+const KEY_SET_MAX_BYTES = 256 * 1024;
+const STATE_MAX_BYTES = 16 * 1024;
+const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+export interface ExecuteOptions {
+  /** `<spool>/<command id>`, which the unprivileged agent wrote. */
+  job: string;
+  /** The executor's own folder. */
+  state: string;
+  installerOf: (ecosystem: Ecosystem) => Installer | null;
+  nowMs: () => number;
+  /** What of the network can be reached; null when nothing can. */
+  findNetwork: () => string | null;
+}
+
+/**
+ * Carries out one job as root: believes nothing that the agent says, verifies everything again from its own files,
+ * and installs only what the token binds (A4). Each job gets exactly one result.
+ */
+export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcome> {
+  const commandId = basename(options.job);
+  if (!Check(Uuid, commandId)) return { ok: false, detail: 'the job folder is not named by a command id' };
+  const locked = await holdInstanceLock(options.state);
+  if (!locked.ok) return { ok: false, detail: `the executor cannot start: ${locked.detail}` };
+  try {
+    const loaded = loadExecutorState(options.state);
+    if (!loaded.ok) return { ok: false, detail: loaded.detail };
+    const opened = openJournal(options.state, { nowMs: options.nowMs() });
+    if (!opened.ok) return { ok: false, detail: opened.detail };
+    const { journal } = opened;
+    const path = resultPath(options.state, commandId);
+    const end = await withFolder(options.job, async (folder) =>
+      hasResult(path) ? null : judgeAndInstall(options, { commandId, folder, state: loaded.state, journal }),
+    );
+    if (end === null) return { ok: false, detail: `job ${commandId} has a result already` };
+    return writeResult(path, commandId, end);
+  } finally {
+    locked.lock.release();
+  }
+}
+
+interface Job {
+  commandId: string;
+  /** The job folder by its descriptor, so that it cannot be exchanged for another while it is read. */
+  folder: string;
+  state: ExecutorState;
+  journal: Journal;
+}
+
+async function withFolder(
+  path: string,
+  use: (folder: string) => Promise<JobEnd | null>,
+): Promise<JobEnd | null> {
+  let fd: number;
+  try {
+    fd = openSync(path, OPEN_FOLDER);
+  } catch (error) {
+    return refused('job_unreadable', `the job folder cannot be opened (${errorCode(error)})`);
+  }
+  const folder = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
+  try {
+    const end = await use(folder);
+    removeMark(folder);
+    return end;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The mark is what the path unit watches: left in place, it would start the executor for ever. */
+function removeMark(folder: string): void {
+  try {
+    unlinkSync(join(folder, READY_MARK));
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+}
+
+async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEnd> {
+  const network = options.findNetwork();
+  if (network !== null) return refused('network_present', `an installation has no network, but ${network}`);
+  const machine = readMachineId(job.state.machine_id_source);
+  if (!machine.ok) return refused('not_set_up', machine.detail);
+  const trust = advanceTrust(options, job);
+  if (!trust.ok) return trust.end;
+  const { state, nowMs } = trust;
+
+  const commandBytes = readJobFile(job.folder, JOB_FILES.command, COMMAND_MAX_BYTES + 1);
+  if (commandBytes === null) return refused('job_unreadable', 'the command of the job cannot be read');
+  const judged = verifyCommand(commandBytes, {
+    trusted: state.trusted_keys,
+    agentId: state.agent_id,
+    machineSha256: machine.sha256,
+    highest: job.journal.highest(),
+    nowMs,
+    seen: job.journal.isKnown,
+    strict: true, // whatever the agent is set to
+  });
+  if (!judged.ok) {
+    const known = judged.command?.command_id === job.commandId && job.journal.isKnown(job.commandId);
+    return known
+      ? interrupted(nowMs)
+      : refused('command_refused', COMMAND_REFUSAL_TEXT[judged.reason], judged.reason);
+  }
+  const { command } = judged;
+  if (command.command_id !== job.commandId) {
+    return refused('command_refused', 'the job folder bears the id of another command', 'already_seen');
+  }
+  const approval = judgeApproval(job, state, command, nowMs);
+  if (!approval.ok) return approval.end;
+  const accepted = job.journal.accept(command, nowMs);
+  if (!accepted.ok) return refused('storage_failed', accepted.detail);
+  const end = await install(options, job, { state, approval: approval.approval });
+  const finished = job.journal.finish(command.command_id, { status: end.result.status });
+  return finished.ok ? end : { ...end, failure: end.failure ?? 'storage_failed' };
+}
+
+type Trust = { ok: true; state: ExecutorState; nowMs: number } | { ok: false; end: JobEnd };
+
+/** Takes the newer keys and the signed time that the job brings, where keys that are pinned here vouch for them. */
+function advanceTrust(options: ExecuteOptions, job: Job): Trust {
+  let { state } = job;
+  const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
+  const keySet = readJobJson(job.folder, JOB_FILES.keySet, KEY_SET_MAX_BYTES);
+  const accepted = acceptKeySet(state.trusted_keys, keySet, nowMs);
+  if (accepted.ok) {
+    state = { ...state, trusted_keys: accepted.keys };
+    const saved = saveExecutorState(options.state, state);
+    if (!saved.ok) return { ok: false, end: refused('storage_failed', saved.detail) };
+  }
+  const fleetState = verifyState(
+    readJobJson(job.folder, JOB_FILES.state, STATE_MAX_BYTES),
+    state.trusted_keys,
+  );
+  if (fleetState !== null) {
+    const noted = job.journal.noteState(fleetState);
+    if (!noted.ok) return { ok: false, end: refused('storage_failed', noted.detail) };
+  }
+  return { ok: true, state, nowMs: trustedNow(options.nowMs(), job.journal.serverTime()) };
+}
+
+type Approved = { ok: true; approval: VerifiedApproval } | { ok: false; end: JobEnd };
+
+function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, nowMs: number): Approved {
+  if (command.action !== 'install_update' || command.approval === undefined) {
+    return { ok: false, end: refused('not_an_install', 'the command does not install an approved update') };
+  }
+  const envelope = readJobJson(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES);
+  const judged = verifyApproval(envelope, {
+    trusted: state.trusted_keys,
+    agentId: state.agent_id,
+    updateId: command.params.update_id,
+    reference: command.approval,
+    nowMs,
+  });
+  if (judged.ok) return judged;
+  return { ok: false, end: refused('approval_refused', APPROVAL_REFUSAL_TEXT[judged.reason], judged.reason) };
+}
+
+async function install(
+  options: ExecuteOptions,
+  job: Job,
+  verified: { state: ExecutorState; approval: VerifiedApproval },
+): Promise<JobEnd> {
+  const { ecosystem, actions } = verified.approval.payload;
+  const installer = options.installerOf(ecosystem);
+  if (installer === null)
+    return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
+  const stage = mkdtempSync(join(options.state, 'stage', 'job-')); // made with mode 0700
+  try {
+    const staged = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
+    if (!staged.ok) return refused(staged.reason, staged.detail);
+    const paths = { aptConfig: verified.state.apt_config };
+    return await installStaged(installer, { paths, approval: verified.approval, stage }, options.nowMs);
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+async function installStaged(installer: Installer, job: InstallJob, nowMs: () => number): Promise<JobEnd> {
+  const simulated = await installer.simulate(job);
+  if (!simulated.ok) return refused('plan_drift', `the transaction cannot be simulated: ${simulated.detail}`);
+  const difference = planDifference(job.approval.payload.actions, simulated.actions);
+  if (difference !== null) return refused('plan_drift', difference);
+  const startedAt = timestamp(nowMs());
+  const outcome = await installer.install(job);
+  if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
+  return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
+}
+
+function readJobFile(folder: string, name: string, maxBytes: number): Uint8Array | null {
+  // Any owner: the content is signed, or it is refused.
+  const read = readTrusted(join(folder, name), { maxBytes, ownerUid: null, forbiddenMode: 0 });
+  return read.ok ? read.bytes : null;
+}
+
+function readJobJson(folder: string, name: string, maxBytes: number): unknown {
+  const bytes = readJobFile(folder, name, maxBytes);
+  const parsed = bytes === null ? null : parseStrictJson(bytes);
+  return parsed?.ok ? parsed.value : null;
+}

@@ -1,0 +1,10 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { aptInstaller } from './apt.ts';
+import type { Installer } from './installer.ts';
+
+/** What can be installed on a host. Adding an ecosystem changes this file and no other. */
+const INSTALLERS: Partial<Record<Ecosystem, Installer>> = { apt: aptInstaller };
+
+export function installerOf(ecosystem: Ecosystem): Installer | null {
+  return INSTALLERS[ecosystem] ?? null;
+}

@@ -1,0 +1,83 @@
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type CommandResult, OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import { timestamp } from '../clock.ts';
+import { errorCode, writeDurably } from '../file-layer.ts';
+import type { ExecutorRefusal, JobResult } from '../job-folder.ts';
+import type { InstallOutcome } from './installer.ts';
+
+const REASON_MAX_CHARS = 4_000;
+/** How long a result is kept for an agent that has not fetched it. */
+const RESULT_KEPT_MS = 30 * 24 * 3_600_000;
+
+/** How a job ended, without its id. */
+export type JobEnd = Omit<JobResult, 'command_id'>;
+
+export type ExecuteOutcome =
+  | { ok: true; result: JobResult }
+  /** The job could not even be answered: nothing was done and no result was written. */
+  | { ok: false; detail: string };
+
+/** Nothing was started. `check` is the failed check of a signed document. */
+export function refused(failure: ExecutorRefusal, detail: string, check: string | null = null): JobEnd {
+  const named = check === null ? failure : `${failure} (${check})`;
+  const reason = `${named}: ${detail}`.slice(0, REASON_MAX_CHARS);
+  return { failure, check, result: { status: 'refused', reason } };
+}
+
+/** The executor was killed or the power went during this job: what was done by then is unknown. */
+export function interrupted(nowMs: number): JobEnd {
+  const reason = 'The executor stopped while it installed; look at the package manager of this host.';
+  const result: CommandResult = { status: 'interrupted', reason, finished_at: timestamp(nowMs) };
+  return { failure: null, check: null, result };
+}
+
+export function installed(outcome: InstallOutcome, times: { startedAt: string; finishedAt: string }): JobEnd {
+  const common = {
+    started_at: times.startedAt,
+    finished_at: times.finishedAt,
+    output_tail: outcome.output.toWellFormed().slice(-OUTPUT_TAIL_MAX_CHARS),
+  };
+  if (outcome.ok) {
+    const result: CommandResult = {
+      status: 'success',
+      exit_code: 0,
+      ...common,
+      installed: outcome.installed,
+    };
+    return { failure: null, check: null, result };
+  }
+  const reason = `install_failed: ${outcome.detail}`.slice(0, REASON_MAX_CHARS);
+  const exitCode =
+    outcome.exitCode === null ? {} : { exit_code: Math.min(Math.max(outcome.exitCode, -1), 255) };
+  return {
+    failure: 'install_failed',
+    check: null,
+    result: { status: 'failed', reason, ...exitCode, ...common },
+  };
+}
+
+/** Whether a job has its result: it is then never looked at again. */
+export function hasResult(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Leaves the result for the agent. */
+export function writeResult(path: string, commandId: string, end: JobEnd): ExecuteOutcome {
+  const result: JobResult = { command_id: commandId, ...end };
+  try {
+    removeOldResults(dirname(path));
+    writeDurably(path, new TextEncoder().encode(JSON.stringify(result)), { mode: 0o644 });
+    return { ok: true, result };
+  } catch (error) {
+    return { ok: false, detail: `the result cannot be written (${errorCode(error)})` };
+  }
+}
+
+function removeOldResults(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat !== undefined && Date.now() - stat.mtimeMs > RESULT_KEPT_MS) rmSync(path, { force: true });
+  }
+}

@@ -1,0 +1,149 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { errorCode, syncFolder } from '../file-layer.ts';
+
+export type StageRefusal =
+  | 'artifact_extra'
+  | 'artifact_missing'
+  | 'artifact_not_a_file'
+  | 'artifact_size_differs'
+  | 'artifact_hash_differs'
+  | 'storage_failed';
+
+export type StageOutcome = { ok: true } | { ok: false; reason: StageRefusal; detail: string };
+
+const CHUNK_BYTES = 1024 * 1024;
+/** O_NONBLOCK: opening a pipe that somebody put there would wait for ever. */
+const READ_UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/**
+ * Copies the artifacts of the token, all of them and nothing else, out of a folder that somebody else can write, into
+ * an empty one of our own, and judges the copies (A4). What is hashed is what will be installed.
+ */
+export function stageArtifacts(
+  actions: readonly PlanAction[],
+  folders: { from: string; to: string },
+): StageOutcome {
+  const artifacts = actions.flatMap((action) => action.artifact ?? []);
+  let folder: number;
+  try {
+    folder = openSync(folders.from, READ_UNFOLLOWED | constants.O_DIRECTORY);
+  } catch (error) {
+    return refuse('artifact_missing', `the artifact folder cannot be opened (${errorCode(error)})`);
+  }
+  try {
+    // By the descriptor: the folder itself cannot be exchanged for a link between two files.
+    const from = process.platform === 'linux' ? `/proc/self/fd/${folder}` : folders.from;
+    const expected = new Set(artifacts.map((artifact) => artifact.filename));
+    const extra = readdirSync(from).find((name) => !expected.has(name));
+    if (extra !== undefined)
+      return refuse('artifact_extra', `${JSON.stringify(extra)} is not in the approval`);
+    for (const artifact of artifacts) {
+      const outcome = copyArtifact(
+        artifact,
+        join(from, artifact.filename),
+        join(folders.to, artifact.filename),
+      );
+      if (!outcome.ok) return outcome;
+    }
+    syncFolder(folders.to);
+    return { ok: true };
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function copyArtifact(artifact: Artifact, from: string, to: string): StageOutcome {
+  const name = JSON.stringify(artifact.filename);
+  let source: number;
+  try {
+    source = openSync(from, READ_UNFOLLOWED);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOENT') return refuse('artifact_missing', `${name} is missing`);
+    return refuse('artifact_not_a_file', `${name} cannot be opened as a file (${code})`);
+  }
+  try {
+    if (!fstatSync(source).isFile()) return refuse('artifact_not_a_file', `${name} is not a regular file`);
+    copyBounded(source, to, artifact.size_bytes);
+  } catch (error) {
+    return refuse('storage_failed', `${name} cannot be copied (${errorCode(error)})`);
+  } finally {
+    closeSync(source);
+  }
+  return judgeCopy(artifact, to);
+}
+
+/** Copies at most one byte more than was approved, which is enough to see that there is more. */
+function copyBounded(source: number, to: string, sizeBytes: number): void {
+  const target = openSync(to, CREATE_NEW, 0o600);
+  try {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    for (let left = sizeBytes + 1; left > 0; ) {
+      const count = readSync(source, chunk, 0, Math.min(chunk.length, left), null);
+      if (count === 0) break;
+      for (let at = 0; at < count; ) at += writeSync(target, chunk, at, count - at);
+      left -= count;
+    }
+    fsyncSync(target);
+  } finally {
+    closeSync(target);
+  }
+}
+
+/** Reads a file of our own anew and holds it against size and every hash of the token. */
+export function judgeCopy(artifact: Artifact, path: string): StageOutcome {
+  const name = JSON.stringify(artifact.filename);
+  const file = openSync(path, READ_UNFOLLOWED);
+  try {
+    if (!fstatSync(file).isFile()) return refuse('artifact_not_a_file', `${name} is not a regular file`);
+    const { size } = fstatSync(file);
+    if (size !== artifact.size_bytes) {
+      return refuse(
+        'artifact_size_differs',
+        `${name} does not have the approved ${artifact.size_bytes} bytes`,
+      );
+    }
+    const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512') };
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    for (let count = fill(file, chunk); count > 0; count = fill(file, chunk)) {
+      hashes.sha256.update(chunk.subarray(0, count));
+      hashes.sha512.update(chunk.subarray(0, count));
+    }
+    const judged = [
+      isDigest(artifact.sha256, hashes.sha256.digest()),
+      isDigest(artifact.sha512, hashes.sha512.digest()),
+    ].filter((verdict) => verdict !== null);
+    // Every digest that the token names must hold, and it must name one.
+    if (judged.length > 0 && judged.every((verdict) => verdict)) return { ok: true };
+    return refuse('artifact_hash_differs', `${name} is not the file that was approved`);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isDigest(expectedHex: string | undefined, actual: Buffer): boolean | null {
+  if (expectedHex === undefined) return null;
+  const expected = Buffer.from(expectedHex, 'hex');
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+function refuse(reason: StageRefusal, detail: string): StageOutcome {
+  return { ok: false, reason, detail };
+}
+
+function fill(file: number, chunk: Buffer): number {
+  return readSync(file, chunk, 0, chunk.length, null);
+}

@@ -1,0 +1,232 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
+import {
+  APPROVAL_MAX_BYTES,
+  type ApprovalPayload,
+  type CommandPayload,
+  Envelope,
+} from '@tidegate/protocol/documents';
+import { Check } from 'typebox/value';
+import { timestamp } from './clock.ts';
+import type { ConfigFile } from './config-file.ts';
+import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
+import { agentEvent } from './events.ts';
+import { judgeCopy, type StageOutcome } from './executor/stage.ts';
+import { describeFailure, type Failure } from './failures.ts';
+import { errorCode } from './file-layer.ts';
+import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
+import type { Session } from './session.ts';
+import type { ExecutorAccess } from './start-executor.ts';
+import { APPROVAL_REFUSAL_TEXT, verifyApproval } from './verify-approval.ts';
+
+export interface InstallDependencies {
+  config: ConfigFile;
+  session: Session;
+  drivers: readonly EcosystemDriver[];
+  paths: HostPaths;
+  executor: ExecutorAccess;
+  runExecutor: (
+    access: Exclude<ExecutorAccess, { how: 'none' }>,
+    job: { folder: string; commandId: string },
+  ) => Promise<JobResult | null>;
+  /** `trustedNow`. */
+  nowMs: () => number;
+}
+
+/** The accepted command, as parsed and as the bytes that the executor will verify again. */
+export interface InstallCommand {
+  command: Extract<CommandPayload, { action: 'install_update' }>;
+  envelope: Uint8Array;
+  state: Envelope | null;
+}
+
+/** How a command ended for the agent: what to report, and a terminal failure where one came up on the way. */
+export interface CommandEnd {
+  result: CommandResult;
+  events: AgentEvent[];
+  failure: Failure | null;
+}
+
+/** Prepares an approved installation and hands it to the executor; nothing is installed by this process. */
+export async function installUpdate(
+  dependencies: InstallDependencies,
+  { command, envelope, state }: InstallCommand,
+): Promise<CommandEnd> {
+  const { executor, nowMs } = dependencies;
+  if (executor.how === 'none') return refuse(dependencies, 'no_executor', executor.detail);
+  if (command.approval === undefined) {
+    return refuse(dependencies, 'approval_missing', 'the command names no approval');
+  }
+  const fetched = await fetchApproval(dependencies, command.approval.token_id);
+  if (!fetched.ok) return fail(dependencies, describeFailure(fetched.failure), fetched.failure);
+  const judged = verifyApproval(fetched.envelope, {
+    trusted: dependencies.config.current().trusted_keys,
+    agentId: command.agent_id,
+    updateId: command.params.update_id,
+    reference: command.approval,
+    nowMs: nowMs(),
+  });
+  if (!judged.ok) return refuse(dependencies, judged.reason, APPROVAL_REFUSAL_TEXT[judged.reason]);
+  const { payload } = judged.approval;
+
+  const job = makeJob(executor.spool, command.command_id);
+  try {
+    const brought = await bringArtifacts(dependencies, payload, job.artifacts);
+    if (!brought.ok) return artifactFailure(dependencies, payload, brought);
+    const keySet = dependencies.config.current().key_set;
+    completeJob(job.folder, { command: envelope, approval: fetched.envelope, keySet, state });
+    const startedAt = timestamp(nowMs());
+    const result = await dependencies.runExecutor(executor, {
+      folder: job.folder,
+      commandId: command.command_id,
+    });
+    return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
+  } finally {
+    removeJob(job.folder);
+  }
+}
+
+async function fetchApproval({ config, session }: InstallDependencies, tokenId: string) {
+  const answer = await session.call({
+    method: 'GET',
+    path: `/api/v1/agents/${config.current().agent_id}/approvals/${tokenId}`,
+    maxAnswerBytes: APPROVAL_MAX_BYTES,
+  });
+  if (!answer.ok) return answer;
+  if (Check(Envelope, answer.value.body)) return { ok: true as const, envelope: answer.value.body };
+  const failure: Failure = {
+    kind: 'retryable',
+    detail: 'the approval is not an envelope',
+    retryAfterMs: null,
+  };
+  return { ok: false as const, failure };
+}
+
+type Brought = { ok: true } | { ok: false; reason: 'fetch_failed' | 'artifact_mismatch'; detail: string };
+
+/** A4: the agent verifies every hash as well, though the executor will not take its word for it. */
+async function bringArtifacts(
+  { drivers, paths }: InstallDependencies,
+  payload: ApprovalPayload,
+  directory: string,
+): Promise<Brought> {
+  const driver = drivers.find(({ ecosystem }) => ecosystem === payload.ecosystem);
+  if (driver === undefined) {
+    return {
+      ok: false,
+      reason: 'fetch_failed',
+      detail: `${payload.ecosystem} is not supported on this host`,
+    };
+  }
+  const fetched = await driver.fetch(paths, { actions: payload.actions, directory });
+  if (!fetched.ok) {
+    const reason = fetched.reason.startsWith('artifact_mismatch') ? 'artifact_mismatch' : 'fetch_failed';
+    return { ok: false, reason, detail: fetched.reason };
+  }
+  const mismatch = findMismatch(payload, directory);
+  return mismatch === null ? { ok: true } : { ok: false, reason: 'artifact_mismatch', detail: mismatch };
+}
+
+function findMismatch(payload: ApprovalPayload, directory: string): string | null {
+  const present = new Set(readdirSync(directory));
+  for (const { artifact } of payload.actions) {
+    if (artifact === undefined || !present.has(artifact.filename)) continue;
+    const judged = judgeFile(() => judgeCopy(artifact, join(directory, artifact.filename)));
+    if (!judged.ok) return judged.detail;
+  }
+  return null;
+}
+
+function judgeFile(judge: () => StageOutcome): StageOutcome {
+  try {
+    return judge();
+  } catch (error) {
+    return {
+      ok: false,
+      reason: 'storage_failed',
+      detail: `an artifact cannot be read (${errorCode(error)})`,
+    };
+  }
+}
+
+function artifactFailure(
+  dependencies: InstallDependencies,
+  payload: ApprovalPayload,
+  brought: Extract<Brought, { ok: false }>,
+): CommandEnd {
+  const end = fail(dependencies, `${brought.reason}: ${brought.detail}`, null);
+  if (brought.reason === 'fetch_failed') return end;
+  const event = agentEvent('ARTIFACT_MISMATCH', brought.detail, {
+    nowMs: dependencies.nowMs(),
+    details: { token_id: payload.token_id, update_id: payload.update_id },
+  });
+  return { ...end, events: [event] };
+}
+
+/** Turns the executor's word into the events that the security log wants. */
+function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, job: JobResult): CommandEnd {
+  const type = eventTypeOf(job);
+  const reason = job.result.reason ?? '';
+  const details = {
+    command_id: job.command_id,
+    update_id: payload.update_id,
+    check: job.check ?? job.failure,
+    by: 'executor',
+  };
+  const events = type === null ? [] : [agentEvent(type, reason, { nowMs: dependencies.nowMs(), details })];
+  return { result: job.result, events, failure: null };
+}
+
+function eventTypeOf({ failure }: JobResult) {
+  switch (failure) {
+    case null:
+    case 'install_failed':
+      return null;
+    case 'plan_drift':
+      return 'PLAN_DRIFT';
+    case 'artifact_extra':
+    case 'artifact_missing':
+    case 'artifact_not_a_file':
+    case 'artifact_size_differs':
+    case 'artifact_hash_differs':
+      return 'ARTIFACT_MISMATCH';
+    case 'command_refused':
+    case 'approval_refused':
+    case 'not_an_install':
+      return 'COMMAND_REFUSED';
+    case 'not_set_up':
+    case 'network_present':
+    case 'job_unreadable':
+    case 'unsupported_ecosystem':
+    case 'storage_failed':
+      return 'AGENT_ERROR';
+  }
+}
+
+function vanished({ nowMs }: InstallDependencies, startedAt: string): CommandEnd {
+  const reason =
+    'The executor ended without a result; look at its log and at the package manager of this host.';
+  const event = agentEvent('AGENT_ERROR', reason, { nowMs: nowMs() });
+  const finished_at = timestamp(nowMs());
+  return {
+    result: { status: 'interrupted', reason, started_at: startedAt, finished_at },
+    events: [event],
+    failure: null,
+  };
+}
+
+function refuse({ nowMs }: InstallDependencies, check: string, detail: string): CommandEnd {
+  const event = agentEvent('COMMAND_REFUSED', detail, { nowMs: nowMs(), details: { check } });
+  return { result: { status: 'refused', reason: `${check}: ${detail}` }, events: [event], failure: null };
+}
+
+function fail({ nowMs }: InstallDependencies, reason: string, failure: Failure | null): CommandEnd {
+  const at = timestamp(nowMs());
+  const isTerminal = failure?.kind === 'terminal' || failure?.kind === 'storage';
+  return {
+    result: { status: 'failed', reason: reason.slice(0, 4_000), started_at: at, finished_at: at },
+    events: [],
+    failure: isTerminal ? failure : null,
+  };
+}

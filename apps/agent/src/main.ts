@@ -1,0 +1,186 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
+import { loadConfig, makeConfigFolder } from './config-file.ts';
+import { examine } from './doctor.ts';
+import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
+import { enrol, findUser } from './enrol.ts';
+import { executeJob } from './executor/execute.ts';
+import { installerOf } from './executor/installers.ts';
+import { findNetwork } from './executor/network.ts';
+import { describeFailure } from './failures.ts';
+import { holdInstanceLock } from './instance-lock.ts';
+import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
+import { createLog } from './log.ts';
+import { runLoop, runOnce } from './loop.ts';
+import { DEFAULT_MACHINE_ID_SOURCE } from './machine-id.ts';
+import { readHostFacts } from './start-executor.ts';
+import { startRuntime } from './start-runtime.ts';
+import { AGENT_VERSION } from './version.ts';
+
+type Values = Extract<ReturnType<typeof parseCommandLine>, { ok: true }>['values'];
+type Ending = { exit: number; text: string; json: Record<string, unknown> };
+
+async function main(args: readonly string[]): Promise<number> {
+  const parsed = parseCommandLine(args);
+  if (!parsed.ok) {
+    if (parsed.help) process.stdout.write(USAGE);
+    else process.stderr.write(`tidegate-agent: ${parsed.detail}. Try "tidegate-agent --help".\n`);
+    return parsed.help ? EXIT.ok : EXIT.terminal;
+  }
+  const ending = await COMMANDS[parsed.command](parsed.values);
+  if (parsed.values.json) process.stdout.write(`${JSON.stringify(ending.json)}\n`);
+  else if (ending.exit === EXIT.ok) process.stdout.write(ending.text === '' ? '' : `${ending.text}\n`);
+  else process.stderr.write(`tidegate-agent: ${ending.text}\n`);
+  return ending.exit;
+}
+
+const COMMANDS = {
+  enrol: runEnrol,
+  run: runAgent,
+  status: showStatus,
+  doctor: runDoctor,
+  execute: runExecute,
+  version: async (): Promise<Ending> => done(AGENT_VERSION, { version: AGENT_VERSION }),
+};
+
+async function runEnrol(values: Values): Promise<Ending> {
+  const token = await readToken(values.token);
+  if (values.server === undefined) return failed(EXIT.terminal, 'enrol needs --server URL');
+  if (token === '') {
+    return failed(
+      EXIT.terminal,
+      'enrol needs a token: --token T, --token - (standard input), or TIDEGATE_TOKEN',
+    );
+  }
+  const user = values.user === undefined ? null : findUser(values.user);
+  if (values.user !== undefined && user === null)
+    return failed(EXIT.terminal, `there is no user ${values.user}`);
+  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const made = makeConfigFolder(folder);
+  if (!made.ok) return failed(EXIT.terminal, made.detail);
+  const locked = await holdInstanceLock(folder);
+  if (!locked.ok) return failed(EXIT.failed, locked.detail);
+  const outcome = await enrol({
+    folder,
+    serverUrl: values.server,
+    token,
+    machineIdSource: values['machine-id-source'] ?? DEFAULT_MACHINE_ID_SOURCE,
+    allowInsecureHttp: values['allow-insecure-http'] ?? false,
+    replace: values.replace ?? false,
+    user,
+    layout: {
+      ...(values['apt-config'] === undefined ? {} : { apt_config: values['apt-config'] }),
+      ...(values['executor-state'] === undefined ? {} : { executor_state: values['executor-state'] }),
+      ...(values.spool === undefined ? {} : { spool: values.spool }),
+    },
+  });
+  locked.lock.release();
+  if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
+  const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
+  const { agentId, fleetId, canInstall } = outcome;
+  return done(`enrolled as agent ${agentId}.${note}`, {
+    agent_id: agentId,
+    fleet_id: fleetId,
+    can_install: canInstall,
+  });
+}
+
+/** A token in the arguments can be read by every user of the host, so there are two other ways. */
+async function readToken(option: string | undefined): Promise<string> {
+  if (option === undefined) return (process.env.TIDEGATE_TOKEN ?? '').trim();
+  if (option !== '-') return option.trim();
+  let text = '';
+  for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
+  return text.trim();
+}
+
+async function runAgent(values: Values): Promise<Ending> {
+  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const log = createLog((line) => process.stderr.write(line));
+  const exists = loadConfig(folder);
+  if (!exists.ok && exists.reason === 'absent') {
+    return failed(EXIT.terminal, `${exists.detail}: enrol this host first`);
+  }
+  const locked = await holdInstanceLock(folder);
+  if (!locked.ok) return failed(EXIT.failed, locked.detail); // section 5
+  const loaded = loadConfig(folder); // under the lock: nobody changes it any more
+  if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
+  const started = startRuntime(folder, loaded.config, { drivers: ECOSYSTEM_DRIVERS, log });
+  if (!started.ok) return failed(EXIT.terminal, started.detail);
+  log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const failure = values.once
+    ? await runOnce(started.runtime)
+    : await runLoop(started.runtime, { signal: stop.signal, sleep: pauseUntil });
+  locked.lock.release();
+  if (failure === null) return done('', { outcome: 'ok' });
+  const exit = failure.kind === 'terminal' ? EXIT.terminal : EXIT.failed;
+  const error = failure.kind === 'terminal' ? failure.error : failure.kind;
+  return { exit, text: describeFailure(failure), json: { outcome: 'failed', error, detail: failure.detail } };
+}
+
+async function pauseUntil(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+async function showStatus(values: Values): Promise<Ending> {
+  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const loaded = loadConfig(folder);
+  if (!loaded.ok) return failed(EXIT.failed, loaded.detail);
+  const { config } = loaded;
+  const json = {
+    server_url: config.server_url,
+    agent_id: config.agent_id,
+    fleet_id: config.trusted_keys.fleet_id,
+    strict: config.strict,
+    key_set_version: config.trusted_keys.version,
+    active_keys: config.trusted_keys.keys.filter((key) => key.status === 'active').length,
+    check_in_seconds: config.polling.check_in_seconds,
+    renewal_pending: config.pending_request_id !== null,
+  };
+  const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(18)} ${value}`);
+  return done(lines.join('\n'), json);
+}
+
+async function runDoctor(values: Values): Promise<Ending> {
+  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const parts = { drivers: ECOSYSTEM_DRIVERS, facts: readHostFacts(), nowMs: Date.now() };
+  const findings = await examine(folder, parts);
+  const isSound = findings.every((finding) => finding.ok);
+  const lines = findings.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'} ${check}: ${detail}`);
+  const text = isSound ? lines.join('\n') : `something is wrong\n${lines.join('\n')}`;
+  return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, findings } };
+}
+
+async function runExecute(values: Values): Promise<Ending> {
+  const state = values.state ?? DEFAULT_EXECUTOR_STATE;
+  if ((values.job === undefined) === (values.spool === undefined)) {
+    return failed(EXIT.terminal, 'execute needs either --job DIR or --spool DIR');
+  }
+  const jobs = values.spool === undefined ? [values.job ?? ''] : readyJobs(values.spool);
+  const results: unknown[] = [];
+  let firstFault: string | null = null;
+  for (const job of jobs) {
+    const outcome = await executeJob({ job, state, installerOf, nowMs: Date.now, findNetwork });
+    if (outcome.ok) results.push(outcome.result);
+    else firstFault ??= outcome.detail;
+  }
+  if (firstFault !== null) return failed(EXIT.failed, firstFault);
+  return done(`${results.length} job(s) answered`, { results });
+}
+
+function done(text: string, json: Record<string, unknown>): Ending {
+  return { exit: EXIT.ok, text, json };
+}
+
+function failed(exit: number, detail: string): Ending {
+  return { exit, text: detail, json: { outcome: 'failed', detail } };
+}
+
+// Last of all: everything above has to be initialised by then.
+process.exitCode = await main(process.argv.slice(2));

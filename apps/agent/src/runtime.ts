@@ -1,0 +1,45 @@
+import type { ConfigFile } from './config-file.ts';
+import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
+import type { Outcome } from './failures.ts';
+import type { Inventory } from './inventory.ts';
+import type { JobResult } from './job-folder.ts';
+import type { Journal } from './journal.ts';
+import type { Log } from './log.ts';
+import type { ServerClient, ServerRequest } from './server-client.ts';
+import type { Session } from './session.ts';
+import type { ExecutorAccess } from './start-executor.ts';
+
+/** Everything that a running agent holds; made once at the start, by tests from parts of their own. */
+export interface Runtime {
+  config: ConfigFile;
+  journal: Journal;
+  inventory: Inventory;
+  session: Session;
+  /** For what needs no token (E8). */
+  client: ServerClient;
+  drivers: readonly EcosystemDriver[];
+  paths: HostPaths;
+  machineSha256: string;
+  executor: ExecutorAccess;
+  runExecutor: (
+    access: Exclude<ExecutorAccess, { how: 'none' }>,
+    job: { folder: string; commandId: string },
+  ) => Promise<JobResult | null>;
+  log: Log;
+  /** Never behind the last signed server time (T16). */
+  nowMs: () => number;
+  elapsedMs: () => number;
+  random: () => number;
+  bootId: string;
+  uptimeSeconds: () => number;
+  loadAverage: () => number[];
+}
+
+/** Calls a path below this agent's own. */
+export function callAgent(
+  { config, session }: Pick<Runtime, 'config' | 'session'>,
+  request: ServerRequest,
+): Promise<Outcome<{ status: number; body: unknown }>> {
+  const path = `/api/v1/agents/${config.current().agent_id}${request.path}`;
+  return session.call({ ...request, path });
+}

@@ -1,0 +1,79 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { loadavg, uptime } from 'node:os';
+import { trustedNow } from './clock.ts';
+import { type AgentConfig, openConfig } from './config-file.ts';
+import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { openInventory } from './inventory.ts';
+import { openJournal } from './journal.ts';
+import type { Log } from './log.ts';
+import { readMachineId } from './machine-id.ts';
+import { createRenewer } from './renew.ts';
+import type { Runtime } from './runtime.ts';
+import { checkServerUrl, createServerClient } from './server-client.ts';
+import { createSession } from './session.ts';
+import { chooseExecutor, readHostFacts, runExecutor } from './start-executor.ts';
+
+const RANDOM_STEPS = 2 ** 32;
+
+export type StartedRuntime = { ok: true; runtime: Runtime } | { ok: false; detail: string };
+
+/** Builds a running agent from its configuration. The caller holds the instance lock of the folder. */
+export function startRuntime(
+  folder: string,
+  loaded: AgentConfig,
+  parts: { drivers: readonly EcosystemDriver[]; log: Log },
+): StartedRuntime {
+  const { log, drivers } = parts;
+  const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
+  if (!url.ok) return url;
+  const machine = readMachineId(loaded.machine_id_source);
+  if (!machine.ok) return machine;
+  const opened = openJournal(folder, { nowMs: Date.now(), floor: loaded.highest_seq });
+  if (!opened.ok) return opened;
+  const { journal } = opened;
+  const config = openConfig(folder, loaded);
+  const nowMs = () => trustedNow(Date.now(), journal.serverTime());
+  const elapsedMs = () => performance.now();
+  const random = () => randomInt(RANDOM_STEPS) / RANDOM_STEPS;
+  const client = createServerClient({ baseUrl: url.url });
+  const renewer = createRenewer({ config, client, machineId: machine.machineId, elapsedMs });
+  const session = createSession({
+    config,
+    client,
+    renewer,
+    machineId: machine.machineId,
+    nowMs,
+    elapsedMs,
+    random,
+  });
+  const paths = { aptConfig: loaded.paths?.apt_config ?? null };
+  const allowed = loaded.ecosystems;
+  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, elapsedMs, log });
+  const runtime: Runtime = {
+    config,
+    journal,
+    inventory,
+    session,
+    client,
+    drivers,
+    paths,
+    machineSha256: machine.sha256,
+    executor: chooseExecutor(readHostFacts(), loaded.paths ?? {}),
+    runExecutor,
+    log,
+    nowMs,
+    elapsedMs,
+    random,
+    bootId: readBootId(),
+    uptimeSeconds: () => Math.floor(uptime()),
+    loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
+  };
+  return { ok: true, runtime };
+}
+
+/** Tells boots apart; where the system has no such id, each start of the agent counts as one. */
+function readBootId(): string {
+  if (process.platform !== 'linux') return randomUUID();
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import type { CommandPayload, Envelope } from '@tidegate/protocol/documents';
+import { carryOut } from './carry-out.ts';
+import { timestamp } from './clock.ts';
+import type { SaveOutcome } from './config-file.ts';
+import { agentEvent } from './events.ts';
+import type { Failure } from './failures.ts';
+import { callAgent, type Runtime } from './runtime.ts';
+import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from './verify-command.ts';
+
+/** Most refusals that are remembered so as to report each only once. */
+const REFUSALS_MAX = 1_000;
+
+/** What came of one delivered envelope. `waiting`: not now, the server delivers it again. */
+export type Taken = { outcome: 'done' | 'refused' | 'known' | 'waiting'; failure: Failure | null };
+
+/** Takes delivered envelopes one at a time: verify, persist "accepted", act, persist the result. */
+export interface CommandTaker {
+  take(delivered: unknown, state: Envelope): Promise<Taken>;
+}
+
+export function createCommandTaker(runtime: Runtime): CommandTaker {
+  const refusedOnce = new Set<string>();
+  const { journal, config, log, nowMs } = runtime;
+
+  function refuse(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload | null): Taken {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const key = `${reason} ${sha256}`;
+    if (refusedOnce.has(key)) return { outcome: 'refused', failure: null };
+    if (refusedOnce.size >= REFUSALS_MAX) refusedOnce.clear();
+    refusedOnce.add(key);
+    log.error('a command was refused', { check: reason, command_id: command?.command_id ?? null });
+    const details = { check: reason, envelope_sha256: sha256, command_id: command?.command_id ?? null };
+    const text = COMMAND_REFUSAL_TEXT[reason];
+    const queued = journal.queueEvent(agentEvent('COMMAND_REFUSED', text, { nowMs: nowMs(), details }));
+    return { outcome: 'refused', failure: storageFailure(queued) };
+  }
+
+  async function take(delivered: unknown, state: Envelope): Promise<Taken> {
+    const bytes = new TextEncoder().encode(JSON.stringify(delivered));
+    const judged = verifyCommand(bytes, {
+      trusted: config.current().trusted_keys,
+      agentId: config.current().agent_id,
+      machineSha256: runtime.machineSha256,
+      highest: journal.highest(),
+      nowMs: nowMs(),
+      seen: journal.isKnown,
+      strict: config.current().strict,
+    });
+    if (!judged.ok) {
+      const { reason, command } = judged;
+      // Signed, for us, and accepted before: the server lacks our word for it, and nobody attacks.
+      if (command !== null && isReplay(reason) && journal.isKnown(command.command_id)) {
+        journal.redelivered(command.command_id);
+        return { outcome: 'known', failure: null };
+      }
+      const taken = refuse(bytes, reason, command);
+      if (reason === 'not_yet_valid') return { ...taken, outcome: 'waiting' };
+      if (command !== null && command.agent_id === config.current().agent_id) {
+        await reportRefusal(runtime, command.command_id, `${reason}: ${COMMAND_REFUSAL_TEXT[reason]}`);
+      }
+      return taken;
+    }
+    const { command } = judged;
+    const accepted = journal.accept(command, nowMs());
+    if (!accepted.ok) return { outcome: 'waiting', failure: storageFailure(accepted) };
+    log.info('command accepted', { action: command.action, command_id: command.command_id });
+    await reportRunning(runtime, command.command_id);
+    const end = await carryOut(runtime, { command, envelope: bytes, state });
+    const failures = [
+      storageFailure(journal.finish(command.command_id, end.result)),
+      ...end.events.map((event) => storageFailure(journal.queueEvent(event))),
+      end.failure,
+    ];
+    const { status, reason = null } = end.result;
+    log.info('command ended', { action: command.action, command_id: command.command_id, status, reason });
+    if (command.action === 'install_update') {
+      // What is installed has changed, or a plan was wrong: either is for the next report.
+      runtime.inventory.forgetPlans();
+      await runtime.inventory.scan(null);
+    }
+    return { outcome: 'done', failure: failures.find((failure) => failure !== null) ?? null };
+  }
+
+  return { take };
+}
+
+function isReplay(reason: CommandRefusal): boolean {
+  return (
+    reason === 'stale_seq' || reason === 'stale_epoch' || reason === 'already_seen' || reason === 'expired'
+  );
+}
+
+/** The console shows it; whether it arrives changes nothing, as the result follows. */
+async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
+  const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
+  await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
+}
+
+/** So that the operator sees it beside the command; the event is what is kept until it arrives. */
+async function reportRefusal(runtime: Runtime, commandId: string, reason: string): Promise<void> {
+  const body = { status: 'refused', reason };
+  await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
+}
+
+function storageFailure(outcome: SaveOutcome): Failure | null {
+  return outcome.ok ? null : { kind: 'storage', detail: outcome.detail };
+}
