@@ -1,0 +1,73 @@
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  formRefreshToken,
+  hashRefreshToken,
+  REFRESH_SECRET_BYTES,
+  REFRESH_TOKEN_LIFETIME_MS,
+} from './refresh-tokens.ts';
+import { insertFamily, lockActiveFamily, markFamilyRevoked } from './store.ts';
+
+export interface StartedFamily {
+  familyId: string;
+  refreshToken: string;
+  expiresAtMs: number;
+}
+
+/** Whether the agent has a family that is active and whose current token has not expired; locks it. */
+export async function hasLiveFamily(
+  tx: Tx,
+  platform: Platform,
+  { agentId, nowMs }: { agentId: string; nowMs: number },
+): Promise<boolean> {
+  const family = await lockActiveFamily(tx, { engine: platform.database.engine, agentId });
+  return family !== null && nowMs < family.expires_at;
+}
+
+/** Starts a family with its first token. An active one that the agent still has (expired) ends with it. */
+export async function startFamily(
+  tx: Tx,
+  platform: Platform,
+  { agentId, tagKey, nowMs }: { agentId: string; tagKey: Buffer; nowMs: number },
+): Promise<StartedFamily> {
+  await revokeFamilyOf(tx, platform, { agentId, reason: 'enrolled_again', nowMs });
+  const familyId = platform.newId();
+  const refreshToken = formRefreshToken(tagKey, {
+    familyId,
+    seq: 1,
+    secret: platform.random(REFRESH_SECRET_BYTES),
+  });
+  const expiresAtMs = nowMs + REFRESH_TOKEN_LIFETIME_MS;
+  await insertFamily(tx, {
+    id: familyId,
+    agent_id: agentId,
+    status: 'active',
+    revoked_reason: null,
+    revoked_at: null,
+    cur_seq: 1,
+    cur_hash: hashRefreshToken(refreshToken),
+    cur_issued_at: nowMs,
+    prev_hash: null,
+    prev_issued_at: null,
+    prev_grace_used: 0,
+    displaced_hashes: '[]',
+    request_id_hash: null,
+    sealed_child: null,
+    created_at: nowMs,
+    last_rotated_at: nowMs,
+    expires_at: expiresAtMs,
+  });
+  return { familyId, refreshToken, expiresAtMs };
+}
+
+/** Revokes the active family of an agent; null when it has none. Its access tokens end at their next request. */
+export async function revokeFamilyOf(
+  tx: Tx,
+  platform: Platform,
+  { agentId, reason, nowMs }: { agentId: string; reason: string; nowMs: number },
+): Promise<string | null> {
+  const family = await lockActiveFamily(tx, { engine: platform.database.engine, agentId });
+  if (!family) return null;
+  await markFamilyRevoked(tx, { familyId: family.id, reason, atMs: nowMs });
+  return family.id;
+}

@@ -1,0 +1,166 @@
+import { appendEvent } from '../events/append-event.ts';
+import type { Database, Tx } from '../platform/db/engine.ts';
+import type { MachineId } from '../platform/http/identities.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type PresentedToken, REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
+import { classOfPresented, isSameRequest, machineOf } from './renewal-facts.ts';
+import { decideRenewal, type TokenClass } from './renewal-rules.ts';
+import { type Child, grace, rotate } from './rotate-family.ts';
+import { type FamilyRow, lockFamily, markFamilyRevoked } from './store.ts';
+
+/** What renewal needs of the agents, whose slice comes after this one. */
+export interface AgentDirectory {
+  /** Reads the agent and keeps its binding from changing until the transaction ends. */
+  lockBinding(
+    tx: Tx,
+    args: { engine: Database['engine']; agentId: string },
+  ): Promise<{ machineId: string | null; status: 'active' | 'revoked' | 'deleted' } | null>;
+  bindMachine(
+    tx: Tx,
+    platform: Platform,
+    args: { agentId: string; machineId: MachineId; by: 'check-in' | 'renewal' },
+  ): Promise<'bound' | 'conflict'>;
+  markAgentRevoked(tx: Tx, args: { agentId: string; atMs: number }): Promise<void>;
+}
+
+export interface RenewalDeps {
+  platform: Platform;
+  tagKey: Buffer;
+  directory: AgentDirectory;
+  /** Whether the bounded resync after a restore is open; closed by default. */
+  resyncOpen?: () => boolean;
+}
+
+export interface RenewalRequest {
+  token: PresentedToken;
+  machineId: MachineId | null;
+  requestId: string | null;
+}
+
+export type RenewalOutcome =
+  | { ok: true; agentId: string; familyId: string; refreshToken: string; refreshExpiresAtMs: number }
+  | { ok: false; code: 'MACHINE_ID_MISMATCH'; agentId: string; tokenClass: TokenClass }
+  | { ok: false; code: 'refresh_token_invalid'; agentId: string | null; why: string };
+
+/**
+ * Exchanges a refresh token (E1) in one transaction, which is on disk before this answers; a revocation too, so that
+ * no 401 is ever sent for a family that lives on. Throws DatabaseFault, and nothing has changed then.
+ */
+export async function renewTokens(deps: RenewalDeps, request: RenewalRequest): Promise<RenewalOutcome> {
+  const nowMs = deps.platform.now();
+  return deps.platform.database.transact((tx) => renew(tx, deps, { ...request, nowMs }));
+}
+
+type Renewal = RenewalRequest & { nowMs: number };
+
+async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<RenewalOutcome> {
+  const { platform, directory } = deps;
+  const { engine } = platform.database;
+  const family = await lockFamily(tx, { engine, familyId: request.token.familyId });
+  const agent = family && (await directory.lockBinding(tx, { engine, agentId: family.agent_id }));
+  if (!family || !agent) {
+    return { ok: false, code: 'refresh_token_invalid', agentId: null, why: 'unknown_token' };
+  }
+  const token = classOfPresented(family, { ...request, tagKey: deps.tagKey });
+  const machine = machineOf(agent.machineId, request.machineId);
+  const verdict = decideRenewal({
+    family: family.status,
+    machine,
+    agent: agent.status,
+    token,
+    sameRequest: isSameRequest(family, request.requestId),
+    resyncOpen: deps.resyncOpen?.() ?? false,
+  });
+  const mismatch = { recorded: agent.machineId, tokenClass: token };
+  switch (verdict.do) {
+    case 'refuse':
+      return { ok: false, code: 'refresh_token_invalid', agentId: family.agent_id, why: verdict.why };
+    case 'mismatch':
+      return recordMismatch(tx, platform, family, request, mismatch);
+    case 'revoke':
+      return revoke(tx, deps, family, { request, why: verdict.why });
+    case 'rotate':
+    case 'grace':
+    case 'resync':
+      break;
+  }
+  if (verdict.bind && !(await bind(tx, deps, family.agent_id, request.machineId))) {
+    return recordMismatch(tx, platform, family, request, mismatch);
+  }
+  const child =
+    verdict.do === 'grace'
+      ? await grace(tx, deps, { family, presented: request, child: verdict.child })
+      : await rotate(tx, deps, { family, presented: request, isResync: verdict.do === 'resync' });
+  return renewed(family, child);
+}
+
+/** Forward only (section 3): the family ends, the event is critical, the agent has to enrol again. */
+async function revoke(
+  tx: Tx,
+  { platform, directory }: RenewalDeps,
+  family: FamilyRow,
+  { request, why }: { request: Renewal; why: string },
+): Promise<RenewalOutcome> {
+  await markFamilyRevoked(tx, { familyId: family.id, reason: why, atMs: request.nowMs });
+  await directory.markAgentRevoked(tx, { agentId: family.agent_id, atMs: request.nowMs });
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'REFRESH_TOKEN_REUSE',
+    severity: 'critical',
+    component: 'agent-credentials',
+    agentId: family.agent_id,
+    actor: 'agent',
+    content: {
+      family_id: family.id,
+      reason: why,
+      presented_seq: request.token.seq,
+      current_seq: family.cur_seq,
+    },
+  });
+  return { ok: false, code: 'refresh_token_invalid', agentId: family.agent_id, why };
+}
+
+async function recordMismatch(
+  tx: Tx,
+  platform: Platform,
+  family: FamilyRow,
+  request: Renewal,
+  { recorded, tokenClass }: { recorded: string | null; tokenClass: TokenClass },
+): Promise<RenewalOutcome> {
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'MACHINE_ID_MISMATCH',
+    severity: 'warning',
+    component: 'agent-credentials',
+    agentId: family.agent_id,
+    actor: 'agent',
+    content: {
+      endpoint: 'renewal',
+      recorded_machine_id: recorded,
+      reported_machine_id: request.machineId,
+      token_class: tokenClass,
+    },
+  });
+  return { ok: false, code: 'MACHINE_ID_MISMATCH', agentId: family.agent_id, tokenClass };
+}
+
+/** False where the machine is another agent's: it cannot be this agent's too. */
+async function bind(
+  tx: Tx,
+  { platform, directory }: RenewalDeps,
+  agentId: string,
+  machineId: MachineId | null,
+): Promise<boolean> {
+  if (machineId === null) return false;
+  return (await directory.bindMachine(tx, platform, { agentId, machineId, by: 'renewal' })) === 'bound';
+}
+
+function renewed(family: FamilyRow, child: Child): RenewalOutcome {
+  return {
+    ok: true,
+    agentId: family.agent_id,
+    familyId: family.id,
+    refreshToken: child.text,
+    refreshExpiresAtMs: child.issuedAtMs + REFRESH_TOKEN_LIFETIME_MS,
+  };
+}

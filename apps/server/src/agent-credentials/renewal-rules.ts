@@ -1,0 +1,91 @@
+/** What a presented token is to its family (notes on refresh tokens, section 3.2). */
+export type TokenClass =
+  | 'current'
+  | 'previous'
+  | 'previous_used'
+  | 'displaced'
+  | 'old'
+  | 'future'
+  | 'expired'
+  | 'unknown';
+
+export interface TokenFacts {
+  /** Which of the family's hashes the token has. */
+  match: 'current' | 'previous' | 'displaced' | 'none';
+  /** Whether the tag says that this server made the token. */
+  genuine: boolean;
+  seq: number;
+  currentSeq: number;
+  graceUsed: boolean;
+  /** When the matched token was issued; null unless it is the current or the previous one. */
+  issuedAtMs: number | null;
+  lifetimeMs: number;
+  nowMs: number;
+}
+
+/** Classes a token of a known family. A token that no hash knows counts only where its tag is genuine. */
+export function classOf(facts: TokenFacts): TokenClass {
+  const expired = facts.issuedAtMs !== null && facts.nowMs >= facts.issuedAtMs + facts.lifetimeMs;
+  switch (facts.match) {
+    case 'current':
+      return expired ? 'expired' : 'current';
+    case 'previous':
+      if (expired) return 'expired';
+      return facts.graceUsed ? 'previous_used' : 'previous';
+    case 'displaced':
+      return 'displaced';
+    case 'none':
+      if (!facts.genuine) return 'unknown';
+      // Of the present seq every token is known: one that is not was issued after what the database remembers.
+      return facts.seq < facts.currentSeq ? 'old' : 'future';
+  }
+}
+
+export interface RenewalFacts {
+  family: 'absent' | 'active' | 'revoked';
+  /** `unbound`: none is recorded and the request bears one. `missing`: the request bears none, or none that is valid. */
+  machine: 'matches' | 'unbound' | 'differs' | 'missing';
+  agent: 'active' | 'revoked' | 'deleted';
+  token: TokenClass;
+  /** The request bears the id of the last rotation, whose child can still be given again. */
+  sameRequest: boolean;
+  /** An operator has opened the bounded resync after a restore (section 3.5). */
+  resyncOpen: boolean;
+}
+
+export type RenewalVerdict =
+  | { do: 'rotate'; bind: boolean }
+  | { do: 'grace'; child: 'same' | 'new'; bind: boolean }
+  | { do: 'resync'; bind: boolean }
+  | { do: 'mismatch' }
+  | { do: 'refuse'; why: 'unknown_token' | 'family_revoked' | 'agent_gone' | 'expired' }
+  | { do: 'revoke'; why: 'grace_exhausted' | 'displaced' | 'superseded' | 'ahead_of_database' };
+
+/**
+ * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit was judged before, and
+ * a fault of the database is no decision. The machine comes before reuse: from elsewhere, nothing changes.
+ */
+export function decideRenewal(facts: RenewalFacts): RenewalVerdict {
+  if (facts.family === 'absent' || facts.token === 'unknown') return { do: 'refuse', why: 'unknown_token' };
+  if (facts.family === 'revoked') return { do: 'refuse', why: 'family_revoked' };
+  // Reading 7: a missing X-Machine-ID is a mismatch, for an unbound agent too.
+  if (facts.machine === 'differs' || facts.machine === 'missing') return { do: 'mismatch' };
+  if (facts.agent !== 'active') return { do: 'refuse', why: 'agent_gone' };
+  const bind = facts.machine === 'unbound';
+  switch (facts.token) {
+    case 'expired':
+      return { do: 'refuse', why: 'expired' };
+    case 'current':
+      return { do: 'rotate', bind };
+    case 'previous':
+      return { do: 'grace', child: facts.sameRequest ? 'same' : 'new', bind };
+    case 'previous_used':
+      return { do: 'revoke', why: 'grace_exhausted' };
+    case 'displaced':
+      return { do: 'revoke', why: 'displaced' };
+    case 'old':
+      return { do: 'revoke', why: 'superseded' };
+    case 'future':
+      return facts.resyncOpen ? { do: 'resync', bind } : { do: 'revoke', why: 'ahead_of_database' };
+  }
+}

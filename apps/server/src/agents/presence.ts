@@ -1,0 +1,52 @@
+import type { AgentItem, AgentState } from '@tidegate/protocol/agents-api';
+import { rfc3339 } from '../platform/clock.ts';
+import type { AgentRow } from './store.ts';
+
+/** How often an agent checks in unless an operator sets another interval. */
+export const CHECK_IN_INTERVAL_SECONDS = 60;
+/** An agent is online while its last check-in is younger than this many of its intervals (wire.md, "States"). */
+export const ONLINE_INTERVALS = 3;
+
+export function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
+  if (agent.status === 'revoked') return 'revoked';
+  return agent.machine_id === null ? 'unbound' : 'bound';
+}
+
+/** A revoked agent is offline at once: nothing that it sends counts any more. */
+export function isOnline(
+  agent: Pick<AgentRow, 'status' | 'last_seen_at' | 'polling_interval_seconds'>,
+  nowMs: number,
+): boolean {
+  if (agent.status === 'revoked' || agent.last_seen_at === null) return false;
+  const intervalSeconds = agent.polling_interval_seconds ?? CHECK_IN_INTERVAL_SECONDS;
+  return nowMs - agent.last_seen_at < ONLINE_INTERVALS * intervalSeconds * 1_000;
+}
+
+/** The host as operators see it. */
+export function agentItem(agent: AgentRow, nowMs: number): AgentItem {
+  return {
+    id: agent.id,
+    hostname: agent.hostname,
+    status: stateOf(agent),
+    online: isOnline(agent, nowMs),
+    machine_id: agent.machine_id,
+    os: {
+      family: agent.os_family,
+      id: agent.os_id,
+      version_id: agent.os_version_id,
+      arch: agent.os_arch,
+    },
+    agent_version: agent.agent_version,
+    uptime_seconds: agent.uptime_seconds,
+    key_set_version: agent.key_set_version,
+    check_in_interval_seconds: agent.polling_interval_seconds ?? CHECK_IN_INTERVAL_SECONDS,
+    enrolled_at: rfc3339(agent.enrolled_at),
+    bound_at: time(agent.bound_at),
+    last_seen_at: time(agent.last_seen_at),
+    revoked_at: time(agent.revoked_at),
+  };
+}
+
+function time(ms: number | null): string | null {
+  return ms === null ? null : rfc3339(ms);
+}

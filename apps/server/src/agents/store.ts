@@ -1,0 +1,196 @@
+import { sql } from 'kysely';
+import type { Database, Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type AgentRow = Tables['agents'];
+
+/** An agent that is not deleted. */
+export async function findAgent(db: Db, agentId: string): Promise<AgentRow | null> {
+  const row = await db
+    .selectFrom('agents')
+    .selectAll()
+    .where('id', '=', agentId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The agent that is bound to a machine, revoked or not; there is at most one (unique index). */
+export async function findAgentOfMachine(db: Db, machineId: string): Promise<AgentRow | null> {
+  const row = await db
+    .selectFrom('agents')
+    .selectAll()
+    .where('machine_id', '=', machineId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
+export async function lockBinding(
+  tx: Tx,
+  { engine, agentId }: { engine: Database['engine']; agentId: string },
+): Promise<{ machineId: string | null; status: 'active' | 'revoked' | 'deleted' } | null> {
+  const query = tx
+    .selectFrom('agents')
+    .select(['machine_id', 'status', 'deleted_at'])
+    .where('id', '=', agentId);
+  const row = await (engine === 'postgres' ? query.forNoKeyUpdate() : query).executeTakeFirst();
+  if (!row) return null;
+  return { machineId: row.machine_id, status: row.deleted_at === null ? row.status : 'deleted' };
+}
+
+/** Lets one transaction at a time decide whose a machine is. SQLite has one writer at a time anyway. */
+export async function lockMachine(
+  tx: Tx,
+  { engine, machineId }: { engine: Database['engine']; machineId: string },
+): Promise<void> {
+  if (engine === 'postgres') {
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${machineId}, 0))`.execute(tx);
+  }
+}
+
+export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
+  await tx.insertInto('agents').values(row).execute();
+}
+
+/** What enrolment says anew of an agent that keeps its id; also takes back its revocation. */
+export async function reviveAgent(
+  tx: Tx,
+  { agentId, set }: { agentId: string; set: Partial<Omit<AgentRow, 'id' | 'machine_id'>> },
+): Promise<void> {
+  await tx
+    .updateTable('agents')
+    .set({ ...set, status: 'active', revoked_at: null })
+    .where('id', '=', agentId)
+    .execute();
+}
+
+/** Compare-and-swap, NULL to a machine id (invariant 14): false when it is bound, revoked or deleted by now. */
+export async function setMachine(
+  tx: Tx,
+  { agentId, machineId, atMs }: { agentId: string; machineId: string; atMs: number },
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('agents')
+    .set({ machine_id: machineId, bound_at: atMs })
+    .where('id', '=', agentId)
+    .where('machine_id', 'is', null)
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows === 1n;
+}
+
+/** A machine id to NULL: only rebind does this, and it leaves an audit row. */
+export async function clearMachine(tx: Tx, agentId: string): Promise<void> {
+  await tx
+    .updateTable('agents')
+    .set({ machine_id: null, bound_at: null })
+    .where('id', '=', agentId)
+    .execute();
+}
+
+/** Compare-and-swap, active to revoked; keeps the first time where it is revoked already. */
+export async function markAgentRevoked(
+  tx: Tx,
+  { agentId, atMs }: { agentId: string; atMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('agents')
+    .set({ status: 'revoked', revoked_at: atMs })
+    .where('id', '=', agentId)
+    .where('status', '=', 'active')
+    .execute();
+}
+
+export async function markAgentDeleted(
+  tx: Tx,
+  { agentId, atMs }: { agentId: string; atMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('agents')
+    .set({ deleted_at: atMs })
+    .where('id', '=', agentId)
+    .where('deleted_at', 'is', null)
+    .execute();
+}
+
+export async function setPollingInterval(
+  tx: Tx,
+  { agentId, seconds }: { agentId: string; seconds: number },
+): Promise<void> {
+  await tx
+    .updateTable('agents')
+    .set({ polling_interval_seconds: seconds })
+    .where('id', '=', agentId)
+    .execute();
+}
+
+export interface AgentListFilter {
+  /** Part of a host name or machine id, in any case. */
+  q?: string | undefined;
+  status?: 'bound' | 'unbound' | 'revoked' | undefined;
+  os?: string | undefined;
+  online?: boolean | undefined;
+  /** For `online`: the present time, and the age at which the default interval makes a host offline. */
+  nowMs: number;
+  onlineIntervals: number;
+  defaultIntervalSeconds: number;
+}
+
+/** By host name, then id; `after` is the last row of the page before. */
+export async function listAgents(
+  db: Db,
+  {
+    filter,
+    limit,
+    after,
+  }: {
+    filter: AgentListFilter;
+    limit: number;
+    after: { hostname: string; id: string } | null;
+  },
+): Promise<AgentRow[]> {
+  let query = filtered(db, filter).selectAll().orderBy('hostname').orderBy('id').limit(limit);
+  if (after) {
+    const { hostname, id } = after;
+    query = query.where((e) => e(e.refTuple('hostname', 'id'), '>', e.tuple(hostname, id)));
+  }
+  return query.execute();
+}
+
+export async function countAgents(db: Db, filter: AgentListFilter): Promise<number> {
+  const row = await filtered(db, filter)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+function filtered(db: Db, filter: AgentListFilter) {
+  let query = db.selectFrom('agents').where('deleted_at', 'is', null);
+  if (filter.q !== undefined) {
+    const part = `%${filter.q.replace(/[\\%_]/g, '\\$&')}%`;
+    query = query.where((e) =>
+      e.or([
+        sql<boolean>`lower(hostname) LIKE lower(${part}) ESCAPE '\\'`,
+        sql<boolean>`lower(machine_id) LIKE lower(${part}) ESCAPE '\\'`,
+      ]),
+    );
+  }
+  if (filter.status === 'revoked') query = query.where('status', '=', 'revoked');
+  else if (filter.status !== undefined) {
+    query = query
+      .where('status', '=', 'active')
+      .where('machine_id', filter.status === 'bound' ? 'is not' : 'is', null);
+  }
+  if (filter.os !== undefined) query = query.where('os_id', '=', filter.os);
+  if (filter.online !== undefined) {
+    // The same rule as isOnline; CASE, so that an agent that was never seen counts as offline and not as unknown.
+    const online = sql<number>`CASE WHEN status = 'active' AND ${filter.nowMs} - last_seen_at <
+      ${filter.onlineIntervals * 1_000} * COALESCE(polling_interval_seconds, ${filter.defaultIntervalSeconds})
+      THEN 1 ELSE 0 END`;
+    query = query.where(online, '=', filter.online ? 1 : 0);
+  }
+  return query;
+}

@@ -1,0 +1,94 @@
+import type { RegisterRequest } from '@tidegate/protocol/agent-api';
+import { hasLiveFamily, type StartedFamily, startFamily } from '../agent-credentials/families.ts';
+import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
+import { appendEvent } from '../events/append-event.ts';
+import type { MachineId } from '../platform/http/identities.ts';
+import type { Platform } from '../platform/platform.ts';
+import { hashRegistrationSecret } from './registration-secrets.ts';
+import { findUsableToken, takeSeat } from './store.ts';
+
+export type RegisterOutcome =
+  | { ok: true; agentId: string; family: StartedFamily }
+  | { ok: false; code: 'registration_token_invalid' | 'machine_missing' | 'machine_already_registered' };
+
+export interface Registration {
+  secret: string;
+  machineId: MachineId | null;
+  host: RegisterRequest;
+}
+
+/**
+ * Enrols a host: agent, seat, family and event in one transaction; a refused registration uses no seat. A machine
+ * whose agent is revoked or whose family has expired keeps its agent id. While its family lives it is refused: a
+ * leaked registration token must not evict a host.
+ */
+export async function registerAgent(
+  { platform, tagKey }: { platform: Platform; tagKey: Buffer },
+  { secret, machineId, host }: Registration,
+): Promise<RegisterOutcome> {
+  const nowMs = platform.now();
+  const secretHash = hashRegistrationSecret(secret);
+  if (secretHash === null) return { ok: false, code: 'registration_token_invalid' };
+  return platform.database.transact(async (tx) => {
+    const token = await findUsableToken(tx, { secretHash, nowMs });
+    if (!token) return { ok: false, code: 'registration_token_invalid' } as const;
+    if (machineId === null) return { ok: false, code: 'machine_missing' } as const;
+    await lockMachine(tx, { engine: platform.database.engine, machineId });
+    const known = await findAgentOfMachine(tx, machineId);
+    if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs }))) {
+      return { ok: false, code: 'machine_already_registered' } as const;
+    }
+    if (!(await takeSeat(tx, { id: token.id, nowMs }))) {
+      return { ok: false, code: 'registration_token_invalid' } as const;
+    }
+    const agentId = known?.id ?? platform.newId();
+    if (known) await reviveAgent(tx, { agentId, set: { ...described(host), enrolled_at: nowMs } });
+    else
+      await insertAgent(tx, { ...newAgent(nowMs), ...described(host), id: agentId, machine_id: machineId });
+    const family = await startFamily(tx, platform, { agentId, tagKey, nowMs });
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'AGENT_ENROLLED',
+      severity: 'info',
+      component: 'enrolment',
+      agentId,
+      actor: 'agent',
+      content: {
+        hostname: host.hostname,
+        machine_id: machineId,
+        registration_token_id: token.id,
+        again: known !== null,
+      },
+    });
+    return { ok: true, agentId, family } as const;
+  });
+}
+
+function described(host: RegisterRequest) {
+  return {
+    hostname: host.hostname,
+    os_family: host.os.family,
+    os_id: host.os.id,
+    os_version_id: host.os.version_id,
+    os_arch: host.os.arch,
+    agent_version: host.agent_version,
+  };
+}
+
+/** What every new agent starts with; enrolment binds it to the machine that it names. */
+function newAgent(nowMs: number) {
+  return {
+    status: 'active',
+    boot_id: null,
+    uptime_seconds: null,
+    key_set_version: 0,
+    next_seq: 1,
+    polling_interval_seconds: null,
+    inventory_digests: '',
+    enrolled_at: nowMs,
+    bound_at: nowMs,
+    last_seen_at: null,
+    revoked_at: null,
+    deleted_at: null,
+  } as const satisfies Partial<AgentRow>;
+}

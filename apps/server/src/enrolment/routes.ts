@@ -1,0 +1,88 @@
+import { RegisterAnswer, RegisterRequest } from '@tidegate/protocol/agent-api';
+import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
+import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
+import { bearerToken } from '../agent-credentials/bearer.ts';
+import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { isMachineId } from '../platform/http/identities.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { addressKey } from '../rate-limits/keys.ts';
+import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { registerAgent } from './register-agent.ts';
+import { mountRegistrationTokens } from './token-routes.ts';
+
+export interface EnrolmentDeps {
+  platform: Platform;
+  limiter: Limiter;
+  accessTokens: AccessTokens;
+  tagKey: Buffer;
+  keyRing: Pick<KeyRing, 'keySet'>;
+}
+
+/** How a host joins, and the tokens that let it. */
+export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
+  const { limiter, accessTokens, keyRing } = deps;
+  app.route({
+    method: 'POST',
+    url: '/api/v1/agents/register',
+    config: { access: { kind: 'own', limit: null } },
+    // Before the body is read: guesses cost what well-formed requests cost.
+    onRequest: async (request, reply) => {
+      enforceLimit(limiter, { limitClass: 'agent_registration', key: addressKey(request), reply });
+      if (bearerToken(request.headers.authorization) === null) {
+        throw new Refusal('unauthenticated', { detail: 'A registration token is required.' });
+      }
+    },
+    schema: {
+      tags: ['agents'],
+      summary: 'Enrol a host with a registration token',
+      body: RegisterRequest,
+      response: { 201: RegisterAnswer },
+    },
+    async handler(request, reply) {
+      reply.header('cache-control', 'no-store');
+      const header = request.headers[MACHINE_ID_HEADER];
+      const outcome = await registerAgent(deps, {
+        secret: bearerToken(request.headers.authorization) ?? '',
+        machineId: isMachineId(header) ? header : null,
+        host: request.body,
+      });
+      if (!outcome.ok) throw refusalOf(outcome.code);
+      const { agentId, family } = outcome;
+      const access = await accessTokens.issue({ agentId, familyId: family.familyId });
+      const { keys, envelope } = keyRing.keySet();
+      return reply.code(201).send({
+        agent_id: agentId,
+        access_token: access.token,
+        expires_in: access.expiresInSeconds,
+        refresh_token: family.refreshToken,
+        refresh_expires_at: rfc3339(family.expiresAtMs),
+        check_in_interval_seconds: CHECK_IN_INTERVAL_SECONDS,
+        keys,
+        key_set: envelope,
+      });
+    },
+  });
+  mountRegistrationTokens(app, deps);
+}
+
+type RefusalCode = 'registration_token_invalid' | 'machine_missing' | 'machine_already_registered';
+
+function refusalOf(code: RefusalCode): Refusal {
+  switch (code) {
+    case 'registration_token_invalid':
+      return new Refusal(code, { detail: 'The registration token is not valid, expired or used up.' });
+    case 'machine_missing':
+      return new Refusal('invalid_request', {
+        detail: 'X-Machine-ID is required: 1 to 128 visible ASCII characters.',
+        errors: [{ path: 'headers/x-machine-id', message: 'is required' }],
+      });
+    case 'machine_already_registered':
+      return new Refusal(code, {
+        detail: 'This machine has an active agent; an operator has to revoke it first.',
+      });
+  }
+}

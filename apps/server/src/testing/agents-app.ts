@@ -1,0 +1,181 @@
+import { createAccessTokens } from '../agent-credentials/access-tokens.ts';
+import { bearerToken } from '../agent-credentials/bearer.ts';
+import { refreshTagKey } from '../agent-credentials/refresh-tokens.ts';
+import type { RenewalDeps } from '../agent-credentials/renew-tokens.ts';
+import { mountAgentCredentials } from '../agent-credentials/routes.ts';
+import { agentDirectory } from '../agents/agent-directory.ts';
+import { createAgentGuard } from '../agents/agent-guard.ts';
+import { bindMachine } from '../agents/bind-machine.ts';
+import type { HostCommand } from '../agents/host-commands.ts';
+import { createCallerReader } from '../agents/read-callers.ts';
+import { mountAgents } from '../agents/routes.ts';
+import { mountEnrolment } from '../enrolment/routes.ts';
+import type { Database } from '../platform/db/engine.ts';
+import { LIMIT_CLASSES } from '../platform/http/access.ts';
+import { roleIncludes } from '../platform/http/identities.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { agentOf, createHttpServer } from '../platform/http/server.ts';
+import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
+import { createLimiter } from '../rate-limits/limiter.ts';
+import { createPublicGuard } from '../rate-limits/public-guard.ts';
+import { createTestPlatform } from './test-platform.ts';
+
+export const TEST_SECRET = Buffer.alloc(48, 7);
+const ROLES = ['viewer', 'approver', 'admin'] as const;
+
+/**
+ * The slices that hold agents' credentials over real HTTP handlers and a real database. Operators log in by bearing
+ * the name of their role; check-in is a stand-in that binds as the real one does. No start-up penalty, wide limits.
+ */
+export function createAgentsApp(
+  database: Database,
+  options: { budgets?: Partial<typeof DEFAULT_BUDGETS>; minAgentVersion?: string; seed?: string } = {},
+) {
+  const platform = createTestPlatform(database, options.seed === undefined ? {} : { seed: options.seed });
+  const wide: Budget = { requests: 100_000, windowSeconds: 60, enabled: true };
+  const budgets = createBudgets({
+    ...DEFAULT_BUDGETS,
+    ...Object.fromEntries(LIMIT_CLASSES.map((limitClass) => [limitClass, wide])),
+    ...options.budgets,
+  });
+  const limiter = createLimiter({ now: platform.now, bootedAt: 0, budgets, random: platform.random });
+  const accessTokens = createAccessTokens({ ...platform, secret: TEST_SECRET });
+  const tagKey = refreshTagKey(TEST_SECRET);
+  const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory };
+  const queued: HostCommand[] = [];
+  const app = createHttpServer({
+    log: platform.log,
+    trustedProxies: [],
+    tls: null,
+    guards: {
+      public: createPublicGuard(limiter),
+      agent: createAgentGuard({
+        platform,
+        config: { minAgentVersion: options.minAgentVersion ?? null },
+        limiter,
+        accessTokens,
+        readCaller: createCallerReader(database),
+      }),
+      operator: async (request, access) => {
+        const name = bearerToken(request.headers.authorization);
+        const role = ROLES.find((one) => one === name);
+        if (!role) throw new Refusal('unauthenticated', { detail: 'Log in.' });
+        if (!roleIncludes(role, access.role)) throw new Refusal('forbidden', { detail: 'Not allowed.' });
+        return { operatorId: role, username: role, role, sessionId: 'session' };
+      },
+    },
+  });
+  mountAgentCredentials(app, { ...renewal, limiter, accessTokens });
+  mountAgents(app, {
+    platform,
+    queueCommand: async (_tx, { newId }, command) => {
+      queued.push(command);
+      return newId();
+    },
+  });
+  mountEnrolment(app, {
+    platform,
+    limiter,
+    accessTokens,
+    tagKey,
+    keyRing: {
+      keySet: () => ({
+        version: 1,
+        envelope: { payloadType: 'type', payload: 'AA==', signatures: [{ keyid: 'k', sig: 'AA==' }] },
+        keys: [],
+      }),
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/v1/agents/:agent_id/check-in',
+    config: { access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true } },
+    async handler(request) {
+      const { agentId, machineId, bound } = agentOf(request);
+      if (bound) return { bound: 'before' };
+      const args = { agentId, machineId, by: 'check-in' } as const;
+      return { bound: await database.transact((tx) => bindMachine(tx, platform, args)) };
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/v1/agents/:agent_id/events',
+    config: { access: { kind: 'agent', limit: 'agent_reports' } },
+    handler: async (request) => agentOf(request),
+  });
+  return { app, platform, renewal, accessTokens, queued, budgets };
+}
+
+export type AgentsApp = ReturnType<typeof createAgentsApp>;
+
+export interface EnrolledAgent {
+  agent_id: string;
+  access_token: string;
+  refresh_token: string;
+  machineId: string;
+}
+
+/** One request; the body of the answer is parsed without any check. */
+export async function call(
+  { app }: Pick<AgentsApp, 'app'>,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  url: string,
+  { token, machineId, body }: { token?: string; machineId?: string | undefined; body?: object } = {},
+) {
+  const answer = await app.inject({
+    method,
+    url,
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(machineId === undefined ? {} : { 'x-machine-id': machineId }),
+    },
+    ...(body === undefined ? {} : { payload: body }),
+  });
+  const json = answer.body === '' ? null : answer.json();
+  return { status: answer.statusCode, code: json?.code, body: json, headers: answer.headers };
+}
+
+export async function makeRegistrationToken(it: AgentsApp, seats = 1): Promise<string> {
+  const url = '/api/v1/admin/registration-tokens';
+  const { body } = await call(it, 'POST', url, { token: 'admin', body: { label: 'test', seats } });
+  return body.token;
+}
+
+export const HOST = {
+  hostname: 'host-1',
+  os: { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' },
+  agent_version: '1.0.0',
+};
+
+export async function enrol(
+  it: AgentsApp,
+  machineId = 'machine-1',
+  hostname = 'host-1',
+): Promise<EnrolledAgent> {
+  const token = await makeRegistrationToken(it);
+  const { status, body } = await call(it, 'POST', '/api/v1/agents/register', {
+    token,
+    machineId,
+    body: { ...HOST, hostname },
+  });
+  if (status !== 201) throw new Error(`enrolment answered ${status}`);
+  return { ...body, machineId };
+}
+
+export async function renewal(
+  it: AgentsApp,
+  refresh_token: string,
+  { machineId = 'machine-1', requestId }: { machineId?: string | null; requestId?: string } = {},
+) {
+  return call(it, 'POST', '/api/v1/agents/renew', {
+    machineId: machineId ?? undefined,
+    body: { refresh_token, ...(requestId === undefined ? {} : { request_id: requestId }) },
+  });
+}
+
+/** Types of the events so far, oldest first. */
+export async function eventTypes(it: AgentsApp): Promise<string[]> {
+  const { read } = it.platform.database;
+  const rows = await read.selectFrom('events').select('type').orderBy('position').execute();
+  return rows.map((row) => row.type);
+}

@@ -1,0 +1,73 @@
+import { type Static, Type } from 'typebox';
+import { AgentVersion, Ecosystem, HostName, ShortText, strict, Timestamp, Uuid } from './scalars.ts';
+
+export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
+export const AgentState = Type.Enum(AGENT_STATES);
+export type AgentState = Static<typeof AgentState>;
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** A host as operators see it (R1). */
+export const AgentItem = Type.Object({
+  id: Uuid,
+  hostname: HostName,
+  status: AgentState,
+  online: Type.Boolean({ description: 'last check-in younger than three intervals' }),
+  machine_id: nullable(Type.String()),
+  os: Type.Object({
+    family: ShortText,
+    id: ShortText,
+    version_id: Type.String(),
+    arch: ShortText,
+  }),
+  agent_version: AgentVersion,
+  uptime_seconds: nullable(Type.Integer({ minimum: 0 })),
+  key_set_version: Type.Integer({ minimum: 0 }),
+  check_in_interval_seconds: Type.Integer({ minimum: 1 }),
+  enrolled_at: Timestamp,
+  bound_at: nullable(Timestamp),
+  last_seen_at: nullable(Timestamp),
+  revoked_at: nullable(Timestamp),
+});
+export type AgentItem = Static<typeof AgentItem>;
+
+/** Filters of the list of hosts; query values are text. */
+export const AgentFilter = {
+  q: Type.Optional(
+    Type.String({
+      pattern: '^[^\\x00-\\x1f\\x7f]{1,253}$',
+      description: 'part of a host name or machine id',
+    }),
+  ),
+  status: Type.Optional(AgentState),
+  os: Type.Optional(Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' })),
+  online: Type.Optional(Type.Enum(['true', 'false'])),
+};
+
+/** Longest reason that an operator gives, in characters. */
+export const REASON_MAX_CHARS = 1_000;
+
+/** E2: a reason that says something. */
+export const RebindRequest = strict({
+  reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' }),
+});
+export type RebindRequest = Static<typeof RebindRequest>;
+
+export const RebindAnswer = strict({ agent_id: Uuid, machine_id: Type.Null(), rebind_at: Timestamp });
+export type RebindAnswer = Static<typeof RebindAnswer>;
+
+/** Absent body or object: an act that needs no more than its path. */
+export const RevokeRequest = nullable(
+  strict({ reason: Type.Optional(Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS })) }),
+);
+export const ScanRequest = nullable(
+  strict({
+    ecosystems: Type.Optional(Type.Array(Ecosystem, { minItems: 1, maxItems: 4, uniqueItems: true })),
+  }),
+);
+export const RebootRequest = nullable(strict({}));
+export const PollingRequest = strict({ interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }) });
+
+/** 202: something was queued for a host. */
+export const CommandQueued = strict({ command_id: Uuid });
+export type CommandQueued = Static<typeof CommandQueued>;
