@@ -13,6 +13,8 @@ declare module 'fastify' {
     /** Largest body after decompression, in bytes; BODY_MAX_BYTES unless set. */
     bodyMaxBytes?: number;
     keepRawBody?: boolean;
+    /** Only decompresses: the handler looks at `rawBody` first and calls `parseBody` where it has to. */
+    parseLater?: boolean;
   }
 }
 
@@ -30,9 +32,14 @@ export function installBodyParser(app: FastifyInstance): void {
 }
 
 function readBody(request: FastifyRequest, body: Buffer): unknown {
-  const { bodyMaxBytes = BODY_MAX_BYTES, keepRawBody } = request.routeOptions.config;
+  const { bodyMaxBytes = BODY_MAX_BYTES, keepRawBody, parseLater } = request.routeOptions.config;
   const bytes = decompress(body, request.headers['content-encoding'], bodyMaxBytes);
-  if (keepRawBody) request.rawBody = bytes;
+  if (keepRawBody || parseLater) request.rawBody = bytes;
+  return parseLater ? null : parseBody(bytes);
+}
+
+/** Strict JSON, or a Refusal. */
+export function parseBody(bytes: Uint8Array): unknown {
   const json = parseStrictJson(bytes);
   if (!json.ok) {
     throw new Refusal('invalid_request', {

@@ -1,0 +1,68 @@
+import { COMMAND_PARAMS } from '@tidegate/protocol/documents';
+import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
+import { isFinished, mayRetry } from './command-rules.ts';
+import { queueCommand } from './queue-command.ts';
+import { type CommandRow, compareAndSwapStatus, stillApproved } from './store.ts';
+
+export type CancelOutcome = 'cancelled' | 'finished' | 'with_agent';
+export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refused'; detail: string };
+
+/**
+ * Cancels a command that its agent has not acknowledged. The update of an install command goes back to `pending`;
+ * the caller voids its token.
+ */
+export async function cancelCommand(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { command, by }: { command: CommandRow; by: string },
+): Promise<CancelOutcome> {
+  const change = { status: 'cancelled', reason: `cancelled by ${by}`, finished_at: platform.now() };
+  if (!(await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change }))) {
+    return isFinished(Value.Parse(CommandStatus, command.status)) ? 'finished' : 'with_agent';
+  }
+  const updateId = command.update_id;
+  const move = { reason: 'command_cancelled', actor: by };
+  if (updateId !== null && command.action === 'install_update') {
+    await transitionUpdate(tx, platform, { ...move, updateId, from: ['approved'], to: 'pending' });
+  }
+  if (updateId !== null && command.action === 'plan_update') {
+    await transitionUpdate(tx, platform, { ...move, updateId, from: ['awaiting_plan'], to: 'pending' });
+  }
+  return 'cancelled';
+}
+
+/**
+ * Queues a command that ended without success once more, as a new one. An install needs an approval that lives: where
+ * it does not, the update has to be judged and approved again.
+ */
+export async function retryCommand(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { command, by }: { command: CommandRow; by: string },
+): Promise<RetryOutcome> {
+  const refused = (detail: string) => ({ kind: 'refused', detail }) as const;
+  if (!mayRetry(Value.Parse(CommandStatus, command.status))) {
+    return refused('Only a command that ended without success is retried.');
+  }
+  const { approval_id: tokenId, approval_sha256: sha256 } = command;
+  const action = Value.Parse(CommandAction, command.action);
+  if (action === 'install_update') {
+    const live = await stillApproved(tx, { commandIds: [command.id], nowMs: platform.now() });
+    if (!live.has(command.id))
+      return refused('Its approval is over: reopen the update and approve it again.');
+  }
+  const params = Value.Parse(COMMAND_PARAMS[action], JSON.parse(command.params));
+  const commandId = await queueCommand(tx, platform, {
+    agentId: command.agent_id,
+    action,
+    params,
+    updateId: command.update_id,
+    approval: tokenId === null || sha256 === null ? null : { tokenId, sha256 },
+    createdBy: by,
+  });
+  return { kind: 'queued', commandId };
+}

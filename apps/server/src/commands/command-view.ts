@@ -1,0 +1,34 @@
+import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
+import { rfc3339 } from '../platform/clock.ts';
+import type { CommandRow } from './store.ts';
+
+/** A row as operators see it: without the envelope, which is the agent's alone. */
+export function commandItem(row: CommandRow): CommandItem {
+  const params: unknown = JSON.parse(row.params);
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    action: Value.Parse(CommandAction, row.action),
+    params,
+    update_id: row.update_id,
+    status: Value.Parse(CommandStatus, row.status),
+    seq: row.seq,
+    created_by: row.created_by,
+    created_at: rfc3339(row.created_at),
+    not_before: rfc3339(row.not_before),
+    expires_at: rfc3339(row.expires_at),
+    sent_at: timeOf(row.sent_at),
+    received_at: timeOf(row.received_at),
+    started_at: timeOf(row.started_at),
+    finished_at: timeOf(row.finished_at),
+    reason: row.reason,
+    exit_code: row.exit_code,
+    output_tail: row.output_tail,
+  };
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : rfc3339(ms);
+}

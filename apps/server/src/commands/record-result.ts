@@ -1,0 +1,118 @@
+import type { CommandResult } from '@tidegate/protocol/agent-api';
+import { CommandStatus, type UpdateState } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { findUpdate } from '../updates/store.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
+import { judgeResult } from './command-rules.ts';
+import { type CommandRow, compareAndSwapStatus, findCommand } from './store.ts';
+
+/** What an event keeps of an agent's text, in characters. */
+const REASON_MAX_CHARS = 1_000;
+
+export type ResultOutcome =
+  | { kind: 'recorded'; status: CommandStatus }
+  | { kind: 'finished'; status: CommandStatus }
+  | { kind: 'unknown' };
+
+/**
+ * Records what an agent says of its command, and moves the update that the command belongs to. The commands of
+ * others, and those that the agent was never given, are unknown to it.
+ */
+export async function recordResult(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { agentId, commandId, result }: { agentId: string; commandId: string; result: CommandResult },
+): Promise<ResultOutcome> {
+  const command = await findCommand(tx, commandId);
+  if (command?.agent_id !== agentId) return { kind: 'unknown' };
+  const status = Value.Parse(CommandStatus, command.status);
+  const verdict = judgeResult(status, result.status);
+  switch (verdict.kind) {
+    case 'unsent':
+      return { kind: 'unknown' };
+    case 'finished':
+      return { kind: 'finished', status };
+    case 'repeated':
+      return { kind: 'recorded', status };
+    case 'move':
+      break;
+  }
+  const change = changeOf(result, platform.now());
+  // Of two results at once one wins; the other meets what that one made of the command.
+  if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change }))) {
+    return recordResult(tx, platform, { agentId, commandId, result });
+  }
+  await moveUpdate(tx, platform, { command, result });
+  return { kind: 'recorded', status: result.status };
+}
+
+function changeOf(result: CommandResult, nowMs: number) {
+  const finished = result.status !== 'running';
+  return {
+    status: result.status,
+    ...(result.started_at === undefined ? {} : { started_at: Date.parse(result.started_at) }),
+    ...(finished ? { finished_at: result.finished_at ? Date.parse(result.finished_at) : nowMs } : {}),
+    ...(result.reason === undefined ? {} : { reason: result.reason }),
+    ...(result.exit_code === undefined ? {} : { exit_code: result.exit_code }),
+    ...(result.output_tail === undefined ? {} : { output_tail: result.output_tail }),
+    ...(result.installed === undefined ? {} : { installed: JSON.stringify(result.installed) }),
+  };
+}
+
+interface Reported {
+  command: CommandRow;
+  result: CommandResult;
+}
+
+async function moveUpdate(tx: Tx, platform: Pick<Platform, 'newId' | 'now'>, reported: Reported) {
+  const { command, result } = reported;
+  if (command.update_id === null) return;
+  if (command.action === 'plan_update' && result.status !== 'running' && result.status !== 'success') {
+    await transitionUpdate(tx, platform, {
+      updateId: command.update_id,
+      from: ['awaiting_plan'],
+      to: 'pending',
+      reason: `plan_failed: ${(result.reason ?? result.status).slice(0, REASON_MAX_CHARS)}`,
+      actor: 'agent',
+    });
+  }
+  if (command.action === 'install_update') await moveInstalled(tx, platform, reported, command.update_id);
+}
+
+async function moveInstalled(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { command, result }: Reported,
+  updateId: string,
+): Promise<void> {
+  const reason = result.reason?.slice(0, REASON_MAX_CHARS) ?? null;
+  const move = (from: readonly UpdateState[], to: UpdateState, why: string | null = null) =>
+    transitionUpdate(tx, platform, { updateId, from, to, reason: why, actor: 'agent' });
+  if (result.status === 'running' || result.status === 'success') await move(['approved'], 'installing');
+  if (result.status === 'running') return;
+  const moved =
+    result.status === 'success'
+      ? await move(['installing'], 'installed')
+      : await move(['approved', 'installing'], 'failed', reason ?? result.status);
+  // A scan or an operator may have closed the update before: then there is no news to tell.
+  const update = moved ? await findUpdate(tx, updateId) : null;
+  if (!update) return;
+  const success = result.status === 'success';
+  await appendEvent(tx, platform, {
+    kind: 'system',
+    type: success ? 'update_installed' : 'update_failed',
+    severity: success ? 'info' : 'error',
+    component: 'commands',
+    agentId: command.agent_id,
+    actor: 'agent',
+    content: {
+      update_id: updateId,
+      command_id: command.id,
+      package: { ecosystem: update.ecosystem, name: update.name, version: update.available_version },
+      ...(success ? {} : { status: result.status, reason }),
+    },
+  });
+}

@@ -1,0 +1,169 @@
+import { Readable } from 'node:stream';
+import { CommandItem, CommandQueued } from '@tidegate/protocol/commands-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Type } from 'typebox';
+import type { Tx } from '../platform/db/engine.ts';
+import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { cancelCommand, retryCommand } from './change-command.ts';
+import { commandItem } from './command-view.ts';
+import { countCommands, findCommand, listCommands } from './store.ts';
+import { streamOutput } from './stream-output.ts';
+
+export interface CommandsDeps {
+  platform: Platform;
+  /** Voids the live token of an update whose install command was cancelled (approvals). */
+  voidApproval: (tx: Tx, args: { updateId: string; reason: string }) => Promise<unknown>;
+}
+
+/** Live outputs that are watched at once. */
+const STREAMS_MAX = 200;
+
+const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
+const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } } as const;
+const tags = ['commands'];
+const params = strict({ id: Uuid });
+
+/** What operators see of commands and do with them. */
+export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps): void {
+  const { database } = platform;
+  const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/commands',
+    config: reading,
+    schema: {
+      summary: 'Commands, newest first',
+      tags,
+      querystring: strict({
+        ...PageQuery,
+        agent_id: Type.Optional(Uuid),
+        update_id: Type.Optional(Uuid),
+        status: Type.Optional(CommandStatus),
+        action: Type.Optional(CommandAction),
+      }),
+      response: { 200: pageOf(CommandItem), 400: Problem },
+    },
+    handler: async ({ query }) => {
+      const limit = pageLimit(query);
+      const { agent_id: agentId, update_id: updateId, status, action } = query;
+      const filter = { agentId, updateId, status, action };
+      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const rows = await listCommands(database.read, { filter, limit: limit + 1, before });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map(commandItem),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        total: await countCommands(database.read, filter),
+      };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/commands/:id',
+    config: reading,
+    schema: { summary: 'One command', tags, params, response: { 200: CommandItem, 404: Problem } },
+    handler: async (request) => {
+      const command = await findCommand(database.read, request.params.id);
+      if (!command) throw unknown();
+      return commandItem(command);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/commands/:id/cancel',
+    config: acting,
+    schema: {
+      summary: 'Cancels a command that its agent has not acknowledged',
+      tags,
+      params,
+      response: { 200: CommandItem, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const { username } = operatorOf(request);
+      const command = await database.transact(async (tx) => {
+        const found = await findCommand(tx, request.params.id);
+        if (!found) throw unknown();
+        const outcome = await cancelCommand(tx, platform, { command: found, by: username });
+        if (outcome === 'finished') {
+          throw new Refusal('command_finished', { detail: 'The command has ended already.' });
+        }
+        if (outcome === 'with_agent') {
+          throw new Refusal('conflict', {
+            detail: 'The agent has the command: it can no longer be cancelled.',
+          });
+        }
+        if (found.action === 'install_update' && found.update_id !== null) {
+          await voidApproval(tx, { updateId: found.update_id, reason: 'command_cancelled' });
+        }
+        return findCommand(tx, found.id);
+      });
+      if (!command) throw unknown();
+      return commandItem(command);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/commands/:id/retry',
+    config: acting,
+    schema: {
+      summary: 'Queues a command that ended without success once more, as a new one',
+      tags,
+      params,
+      response: { 202: CommandQueued, 404: Problem, 409: Problem },
+    },
+    handler: async (request, reply) => {
+      const { username } = operatorOf(request);
+      const commandId = await database.transact(async (tx) => {
+        const command = await findCommand(tx, request.params.id);
+        if (!command) throw unknown();
+        const outcome = await retryCommand(tx, platform, { command, by: username });
+        if (outcome.kind === 'refused') throw new Refusal('conflict', { detail: outcome.detail });
+        return outcome.commandId;
+      });
+      return reply.code(202).send({ command_id: commandId });
+    },
+  });
+
+  let streams = 0;
+  app.route({
+    method: 'GET',
+    url: '/api/v1/commands/:id/output',
+    config: reading,
+    schema: {
+      summary: 'Output of a command as it comes (server-sent events; Last-Event-ID goes on from there)',
+      tags,
+      params,
+      response: { 404: Problem, 503: Problem },
+    },
+    handler: async (request, reply) => {
+      const command = await findCommand(database.read, request.params.id);
+      if (!command) throw unknown();
+      if (streams >= STREAMS_MAX) {
+        throw new Refusal('unavailable', { detail: 'Too many outputs are watched.', retryAfterSeconds: 30 });
+      }
+      const lastId = request.headers['last-event-id'];
+      const afterSeq = typeof lastId === 'string' && /^\d{1,15}$/.test(lastId) ? Number(lastId) : -1;
+      const closed = new AbortController();
+      const events = streamOutput(database, { commandId: command.id, afterSeq, signal: closed.signal });
+      streams++;
+      reply.raw.once('close', () => {
+        streams--;
+        closed.abort();
+      });
+      return reply
+        .header('content-type', 'text/event-stream; charset=utf-8')
+        .header('x-accel-buffering', 'no')
+        .send(Readable.from(events));
+    },
+  });
+}

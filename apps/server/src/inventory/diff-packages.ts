@@ -1,0 +1,62 @@
+import type { InventoryPackage } from '@tidegate/protocol/agent-api';
+
+export interface PackageRecord {
+  name: string;
+  arch: string;
+  version: string;
+  source_name: string | null;
+  source_version: string | null;
+  origin: string | null;
+  held: number;
+}
+
+export interface PackageDiff {
+  /** New, or known with other facts. */
+  put: PackageRecord[];
+  gone: PackageRecord[];
+}
+
+/** What has to be written so that the stored packages are those of the report. A package named twice counts once. */
+export function diffPackages(
+  stored: readonly PackageRecord[],
+  reported: readonly InventoryPackage[],
+): PackageDiff {
+  const left = new Map(stored.map((record) => [keyOf(record), record]));
+  const seen = new Set<string>();
+  const put: PackageRecord[] = [];
+  for (const item of reported) {
+    const record = recordOf(item);
+    const key = keyOf(record);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const known = left.get(key);
+    left.delete(key);
+    if (!known || !isSame(known, record)) put.push(record);
+  }
+  return { put, gone: [...left.values()] };
+}
+
+function recordOf(item: InventoryPackage): PackageRecord {
+  return {
+    name: item.name,
+    arch: item.arch ?? '',
+    version: item.version,
+    source_name: item.source_name ?? null,
+    source_version: item.source_version ?? null,
+    origin: item.origin ?? null,
+    held: item.held ? 1 : 0,
+  };
+}
+
+function keyOf(record: PackageRecord): string {
+  return `${record.name}\n${record.arch}\n${record.version}`;
+}
+
+function isSame(a: PackageRecord, b: PackageRecord): boolean {
+  return (
+    a.source_name === b.source_name &&
+    a.source_version === b.source_version &&
+    a.origin === b.origin &&
+    a.held === b.held
+  );
+}

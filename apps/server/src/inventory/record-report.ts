@@ -1,0 +1,49 @@
+import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { lockAgent } from '../agents/lock-agent.ts';
+import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
+import { diffPackages } from './diff-packages.ts';
+import { copyDigests, dropPackages, putPackages, putReport, storedPackages } from './store.ts';
+
+export interface ReportDeps {
+  platform: Platform;
+  /** Voids the live token of an update that a scan closed (approvals). */
+  voidApproval: (tx: Tx, args: { updateId: string; reason: string }) => Promise<unknown>;
+}
+
+/**
+ * Stores a report: the differences to the packages that are stored, its digest, and what it says about updates. An
+ * incomplete report adds and changes packages but removes none. Null where the agent is gone.
+ */
+export async function recordReport(
+  tx: Tx,
+  { platform, voidApproval }: ReportDeps,
+  section: { agentId: string; ecosystem: Ecosystem; report: InventoryReport; digest: string },
+): Promise<ScannedUpdate[] | null> {
+  const { agentId, ecosystem, report, digest } = section;
+  if (!(await lockAgent(tx, agentId))) return null;
+  const { put, gone } = diffPackages(await storedPackages(tx, section), report.packages);
+  // Gone first: a new version of a package is another row than the old one.
+  if (report.complete) await dropPackages(tx, section, gone);
+  await putPackages(tx, section, put);
+  await putReport(tx, {
+    agent_id: agentId,
+    ecosystem,
+    digest,
+    scanned_at: Date.parse(report.scanned_at),
+    received_at: platform.now(),
+    complete: report.complete ? 1 : 0,
+    package_count: report.packages.length,
+  });
+  await copyDigests(tx, agentId);
+  const { updates, withdrawn } = await recordScan(tx, platform, { agentId, ecosystem, report });
+  for (const updateId of withdrawn) {
+    const reason = 'closed_by_scan';
+    await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
+    await voidApproval(tx, { updateId, reason });
+  }
+  return updates;
+}

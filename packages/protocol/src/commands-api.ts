@@ -1,0 +1,35 @@
+import { type Static, Type } from 'typebox';
+import { strict, Timestamp, Uuid } from './scalars.ts';
+import { CommandAction, CommandStatus } from './states.ts';
+
+const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+const TimeOrNull = Type.Union([Timestamp, Type.Null()]);
+const IntegerOrNull = Type.Union([Type.Integer(), Type.Null()]);
+
+/** A command as operators see it (R5). */
+export const CommandItem = strict({
+  id: Uuid,
+  agent_id: Uuid,
+  action: CommandAction,
+  params: Type.Unknown(),
+  update_id: Type.Union([Uuid, Type.Null()]),
+  status: CommandStatus,
+  seq: IntegerOrNull,
+  created_by: Type.String(),
+  created_at: Timestamp,
+  not_before: Timestamp,
+  expires_at: Timestamp,
+  sent_at: TimeOrNull,
+  received_at: TimeOrNull,
+  started_at: TimeOrNull,
+  finished_at: TimeOrNull,
+  reason: TextOrNull,
+  exit_code: IntegerOrNull,
+  output_tail: TextOrNull,
+});
+export type CommandItem = Static<typeof CommandItem>;
+
+export const CommandQueued = strict({ command_id: Uuid });
+
+/** The answer to a result: what the command is now. */
+export const CommandResultAnswer = strict({ command_id: Uuid, status: CommandStatus });
