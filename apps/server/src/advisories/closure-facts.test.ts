@@ -1,0 +1,216 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { describe, expect, test } from 'vitest';
+import { closureFacts, closurePackages } from './closure-facts.ts';
+import type { InstalledPackage } from './installed-package.ts';
+import type { Check } from './store.ts';
+import { subjectKey } from './subjects.ts';
+
+const DEBIAN = { id: 'debian', versionId: '12' };
+const NOW_MS = 1_000_000;
+const upgrade: PlanAction = {
+  action: 'upgrade',
+  name: 'libssl3',
+  from_version: '3.0.11-1',
+  to_version: '3.0.12-1',
+  source_name: 'openssl',
+  source_version: '3.0.12-1',
+};
+const installed: InstalledPackage = {
+  name: 'libssl3',
+  arch: '',
+  version: '3.0.11-1',
+  sourceName: 'openssl',
+  sourceVersion: '3.0.11-1',
+  origin: null,
+};
+
+function check(version: string, fields: Partial<Check>, name = 'openssl', ecosystem = 'Debian:12'): Check {
+  const ids = fields.ids ?? [];
+  return {
+    subject: { ecosystem, name, version },
+    verdict: ids.length > 0 ? 'vulnerable' : 'clear',
+    reason: null,
+    ids,
+    checkedAtMs: NOW_MS,
+    source: 'api',
+    snapshot: null,
+    ...fields,
+  };
+}
+
+function facts({
+  actions = [upgrade],
+  present = [installed],
+  checks,
+  records = {},
+  ecosystem = 'apt',
+}: {
+  actions?: PlanAction[];
+  present?: InstalledPackage[];
+  checks: Check[];
+  records?: Record<string, object>;
+  ecosystem?: 'apt' | 'npm';
+}) {
+  const top = { name: actions[0]?.name ?? '', arch: '' };
+  const packages = closurePackages({ ecosystem, system: DEBIAN, actions, top, installed: present });
+  return closureFacts({
+    ecosystem,
+    packages,
+    checks: new Map(checks.map((one) => [subjectKey(one.subject), one])),
+    records: new Map(
+      Object.entries(records).map(([id, record]) => [id, JSON.stringify({ id, modified: 'now', ...record })]),
+    ),
+    nowMs: NOW_MS,
+    maxAgeMs: 1_000,
+  });
+}
+
+describe('the three lists of a closure', () => {
+  test('what the update fixes, what stays, and what it brings (reading 4)', () => {
+    const { findings, fixed, verdict } = facts({
+      checks: [check('3.0.11-1', { ids: ['A', 'B'] }), check('3.0.12-1', { ids: ['B', 'C'] })],
+    });
+    expect(verdict).toBe('vulnerable');
+    expect(findings.map(({ id, change }) => [id, change])).toEqual([
+      ['C', 'introduced'],
+      ['B', 'still_present'],
+    ]);
+    expect(fixed).toEqual([{ id: 'A', package: 'libssl3' }]);
+  });
+
+  test('all that was there is fixed: the closure is clear', () => {
+    const result = facts({ checks: [check('3.0.11-1', { ids: ['A'] }), check('3.0.12-1', {})] });
+    expect(result).toMatchObject({ verdict: 'clear', unchecked: null, fixed: [{ id: 'A' }] });
+    expect(result.checkedAtMs).toBe(NOW_MS);
+  });
+
+  test('an installed version that was never checked does not make a vulnerability look old', () => {
+    const { findings, missing } = facts({ checks: [check('3.0.12-1', { ids: ['B'] })] });
+    expect(findings).toMatchObject([{ id: 'B', change: 'introduced' }]);
+    expect(missing).toEqual({ after: 0, before: 1 });
+  });
+
+  test('aliases join GHSA and PYSEC: one finding, and one that the host has under its other name is not new', () => {
+    const action: PlanAction = {
+      action: 'upgrade',
+      name: 'left',
+      from_version: '1.0.0',
+      to_version: '2.0.0',
+    };
+    const { findings } = facts({
+      ecosystem: 'npm',
+      actions: [action],
+      present: [],
+      checks: [
+        check('1.0.0', { ids: ['CVE-9'] }, 'left', 'npm'),
+        check('2.0.0', { ids: ['GHSA-1', 'OTHER-1'] }, 'left', 'npm'),
+      ],
+      records: { 'GHSA-1': { aliases: ['CVE-9', 'OTHER-1'] } },
+    });
+    expect(findings).toMatchObject([
+      { id: 'GHSA-1', change: 'still_present', aliases: ['CVE-9', 'OTHER-1'] },
+    ]);
+  });
+
+  test('details come from the record: severity, summary and the lowest fix above the version', () => {
+    const { findings } = facts({
+      checks: [check('3.0.12-1', { ids: ['X'] })],
+      records: {
+        X: {
+          summary: 'overflow',
+          database_specific: { severity: 'HIGH' },
+          affected: [
+            {
+              package: { ecosystem: 'Debian:12', name: 'openssl' },
+              ranges: [
+                { type: 'GIT', events: [{ fixed: 'abc' }] },
+                { type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed: '3.0.2-1' }] },
+                { type: 'ECOSYSTEM', events: [{ fixed: '3.0.20-1' }, { fixed: '3.0.14-1' }] },
+              ],
+            },
+            {
+              package: { ecosystem: 'Debian:11', name: 'openssl' },
+              ranges: [{ type: 'ECOSYSTEM', events: [{ fixed: '3.0.13-1' }] }],
+            },
+          ],
+        },
+      },
+    });
+    expect(findings).toMatchObject([{ severity: 'high', summary: 'overflow', fixedIn: '3.0.14-1' }]);
+  });
+
+  test.each([
+    ['its id', 'MAL-2025-1', {}],
+    ['an alias', 'GHSA-1', { aliases: ['MAL-2025-1'] }],
+    ["GHSA's mark of malware", 'GHSA-1', { database_specific: { cwe_ids: ['CWE-506'] } }],
+  ])('a malicious package is known by %s, and stands first', (_what, id, record) => {
+    const { findings } = facts({
+      checks: [check('3.0.11-1', { ids: [id] }), check('3.0.12-1', { ids: ['A', id] })],
+      records: { [id]: record },
+    });
+    expect(findings[0]).toMatchObject({ id, malicious: true });
+    expect(findings[1]).toMatchObject({ id: 'A', malicious: false });
+  });
+});
+
+describe('the verdict of a closure', () => {
+  const dependency: PlanAction = {
+    ...upgrade,
+    name: 'libzlib',
+    action: 'install',
+    source_name: 'zlib',
+    source_version: '1.2-1',
+  };
+  const clear = [check('3.0.11-1', {}), check('3.0.12-1', {})];
+
+  test.each([
+    ['clear', [upgrade], [], 'clear', null],
+    ['no check of a dependency', [upgrade, dependency], [], 'unchecked', 'unreachable'],
+    [
+      'a vulnerable dependency',
+      [upgrade, dependency],
+      [check('1.2-1', { ids: ['Z'] }, 'zlib')],
+      'vulnerable',
+      null,
+    ],
+    [
+      'an uncovered dependency',
+      [upgrade, { ...dependency, origin: 'Docker CE:x' }],
+      [],
+      'unchecked',
+      'uncovered',
+    ],
+    ['no source', [upgrade, { ...dependency, source_name: undefined }], [], 'unchecked', 'undecidable'],
+    ['a removal is listed, not judged', [upgrade, { action: 'remove', name: 'old' }], [], 'clear', null],
+    [
+      'vulnerable beside unchecked',
+      [upgrade, { ...dependency, origin: 'epel.example:1' }, { ...dependency, name: 'b' }],
+      [check('1.2-1', { ids: ['Z'] }, 'zlib')],
+      'vulnerable',
+      'uncovered',
+    ],
+  ] as const)('%s', (_what, actions, checks, verdict, unchecked) => {
+    const given = actions.map(({ ...action }) => Object.fromEntries(Object.entries(action)));
+    const plain: PlanAction[] = JSON.parse(JSON.stringify(given));
+    expect(facts({ actions: plain, checks: [...clear, ...checks] })).toMatchObject({ verdict, unchecked });
+  });
+
+  test('too old is unchecked, but a vulnerability that was known stays known', () => {
+    const old = { checkedAtMs: NOW_MS - 1_000 };
+    expect(facts({ checks: [check('3.0.11-1', {}), check('3.0.12-1', old)] })).toMatchObject({
+      verdict: 'unchecked',
+      unchecked: 'unreachable',
+    });
+    const known = check('3.0.12-1', { ...old, ids: ['A'] });
+    expect(facts({ checks: [check('3.0.11-1', {}), known] })).toMatchObject({
+      verdict: 'vulnerable',
+      unchecked: 'unreachable',
+    });
+  });
+
+  test('the worst reason is told first', () => {
+    const uncovered = { ...dependency, origin: 'Docker CE:x' };
+    const { unchecked } = facts({ actions: [upgrade, uncovered], checks: [] });
+    expect(unchecked).toBe('unreachable');
+  });
+});

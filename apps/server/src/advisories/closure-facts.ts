@@ -1,0 +1,227 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { HostSystem } from './ecosystem-strings.ts';
+import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-details.ts';
+import { isFresh } from './freshness.ts';
+import type { InstalledPackage } from './installed-package.ts';
+import type { Check } from './store.ts';
+import { type Subject, type SubjectsOf, subjectKey, subjectsAfter, subjectsOf } from './subjects.ts';
+
+export type VulnerabilityVerdict = 'clear' | 'vulnerable' | 'unchecked';
+export type UncheckedReason = 'unreachable' | 'undecidable' | 'uncovered';
+
+/** One known vulnerability of a version that will be there afterwards. */
+export interface Finding {
+  readonly package: string;
+  readonly version: string;
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly severity: string | null;
+  readonly summary: string;
+  readonly fixedIn: string | null;
+  readonly inClosure: 'top' | 'dependency';
+  readonly change: 'introduced' | 'still_present';
+  readonly malicious: boolean;
+}
+
+export interface ClosureFacts {
+  /** Worst of all packages: vulnerable, else unchecked, else clear. */
+  readonly verdict: VulnerabilityVerdict;
+  /** Why packages could not be checked, the worst first; also set beside `vulnerable`. */
+  readonly unchecked: UncheckedReason | null;
+  readonly findings: readonly Finding[];
+  readonly fixed: readonly { readonly id: string; readonly package: string }[];
+  /** Subjects without a check that is fresh, in what will be there and in what is there now. */
+  readonly missing: { readonly after: number; readonly before: number };
+  /** Time of the oldest check that the verdict rests on. */
+  readonly checkedAtMs: number | null;
+  readonly source: string | null;
+  readonly snapshot: string | null;
+}
+
+/** One package of the closure with whom to ask about it, as it will be and as it is (null: not there yet). */
+export interface ClosurePackage {
+  readonly name: string;
+  readonly version: string;
+  readonly isTop: boolean;
+  readonly after: SubjectsOf;
+  readonly before: SubjectsOf | null;
+}
+
+/** Reading 2: everything that the transaction installs, upgrades or downgrades; removals are not judged. */
+export function closurePackages(args: {
+  ecosystem: Ecosystem;
+  system: HostSystem;
+  actions: readonly PlanAction[];
+  top: { name: string; arch: string };
+  installed: readonly InstalledPackage[];
+}): ClosurePackage[] {
+  const { ecosystem, system, actions, top } = args;
+  const installed = new Map(args.installed.map((one) => [installedKey(one), one]));
+  return actions
+    .filter(({ action }) => action !== 'remove')
+    .map((action) => ({
+      name: action.name,
+      version: action.to_version ?? '',
+      isTop: action.name === top.name && (!top.arch || !action.arch || action.arch === top.arch),
+      after: subjectsAfter(ecosystem, system, action),
+      before: subjectsBefore({ ecosystem, system, action, installed }),
+    }));
+}
+
+function subjectsBefore(args: {
+  ecosystem: Ecosystem;
+  system: HostSystem;
+  action: PlanAction;
+  installed: ReadonlyMap<string, InstalledPackage>;
+}): SubjectsOf | null {
+  const { ecosystem, system, action, installed } = args;
+  const { name, arch = '', from_version: version } = action;
+  if (version === undefined) return null;
+  const present = installed.get(installedKey({ name, arch, version })) ?? { name, version };
+  return subjectsOf(ecosystem, system, present);
+}
+
+function installedKey({ name, arch, version }: { name: string; arch: string; version: string }): string {
+  return `${name}\n${arch}\n${version}`;
+}
+
+/** Everyone to ask about a closure: what will be there, and what is there for comparison. */
+export function closureSubjects(packages: readonly ClosurePackage[]): {
+  after: Subject[];
+  before: Subject[];
+} {
+  return {
+    after: packages.flatMap((one) => one.after.subjects),
+    before: packages.flatMap((one) => one.before?.subjects ?? []),
+  };
+}
+
+/** Judges a closure from stored checks alone. */
+export function closureFacts(args: {
+  ecosystem: Ecosystem;
+  packages: readonly ClosurePackage[];
+  checks: ReadonlyMap<string, Check>;
+  /** Text of the stored records by id. */
+  records: ReadonlyMap<string, string>;
+  nowMs: number;
+  maxAgeMs: number;
+}): ClosureFacts {
+  const { ecosystem, packages, checks, records, nowMs, maxAgeMs } = args;
+  const details = new Map<string, AdvisoryDetails>();
+  function detailsOf(id: string): AdvisoryDetails {
+    const known = details.get(id) ?? advisoryDetails(id, records.get(id) ?? null);
+    details.set(id, known);
+    return known;
+  }
+  const judged = packages.map((one) => {
+    const after = sideOf(one.after, { checks, nowMs, maxAgeMs });
+    const before = one.before && sideOf(one.before, { checks, nowMs, maxAgeMs });
+    return { one, after, before, ...compare({ ecosystem, one, after, before, detailsOf }) };
+  });
+  const used = judged.flatMap(({ after }) => after.used);
+  const findings = judged.flatMap((each) => each.findings).toSorted(byWeight);
+  const unchecked = worstReason(judged.flatMap(({ after }) => after.reasons));
+  const isVulnerable = judged.some(({ after }) => after.ids.size > 0);
+  return {
+    verdict: isVulnerable ? 'vulnerable' : unchecked ? 'unchecked' : 'clear',
+    unchecked,
+    findings,
+    fixed: judged.flatMap((each) => each.fixed),
+    missing: {
+      after: judged.reduce((sum, { after }) => sum + after.missing, 0),
+      before: judged.reduce((sum, { before }) => sum + (before?.missing ?? 0), 0),
+    },
+    checkedAtMs: used.length > 0 ? used.reduce((oldest, c) => Math.min(oldest, c.checkedAtMs), nowMs) : null,
+    source: used[0]?.source ?? null,
+    snapshot: used[0]?.snapshot ?? null,
+  };
+}
+
+interface Side {
+  /** Ids with the subject that they were found under. */
+  readonly ids: ReadonlyMap<string, Subject>;
+  readonly reasons: readonly UncheckedReason[];
+  readonly used: readonly Check[];
+  readonly missing: number;
+}
+
+function sideOf(
+  { subjects, reason }: SubjectsOf,
+  { checks, nowMs, maxAgeMs }: { checks: ReadonlyMap<string, Check>; nowMs: number; maxAgeMs: number },
+): Side {
+  const ids = new Map<string, Subject>();
+  const reasons: UncheckedReason[] = reason ? [reason] : [];
+  const used: Check[] = [];
+  let missing = 0;
+  for (const subject of subjects) {
+    const check = checks.get(subjectKey(subject));
+    const isUsable = isFresh(check, { nowMs, maxAgeMs });
+    if (!isUsable) {
+      missing += 1;
+      reasons.push('unreachable');
+    }
+    // A vulnerability that was known stays known while the source cannot be asked again.
+    if (check?.verdict === 'vulnerable') for (const id of check.ids) ids.set(id, subject);
+    if (!check || !isUsable) continue;
+    used.push(check);
+    if (check.verdict === 'unchecked') reasons.push(check.reason ?? 'undecidable');
+  }
+  return { ids, reasons, used, missing };
+}
+
+const WORST_FIRST: readonly UncheckedReason[] = ['unreachable', 'undecidable', 'uncovered'];
+
+function worstReason(reasons: readonly UncheckedReason[]): UncheckedReason | null {
+  return WORST_FIRST.find((reason) => reasons.includes(reason)) ?? null;
+}
+
+/**
+ * The three lists of one package. What the host is not known to have already counts as introduced: an unchecked
+ * present must not make a new vulnerability look old.
+ */
+function compare(args: {
+  ecosystem: Ecosystem;
+  one: ClosurePackage;
+  after: Side;
+  before: Side | null;
+  detailsOf: (id: string) => AdvisoryDetails;
+}): { findings: Finding[]; fixed: { id: string; package: string }[] } {
+  const { ecosystem, one, after, before, detailsOf } = args;
+  const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
+  const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
+  const has = new Set([...after.ids.keys()].flatMap(namesOf));
+  const findings: Finding[] = [];
+  const shown = new Set<string>();
+  for (const [id, subject] of after.ids) {
+    // GHSA and PYSEC say the same thing twice: one of them is shown, with the other among its aliases.
+    if (shown.has(id)) continue;
+    for (const name of namesOf(id)) shown.add(name);
+    const { aliases, summary, severity, malicious, record } = detailsOf(id);
+    findings.push({
+      package: one.name,
+      version: one.version,
+      id,
+      aliases,
+      severity,
+      summary,
+      fixedIn: fixedIn(record, ecosystem, subject),
+      inClosure: one.isTop ? 'top' : 'dependency',
+      change: namesOf(id).some((name) => had.has(name)) ? 'still_present' : 'introduced',
+      malicious,
+    });
+  }
+  // "Fixed" is said only where all that will be there has been checked.
+  const isAfterKnown = after.reasons.length === 0;
+  const gone = [...(before?.ids.keys() ?? [])].filter((id) => !namesOf(id).some((name) => has.has(name)));
+  return { findings, fixed: isAfterKnown ? gone.map((id) => ({ id, package: one.name })) : [] };
+}
+
+/** Malicious packages first, then what is new, then the top-level package. */
+function byWeight(a: Finding, b: Finding): number {
+  return weight(b) - weight(a) || (a.id < b.id ? -1 : 1);
+}
+
+function weight({ malicious, change, inClosure }: Finding): number {
+  return (malicious ? 4 : 0) + (change === 'introduced' ? 2 : 0) + (inClosure === 'top' ? 1 : 0);
+}

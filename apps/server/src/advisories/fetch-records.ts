@@ -1,0 +1,45 @@
+import type { Platform } from '../platform/platform.ts';
+import type { OsvClient, VulnerabilityId } from './osv-client.ts';
+import { type AdvisoryRow, readAdvisoryTimes, saveAdvisories } from './store.ts';
+
+/** Records fetched at the same time. */
+const CONCURRENT = 8;
+/** Failures after which the rest is left for another time. */
+const FAILURES_MAX = 3;
+
+/**
+ * Fetches the records that are not stored yet or have changed, at most `most` of them, and returns the ids that are
+ * left over. They are for display: a verdict never waits for one.
+ */
+export async function fetchRecords(
+  platform: Platform,
+  client: OsvClient,
+  { ids, most }: { ids: readonly VulnerabilityId[]; most: number },
+): Promise<VulnerabilityId[]> {
+  const distinct = [...new Map(ids.map((one) => [one.id, one])).values()];
+  const stored = await readAdvisoryTimes(
+    platform.database.read,
+    distinct.map(({ id }) => id),
+  );
+  const wanted = distinct.filter(({ id, modified }) => stored.get(id) !== modified);
+  // Malicious packages are shown first, so their records come first.
+  wanted.sort((a, b) => Number(b.id.startsWith('MAL-')) - Number(a.id.startsWith('MAL-')));
+  const queue = wanted.slice(0, most);
+  const rows: AdvisoryRow[] = [];
+  let failures = 0;
+  async function work(): Promise<void> {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+      const answer = await client.fetchRecord(one.id);
+      if (answer.kind === 'record') rows.push(rowOf(one, answer.text, platform.now()));
+      else if (answer.kind !== 'absent' && ++failures >= FAILURES_MAX) return;
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENT }, work));
+  if (rows.length > 0) await platform.database.transact((tx) => saveAdvisories(tx, rows));
+  return failures > 0 ? [] : wanted.slice(most);
+}
+
+/** Under the time that the query gave, so that a record which the two calls date differently is not fetched again. */
+function rowOf({ id, modified }: VulnerabilityId, record: string, nowMs: number): AdvisoryRow {
+  return { id, modified, record, fetched_at: nowMs };
+}

@@ -1,0 +1,65 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { compareVersions } from '@tidegate/versions';
+import { type OsvRecord as Osv, OsvRecord, parseAs } from './osv-schema.ts';
+import type { Subject } from './subjects.ts';
+
+/** What an operator is shown about an advisory, and what joins two ids of one vulnerability. */
+export interface AdvisoryDetails {
+  readonly aliases: readonly string[];
+  readonly summary: string;
+  /** Display only: no verdict ever rests on it. */
+  readonly severity: string | null;
+  readonly malicious: boolean;
+  readonly record: Osv | null;
+}
+
+const SUMMARY_MAX_CHARS = 500;
+const ALIASES_MAX = 100;
+const SEVERITY_WORD = /^(none|negligible|low|moderate|medium|important|high|critical|unknown)$/i;
+/** CWE-506: embedded malicious code, which is how GHSA marks malware. */
+const MALICIOUS_CODE = 'CWE-506';
+
+/** Reads a stored record; one that is absent or cannot be read still has its id. */
+export function advisoryDetails(id: string, text: string | null): AdvisoryDetails {
+  const record = text === null ? null : parseAs(OsvRecord, text);
+  const aliases = (record?.aliases ?? []).slice(0, ALIASES_MAX);
+  const isMalware =
+    [id, ...aliases].some((one) => one.startsWith('MAL-')) ||
+    (record?.database_specific?.cwe_ids ?? []).includes(MALICIOUS_CODE);
+  return {
+    aliases,
+    summary: (record?.summary ?? '').slice(0, SUMMARY_MAX_CHARS),
+    severity: record ? severityOf(record) : null,
+    malicious: isMalware,
+    record,
+  };
+}
+
+function severityOf(record: Osv): string | null {
+  const word = record.database_specific?.severity;
+  if (typeof word === 'string' && SEVERITY_WORD.test(word)) return word.toLowerCase();
+  const ubuntu = record.severity?.find(({ score }) => SEVERITY_WORD.test(score));
+  return ubuntu ? ubuntu.score.toLowerCase() : null;
+}
+
+/** The lowest version above the given one that fixes it; null where none is known. */
+export function fixedIn(record: Osv | null, ecosystem: Ecosystem, subject: Subject): string | null {
+  let lowest: string | null = null;
+  for (const affected of record?.affected ?? []) {
+    if (affected.package?.name !== subject.name) continue;
+    if (!isSameEcosystem(affected.package.ecosystem, subject.ecosystem)) continue;
+    const events = (affected.ranges ?? [])
+      .filter(({ type }) => type !== 'GIT')
+      .flatMap((r) => r.events ?? []);
+    for (const { fixed } of events) {
+      if (fixed === undefined || compareVersions(ecosystem, fixed, subject.version) !== 1) continue;
+      if (lowest === null || compareVersions(ecosystem, fixed, lowest) === -1) lowest = fixed;
+    }
+  }
+  return lowest;
+}
+
+/** A record of a bare ecosystem (`Debian`) speaks of every release. */
+function isSameEcosystem(record: string, host: string): boolean {
+  return record === host || record === host.split(':', 1)[0];
+}

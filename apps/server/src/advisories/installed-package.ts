@@ -1,0 +1,9 @@
+/** A package that the host has at the moment. */
+export interface InstalledPackage {
+  readonly name: string;
+  readonly arch: string;
+  readonly version: string;
+  readonly sourceName: string | null;
+  readonly sourceVersion: string | null;
+  readonly origin: string | null;
+}

@@ -1,0 +1,53 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** Answers of the OSV API, as far as we read them; it may add fields at any time. */
+const Id = Type.String({ minLength: 1, maxLength: 256 });
+const Modified = Type.String({ minLength: 1, maxLength: 64 });
+
+export const BatchEntry = Type.Object({
+  vulns: Type.Optional(Type.Array(Type.Object({ id: Id, modified: Modified }), { maxItems: 10_000 })),
+  next_page_token: Type.Optional(Type.String({ maxLength: 4_096 })),
+});
+export type BatchEntry = Static<typeof BatchEntry>;
+export const BatchAnswer = Type.Object({ results: Type.Array(BatchEntry, { maxItems: 1_000 }) });
+
+const Text = Type.String();
+const Events = Type.Array(
+  Type.Object({
+    introduced: Type.Optional(Text),
+    fixed: Type.Optional(Text),
+    last_affected: Type.Optional(Text),
+    limit: Type.Optional(Text),
+  }),
+);
+const Nullish = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** A record of the OSV schema, as far as an operator is shown it. */
+export const OsvRecord = Type.Object({
+  id: Id,
+  modified: Modified,
+  withdrawn: Nullish(Text),
+  summary: Nullish(Text),
+  aliases: Nullish(Type.Array(Text)),
+  severity: Nullish(Type.Array(Type.Object({ type: Text, score: Text }))),
+  affected: Nullish(
+    Type.Array(
+      Type.Object({
+        package: Nullish(Type.Object({ ecosystem: Text, name: Text })),
+        ranges: Nullish(Type.Array(Type.Object({ type: Text, events: Nullish(Events) }))),
+      }),
+    ),
+  ),
+  database_specific: Nullish(
+    Type.Object({ cwe_ids: Nullish(Type.Array(Text)), severity: Nullish(Type.Unknown()) }),
+  ),
+});
+export type OsvRecord = Static<typeof OsvRecord>;
+
+/** The value where the text is JSON of that shape; null otherwise. */
+export function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
+  const json = parseStrictJson(text);
+  return json.ok && Value.Check(schema, json.value) ? json.value : null;
+}

@@ -1,0 +1,57 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Db } from '../platform/db/engine.ts';
+import {
+  type ClosureFacts,
+  type ClosurePackage,
+  closureFacts,
+  closurePackages,
+  closureSubjects,
+} from './closure-facts.ts';
+import type { HostSystem } from './ecosystem-strings.ts';
+import type { InstalledPackage } from './installed-package.ts';
+import { readAdvisories, readChecks, readInstalled } from './store.ts';
+
+/** A transaction that is to be judged, on the host that it is for. */
+export interface ClosureRequest {
+  readonly agentId: string;
+  readonly ecosystem: Ecosystem;
+  readonly system: HostSystem;
+  readonly actions: readonly PlanAction[];
+  readonly top: { readonly name: string; readonly arch: string };
+}
+
+export interface Closure {
+  readonly ecosystem: Ecosystem;
+  readonly packages: readonly ClosurePackage[];
+  /** What the host has of the packages in the plan. */
+  readonly installed: readonly InstalledPackage[];
+}
+
+/** The packages of a closure with whom to ask about each, as they will be and as they are. */
+export async function readClosure(db: Db, request: ClosureRequest): Promise<Closure> {
+  const { agentId, ecosystem, actions } = request;
+  const installed = await readInstalled(db, { agentId, ecosystem, names: actions.map(({ name }) => name) });
+  return { ecosystem, packages: closurePackages({ ...request, installed }), installed };
+}
+
+/** Judges closures from what is stored, in the order given; the checks and records of all are read together. */
+export async function readClosureFacts(
+  db: Db,
+  closures: readonly Closure[],
+  at: { nowMs: number; maxAgeMs: number },
+): Promise<ClosureFacts[]> {
+  const sides = closures.map(({ packages }) => closureSubjects(packages));
+  const checks = await readChecks(
+    db,
+    sides.flatMap(({ after, before }) => [...after, ...before]),
+  );
+  const rows = await readAdvisories(
+    db,
+    [...checks.values()].flatMap(({ ids }) => ids),
+  );
+  const records = new Map([...rows].map(([id, { record }]) => [id, record]));
+  return closures.map(({ ecosystem, packages }) =>
+    closureFacts({ ecosystem, packages, checks, records, ...at }),
+  );
+}

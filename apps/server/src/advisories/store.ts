@@ -1,0 +1,223 @@
+import { Type } from 'typebox';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+import type { InstalledPackage } from './installed-package.ts';
+import { parseAs } from './osv-schema.ts';
+import { type Subject, subjectKey } from './subjects.ts';
+
+/** What the database of vulnerabilities said about one subject, and when. */
+export interface Check {
+  readonly subject: Subject;
+  readonly verdict: 'clear' | 'vulnerable' | 'unchecked';
+  /** Set where the verdict is `unchecked`, and on `vulnerable` where the list of ids is not complete. */
+  readonly reason: 'unreachable' | 'uncovered' | 'undecidable' | null;
+  readonly ids: readonly string[];
+  readonly checkedAtMs: number;
+  readonly source: string;
+  readonly snapshot: string | null;
+}
+
+/** Values in one statement; SQLite binds at most 32,766 of them. */
+const IN_VALUES = 500;
+const INSERT_ROWS = 200;
+
+/** The newest check of each subject that has one, by `subjectKey`. */
+export async function readChecks(db: Db, subjects: readonly Subject[]): Promise<Map<string, Check>> {
+  const wanted = new Set(subjects.map(subjectKey));
+  const checks = new Map<string, Check>();
+  for (const [ecosystem, names] of namesByEcosystem(subjects)) {
+    for (const some of chunks([...names], IN_VALUES)) {
+      const rows = await db
+        .selectFrom('advisory_checks')
+        .selectAll()
+        .where('ecosystem', '=', ecosystem)
+        .where('name', 'in', some)
+        .execute();
+      for (const row of rows) if (wanted.has(subjectKey(row))) checks.set(subjectKey(row), checkOf(row));
+    }
+  }
+  return checks;
+}
+
+const Ids = Type.Array(Type.String());
+
+function checkOf(row: Tables['advisory_checks']): Check {
+  const { ecosystem, name, version, verdict, reason } = row;
+  const ids = parseAs(Ids, row.advisory_ids);
+  if (ids === null || !isReason(reason)) throw new Error(`the check of ${name} in the database is not valid`);
+  return {
+    subject: { ecosystem, name, version },
+    verdict,
+    reason,
+    ids,
+    checkedAtMs: row.checked_at,
+    source: row.source,
+    snapshot: row.snapshot,
+  };
+}
+
+function isReason(text: string | null): text is Check['reason'] {
+  return text === null || text === 'unreachable' || text === 'uncovered' || text === 'undecidable';
+}
+
+export async function saveChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
+  const rows = checks.map(({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }) => ({
+    ...{ ecosystem: subject.ecosystem, name: subject.name, version: subject.version },
+    ...{ verdict, reason, advisory_ids: JSON.stringify(ids), checked_at: checkedAtMs, source, snapshot },
+  }));
+  // One order for every writer, so that two replicas do not wait for each other.
+  rows.sort((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1));
+  for (const some of chunks(rows, INSERT_ROWS)) {
+    await tx
+      .insertInto('advisory_checks')
+      .values(some)
+      .onConflict((conflict) =>
+        conflict.columns(['ecosystem', 'name', 'version']).doUpdateSet((e) => ({
+          verdict: e.ref('excluded.verdict'),
+          reason: e.ref('excluded.reason'),
+          advisory_ids: e.ref('excluded.advisory_ids'),
+          checked_at: e.ref('excluded.checked_at'),
+          source: e.ref('excluded.source'),
+          snapshot: e.ref('excluded.snapshot'),
+        })),
+      )
+      .execute();
+  }
+}
+
+export type AdvisoryRow = Tables['advisories'];
+
+/** Records by id, as the source gave them. */
+export async function readAdvisories(db: Db, ids: readonly string[]): Promise<Map<string, AdvisoryRow>> {
+  const found = new Map<string, AdvisoryRow>();
+  for (const some of chunks([...new Set(ids)], IN_VALUES)) {
+    const rows = await db.selectFrom('advisories').selectAll().where('id', 'in', some).execute();
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
+}
+
+/** The `modified` of each stored record, without its text. */
+export async function readAdvisoryTimes(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const some of chunks([...new Set(ids)], IN_VALUES)) {
+    const rows = await db
+      .selectFrom('advisories')
+      .select(['id', 'modified'])
+      .where('id', 'in', some)
+      .execute();
+    for (const row of rows) found.set(row.id, row.modified);
+  }
+  return found;
+}
+
+export async function saveAdvisories(tx: Tx, rows: readonly AdvisoryRow[]): Promise<void> {
+  const sorted = rows.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  for (const some of chunks(sorted, INSERT_ROWS)) {
+    await tx
+      .insertInto('advisories')
+      .values(some)
+      .onConflict((conflict) =>
+        conflict.column('id').doUpdateSet((e) => ({
+          modified: e.ref('excluded.modified'),
+          record: e.ref('excluded.record'),
+          fetched_at: e.ref('excluded.fetched_at'),
+        })),
+      )
+      .execute();
+  }
+}
+
+export async function readCoverage(db: Db): Promise<Map<string, { covered: boolean; checkedAtMs: number }>> {
+  const rows = await db.selectFrom('advisory_coverage').selectAll().execute();
+  return new Map(
+    rows.map((row) => [row.ecosystem, { covered: row.covered === 1, checkedAtMs: row.checked_at }]),
+  );
+}
+
+export async function saveCoverage(
+  tx: Tx,
+  { ecosystem, covered, nowMs }: { ecosystem: string; covered: boolean; nowMs: number },
+): Promise<void> {
+  const row = { covered: covered ? 1 : 0, checked_at: nowMs };
+  await tx
+    .insertInto('advisory_coverage')
+    .values({ ecosystem, ...row })
+    .onConflict((conflict) => conflict.column('ecosystem').doUpdateSet(row))
+    .execute();
+}
+
+export type ReleaseTimeRow = Tables['release_times'];
+
+/** What the registry said about the release of some packages; a version without a row was never asked about. */
+export async function readReleaseTimes(
+  db: Db,
+  { ecosystem, names }: { ecosystem: string; names: readonly string[] },
+): Promise<ReleaseTimeRow[]> {
+  const found: ReleaseTimeRow[] = [];
+  for (const some of chunks([...new Set(names)], IN_VALUES)) {
+    const rows = await db
+      .selectFrom('release_times')
+      .selectAll()
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', some)
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+/**
+ * What a host has of the packages with these names: for comparison and for the versions that are new to it. The one
+ * look of this slice at a table of the inventory.
+ */
+export async function readInstalled(
+  db: Db,
+  { agentId, ecosystem, names }: { agentId: string; ecosystem: string; names: readonly string[] },
+): Promise<InstalledPackage[]> {
+  const found: InstalledPackage[] = [];
+  for (const some of chunks([...new Set(names)], IN_VALUES)) {
+    const rows = await db
+      .selectFrom('agent_packages')
+      .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin'])
+      .where('agent_id', '=', agentId)
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', some)
+      .execute();
+    for (const { source_name: sourceName, source_version: sourceVersion, ...row } of rows) {
+      found.push({ ...row, sourceName, sourceVersion });
+    }
+  }
+  return found;
+}
+
+/** Updates that wait for a decision and whose plan is known, by id; the one look at a table of the updates. */
+export async function readOpenUpdates(
+  db: Db,
+  args: { after: string; limit: number; onlyUnjudged: boolean },
+): Promise<Tables['updates'][]> {
+  let query = db
+    .selectFrom('updates')
+    .selectAll()
+    .where('state', 'in', ['pending', 'awaiting_plan'])
+    .where('plan_id', 'is not', null)
+    .where('id', '>', args.after);
+  if (args.onlyUnjudged) query = query.where('verdict', 'is', null);
+  return query.orderBy('id').limit(args.limit).execute();
+}
+
+function namesByEcosystem(subjects: readonly Subject[]): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { ecosystem, name } of subjects) {
+    const known = names.get(ecosystem);
+    if (known) known.add(name);
+    else names.set(ecosystem, new Set([name]));
+  }
+  return names;
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  const parts: T[][] = [];
+  for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
+  return parts;
+}

@@ -1,0 +1,108 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { compareVersions } from '@tidegate/versions';
+import { type HostSystem, osvEcosystem } from './ecosystem-strings.ts';
+import { isForeignOrigin } from './package-origin.ts';
+
+/** What a vulnerability database is asked about: a version of a package in an ecosystem, in OSV's names. */
+export interface Subject {
+  readonly ecosystem: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+export type UncheckableReason = 'uncovered' | 'undecidable';
+
+/** Whom to ask about one package; where `reason` is set nobody can be asked and the package is unchecked. */
+export interface SubjectsOf {
+  readonly subjects: readonly Subject[];
+  readonly reason: UncheckableReason | null;
+}
+
+/** A package as it is on a host, or will be: the source is what apt and dnf report beside it. */
+export interface PackageVersionOf {
+  readonly name: string;
+  readonly version: string;
+  readonly sourceName?: string | null | undefined;
+  readonly sourceVersion?: string | null | undefined;
+  readonly origin?: string | null | undefined;
+}
+
+export function subjectKey({ ecosystem, name, version }: Subject): string {
+  return `${ecosystem}\n${name}\n${version}`;
+}
+
+/** What will be there after an action (reading 2: judged at the version that it brings). */
+export function subjectsAfter(ecosystem: Ecosystem, system: HostSystem, action: PlanAction): SubjectsOf {
+  return subjectsOf(ecosystem, system, {
+    name: action.name,
+    version: action.to_version ?? '',
+    sourceName: action.source_name,
+    sourceVersion: action.source_version,
+    origin: action.origin,
+  });
+}
+
+export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: PackageVersionOf): SubjectsOf {
+  const osv = osvEcosystem(ecosystem, system);
+  if (!osv.covered) return unchecked('uncovered');
+  if (isForeignOrigin(ecosystem, target.origin ?? undefined)) return unchecked('uncovered');
+  const { sourceName, sourceVersion } = target;
+  switch (ecosystem) {
+    case 'npm':
+      return asked(ecosystem, [{ ecosystem: osv.name, name: target.name, version: target.version }]);
+    case 'pypi':
+      return asked(ecosystem, [
+        { ecosystem: osv.name, name: normalPyPi(target.name), version: target.version },
+      ]);
+    case 'apt':
+      // Debian and Ubuntu records name sources: `gcc` 4:12.2.0-3 is gcc-defaults 1.203, and its epoch would hide it.
+      if (!sourceName || !sourceVersion) return unchecked('undecidable');
+      return asked(ecosystem, [{ ecosystem: osv.name, name: sourceName, version: sourceVersion }]);
+    case 'dnf':
+      if (!sourceName || !sourceVersion) return unchecked('undecidable');
+      // AlmaLinux records name binary packages, Rocky and SUSE sources: the union of both is asked for.
+      return asked(ecosystem, [
+        { ecosystem: osv.name, name: target.name, version: withEpoch(target.version) },
+        { ecosystem: osv.name, name: sourceName, version: withEpoch(sourceVersion) },
+      ]);
+  }
+}
+
+function asked(ecosystem: Ecosystem, subjects: readonly Subject[]): SubjectsOf {
+  if (!subjects.every((subject) => isSound(ecosystem, subject))) return unchecked('undecidable');
+  return { subjects: distinctSubjects(subjects), reason: null };
+}
+
+function unchecked(reason: UncheckableReason): SubjectsOf {
+  return { subjects: [], reason };
+}
+
+export function distinctSubjects(subjects: Iterable<Subject>): Subject[] {
+  return [...new Map([...subjects].map((subject) => [subjectKey(subject), subject])).values()];
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
+const UNSOUND = /[\x00-\x20\x7f]/;
+const EVR = /^\d+:[^:-]+-[^:-]+$/;
+
+/**
+ * One query that the database refuses fails its whole batch, and a version that nobody can order is never clear
+ * (the public server skips it silently). An rpm version without a release would match as if it were a wildcard.
+ */
+function isSound(ecosystem: Ecosystem, { name, version }: Subject): boolean {
+  if (name === '' || name.length > 214 || UNSOUND.test(name)) return false;
+  if (version.length > 256 || UNSOUND.test(version)) return false;
+  if (ecosystem === 'dnf' && !EVR.test(version)) return false;
+  return compareVersions(ecosystem, version, version) === 0;
+}
+
+/** rpm events carry the epoch: without it a patched openssl shows a hundred false hits. */
+function withEpoch(version: string): string {
+  return /^\d+:/.test(version) ? version : `0:${version}`;
+}
+
+/** PEP 503. */
+function normalPyPi(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, '-');
+}

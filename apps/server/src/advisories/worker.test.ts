@@ -1,0 +1,170 @@
+import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ENGINES } from '../testing/engines.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createOsvClient } from './osv-client.ts';
+import { readAdvisories, readChecks, readCoverage } from './store.ts';
+import { type Subject, subjectKey } from './subjects.ts';
+import { createAdvisoryWorker, type WorkerOptions } from './worker.ts';
+
+const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
+const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
+const LEFT = { ecosystem: 'npm', name: 'left', version: '1.0.0' };
+const HOUR_MS = 3_600_000;
+
+const running: FakeOsv[] = [];
+afterEach(async () => {
+  for (const osv of running.splice(0)) await osv.stop();
+});
+
+describe.each(ENGINES)('the advisory worker on $name', (engine) => {
+  async function setUp(config: Partial<WorkerOptions['config']> = {}) {
+    const osv = await startFakeOsv({ covered: ['Debian:12'] });
+    running.push(osv);
+    osv.addRecord({ id: 'CVE-1', modified: '2026-01-02T00:00:00Z', summary: 'bad' }, [
+      { ...OPENSSL, versions: [OPENSSL.version] },
+    ]);
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const client = createOsvClient({
+      baseUrl: osv.url,
+      timeouts: { batchMs: 200, singleMs: 200 },
+      sleep: async () => {},
+    });
+    const worker = createAdvisoryWorker({
+      platform,
+      client,
+      config: { advisorySource: 'api', advisoryMaxAgeHours: 24, ...config },
+    });
+    onTestFinished(() => worker.stop());
+    const checksOf = async (...subjects: Subject[]) => {
+      const checks = await readChecks(database.read, subjects);
+      return subjects.map((subject) => checks.get(subjectKey(subject)) ?? null);
+    };
+    return { osv, platform, database, worker, checksOf };
+  }
+
+  test('clear and vulnerable packages are stored with the records of what was found', async () => {
+    const { osv, worker, database, checksOf } = await setUp();
+    expect(await worker.ensureJudged([OPENSSL, LEFT, ZLIB, OPENSSL], 5_000)).toBe('judged');
+    expect(await checksOf(OPENSSL, LEFT, ZLIB)).toMatchObject([
+      { verdict: 'vulnerable', ids: ['CVE-1'], source: 'api' },
+      { verdict: 'clear', ids: [] },
+      { verdict: 'clear', ids: [] },
+    ]);
+    expect((await readAdvisories(database.read, ['CVE-1'])).get('CVE-1')?.record).toContain('bad');
+    expect(worker.status()).toBe('ok');
+    const asked = osv.requests.length;
+    expect(await worker.ensureJudged([OPENSSL, LEFT], 5_000)).toBe('judged');
+    expect(osv.requests.length).toBe(asked);
+  });
+
+  test('an empty answer is clear only where a sentinel proves coverage, which is asked once in 24 h', async () => {
+    const { osv, platform, worker, checksOf, database } = await setUp();
+    const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
+    expect(await worker.ensureJudged([unknown], 5_000)).toBe('judged');
+    expect(await checksOf(unknown)).toMatchObject([{ verdict: 'unchecked', reason: 'uncovered' }]);
+    expect((await readCoverage(database.read)).get('Debian:99')?.covered).toBe(false);
+    const probes = () => osv.requests.filter(({ body }) => JSON.stringify(body).includes('"linux"')).length;
+    expect(probes()).toBe(1);
+    await worker.ensureJudged([{ ...unknown, name: 'other' }], 5_000);
+    expect(probes()).toBe(1);
+    platform.clock.advance(24 * HOUR_MS);
+    osv.covered.add('Debian:99');
+    expect(await worker.ensureJudged([unknown], 5_000)).toBe('judged');
+    expect(probes()).toBe(2);
+    expect(await checksOf(unknown)).toMatchObject([{ verdict: 'clear' }]);
+  });
+
+  test.each(['down', 'failing', 'hang', 'garbage'] as const)(
+    'a source that is %s is unreachable, is logged, stores nothing, and recovers',
+    async (mode) => {
+      const { osv, platform, worker, checksOf } = await setUp();
+      osv.mode = mode;
+      expect(await worker.ensureJudged([OPENSSL, LEFT], 5_000)).toBe('unreachable');
+      expect(await checksOf(OPENSSL, LEFT)).toEqual([null, null]);
+      expect(worker.status()).toBe('unreachable');
+      expect(platform.lines.filter((line) => /^\[WARNING\] .*supply_chain/.test(line))).toHaveLength(1);
+      osv.mode = 'up';
+      expect(await worker.ensureJudged([OPENSSL, LEFT], 5_000)).toBe('judged');
+      expect(worker.status()).toBe('ok');
+    },
+  );
+
+  test('a coverage probe that fails leaves an empty answer unjudged', async () => {
+    const { osv, worker, checksOf } = await setUp();
+    osv.mode = 'hang';
+    expect(await worker.ensureJudged([ZLIB], 5_000)).toBe('unreachable');
+    expect(await checksOf(ZLIB)).toEqual([null]);
+  });
+
+  test('a subject that is not judged in time is pending while nothing says that the source is down', async () => {
+    const { osv, worker } = await setUp();
+    osv.mode = 'hang';
+    expect(await worker.ensureJudged([LEFT], 20)).toBe('pending');
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+    // Now something says so: the wait need not end with an answer.
+    expect(await worker.ensureJudged([LEFT], 20)).toBe('unreachable');
+  });
+
+  test('a check is asked for again when it is older than SERVICE_ADVISORY_MAX_AGE_HOURS', async () => {
+    const { osv, platform, worker } = await setUp({ advisoryMaxAgeHours: 1 });
+    await worker.ensureJudged([LEFT], 5_000);
+    platform.clock.advance(HOUR_MS - 1);
+    osv.mode = 'down';
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('judged');
+    platform.clock.advance(1);
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+  });
+
+  test('many askers of one subject cost one question', async () => {
+    const { osv, worker } = await setUp();
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => worker.ensureJudged([LEFT], 5_000)));
+    expect(new Set(outcomes)).toEqual(new Set(['judged']));
+    expect(osv.requests.length).toBe(1);
+  });
+
+  test('what somebody waits for does not stand behind the background', async () => {
+    const { osv, worker } = await setUp();
+    osv.mode = 'hang';
+    const slow = worker.judgeInBackground([LEFT], 5_000);
+    while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    osv.mode = 'up';
+    expect(await worker.ensureJudged([OPENSSL], 5_000)).toBe('judged');
+    expect(await slow).toBe('unreachable');
+  });
+
+  test.each([
+    ['off', 'off'],
+    ['mirror', 'loading'],
+  ] as const)('SERVICE_ADVISORY_SOURCE=%s asks nobody: unchecked', async (advisorySource, status) => {
+    const { osv, worker } = await setUp({ advisorySource });
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+    expect(worker.status()).toBe(status);
+    expect(osv.requests).toHaveLength(0);
+  });
+
+  test('nothing to judge is judged, and a stopped worker asks nobody', async () => {
+    const { osv, worker } = await setUp();
+    expect(await worker.ensureJudged([], 0)).toBe('judged');
+    await worker.stop();
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+    expect(osv.requests).toHaveLength(0);
+  });
+
+  test('a page that was not fetched leaves what was found, and is asked for again', async () => {
+    const { osv, worker, checksOf } = await setUp();
+    osv.pageSize = 1;
+    osv.addRecord({ id: 'CVE-0' }, [{ ...LEFT, all: true }]);
+    osv.addRecord({ id: 'CVE-2' }, [{ ...LEFT, all: true }]);
+    const asked = worker.ensureJudged([LEFT], 5_000);
+    while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    osv.mode = 'failing';
+    expect(await asked).toBe('unreachable');
+    const [check] = await checksOf(LEFT);
+    if (check) expect(check).toMatchObject({ verdict: 'vulnerable', reason: 'unreachable' });
+    osv.mode = 'up';
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('judged');
+    expect(await checksOf(LEFT)).toMatchObject([{ ids: ['CVE-0', 'CVE-2'], reason: null }]);
+  });
+});
