@@ -1,0 +1,92 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { type PackageRecord, parseRecords } from './parse-records.ts';
+import type { Parsed } from './parse-transaction.ts';
+import { type ArchiveFile, archiveFilename, parseUris } from './parse-uris.ts';
+import { type AptSession, isSpeakable, pin } from './session.ts';
+
+/** A package version that is to be fetched. */
+export interface Wanted {
+  name: string;
+  arch: string;
+  version: string;
+}
+
+/** Reads the index entries of exactly these versions. Those that are in no archive are missing in the answer. */
+export async function readRecords(
+  session: AptSession,
+  wanted: readonly Wanted[],
+): Promise<Parsed<Map<string, PackageRecord[]>>> {
+  const records = new Map<string, PackageRecord[]>();
+  if (wanted.length === 0) return { ok: true, value: records };
+  if (!wanted.every(isSpeakable)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  const answer = await session.run('apt-cache', ['show', ...wanted.map(pin)]);
+  if (!answer.ok) return { ok: false, reason: answer.detail };
+  const parsed = parseRecords(answer.stdout);
+  if (!parsed.ok) return parsed;
+  for (const record of parsed.value) {
+    const key = keyOf(record);
+    records.set(key, [...(records.get(key) ?? []), record]);
+  }
+  return { ok: true, value: records };
+}
+
+/**
+ * Asks apt for the file of each version: address, size and SHA-256 of the signed index. Fails unless there is exactly
+ * one for each and none beyond them: apt leaves out silently what it cannot or need not fetch.
+ */
+export async function readArchiveFiles(
+  session: AptSession,
+  wanted: readonly Wanted[],
+): Promise<Parsed<Map<string, ArchiveFile>>> {
+  if (wanted.length === 0) return { ok: true, value: new Map() };
+  if (!wanted.every(isSpeakable)) return { ok: false, reason: 'a name or version cannot be given to apt' };
+  const answer = await session.run('apt-get', ['-qq', 'download', '--print-uris', ...wanted.map(pin)]);
+  if (!answer.ok) return { ok: false, reason: answer.detail };
+  const parsed = parseUris(answer.stdout);
+  if (!parsed.ok) return parsed;
+  const files = new Map(parsed.value.map((file) => [keyOf(file), file]));
+  const lacking = wanted.find((pkg) => !files.has(keyOf(pkg)));
+  if (lacking) return { ok: false, reason: `apt names no file for ${lacking.name} ${lacking.version}` };
+  if (parsed.value.length !== wanted.length || files.size !== wanted.length) {
+    return { ok: false, reason: `apt names ${parsed.value.length} files for ${wanted.length} packages` };
+  }
+  return { ok: true, value: files };
+}
+
+/** Adds source and artifact to every action that has a file; both indexes of apt must agree on each. */
+export async function addArtifacts(
+  session: AptSession,
+  actions: readonly PlanAction[],
+): Promise<Parsed<PlanAction[]>> {
+  const wanted = actions.flatMap(({ action, name, arch, to_version: version }) =>
+    action === 'remove' || arch === undefined || version === undefined ? [] : [{ name, arch, version }],
+  );
+  const files = await readArchiveFiles(session, wanted);
+  if (!files.ok) return files;
+  const records = await readRecords(session, wanted);
+  if (!records.ok) return records;
+  const complete: PlanAction[] = [];
+  for (const action of actions) {
+    if (action.action === 'remove') {
+      complete.push(action);
+      continue;
+    }
+    const key = keyOf({ name: action.name, arch: action.arch ?? '', version: action.to_version ?? '' });
+    const file = files.value.get(key);
+    const record = records.value.get(key)?.find(({ sha256 }) => sha256 === file?.sha256);
+    if (!file || !record || record.sizeBytes !== file.sizeBytes || file.filename !== archiveFilename(file)) {
+      return { ok: false, reason: `the indexes of apt disagree about ${action.name} ${action.to_version}` };
+    }
+    complete.push({
+      ...action,
+      source_name: record.sourceName,
+      source_version: record.sourceVersion,
+      artifact: { filename: file.filename, url: file.url, size_bytes: file.sizeBytes, sha256: file.sha256 },
+    });
+  }
+  return { ok: true, value: complete };
+}
+
+export function keyOf({ name, arch, version }: Wanted): string {
+  return `${name}:${arch}=${version}`;
+}

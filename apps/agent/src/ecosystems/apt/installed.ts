@@ -1,0 +1,151 @@
+import { constants } from 'node:fs';
+import { access, readdir, readFile, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { runProgram } from '../../run-program.ts';
+import type { HostPaths } from '../ecosystem.ts';
+import type { Parsed } from './parse-transaction.ts';
+import { aptEnvironment } from './session.ts';
+
+const DPKG_TIMEOUT_MS = 60_000;
+const DPKG_OUTPUT_MAX_BYTES = 32 * 1024 * 1024;
+
+export interface InstalledPackage {
+  name: string;
+  arch: string;
+  version: string;
+  sourceName: string;
+  sourceVersion: string;
+  held: boolean;
+  /** The system does not work without it: never removed by a plan. */
+  essential: boolean;
+}
+
+/** Where apt keeps what it knows, by its own configuration. */
+export interface AptPlaces {
+  statusFile: string;
+  adminDir: string;
+  listsDir: string;
+  nativeArch: string;
+}
+
+export interface InstalledState {
+  packages: InstalledPackage[];
+  /** Why the database cannot be trusted to be whole; empty when it can. */
+  faults: string[];
+}
+
+const FIELDS = [
+  ...['Package', 'Architecture', 'Version', 'source:Package', 'source:Version'],
+  ...['db:Status-Want', 'db:Status-Status', 'db:Status-Eflag', 'Essential', 'Protected'],
+];
+const FORMAT = `${FIELDS.map((field) => `\${${field}}`).join('\\t')}\\n`;
+
+/** Asks apt where its files are. */
+export async function findAptPlaces(paths: HostPaths): Promise<Parsed<AptPlaces>> {
+  // apt only warns of a configuration file that is not there, and goes on with the real host.
+  if (paths.aptConfig !== null && !(await isReadable(paths.aptConfig))) {
+    return { ok: false, reason: `${paths.aptConfig} cannot be read` };
+  }
+  const args = [
+    'shell',
+    'STATUS',
+    'Dir::State::status/f',
+    'LISTS',
+    'Dir::State::lists/d',
+    'ARCH',
+    'APT::Architecture',
+  ];
+  const answer = await runDpkg('apt-config', args, aptEnvironment(paths));
+  if (!answer.ok) return { ok: false, reason: answer.detail };
+  const values = new Map<string, string>();
+  for (const line of answer.stdout.split('\n')) {
+    const [, key, value] = /^([A-Z]+)='([^']*)'$/.exec(line) ?? [];
+    if (key !== undefined && value) values.set(key, value);
+  }
+  const statusFile = values.get('STATUS');
+  const listsDir = values.get('LISTS');
+  const nativeArch = values.get('ARCH');
+  if (!statusFile || !listsDir || !nativeArch)
+    return { ok: false, reason: 'apt does not say where its files are' };
+  return { ok: true, value: { statusFile, adminDir: dirname(statusFile), listsDir, nativeArch } };
+}
+
+/** Reads dpkg's database. Packages that are half-way are left out and named as faults. */
+export async function readInstalled({ adminDir }: AptPlaces): Promise<Parsed<InstalledState>> {
+  const answer = await runDpkg('dpkg-query', ['--admindir', adminDir, '-W', '-f', FORMAT]);
+  if (!answer.ok) return { ok: false, reason: answer.detail };
+  return parseInstalled(answer.stdout);
+}
+
+/** Reads the lines of `dpkg-query -W` in the form of `FIELDS`. */
+export function parseInstalled(output: string): Parsed<InstalledState> {
+  const packages: InstalledPackage[] = [];
+  const faults: string[] = [];
+  for (const line of output.split('\n')) {
+    if (line === '') continue;
+    const parts = line.split('\t');
+    const [name, arch, version, sourceName, sourceVersion, want, status, flag, essential, isProtected] =
+      parts;
+    if (parts.length !== FIELDS.length || !name || !status) {
+      return {
+        ok: false,
+        reason: `a line of dpkg-query cannot be read: ${JSON.stringify(line.slice(0, 200))}`,
+      };
+    }
+    if (flag !== 'ok') faults.push(`${name} needs to be installed again`);
+    if (status === 'not-installed' || status === 'config-files') continue;
+    // Waiting triggers do not make a package unusable; every other state between is a broken one.
+    if (status !== 'installed' && !status.startsWith('triggers-')) {
+      faults.push(`${name} is ${status}`);
+      continue;
+    }
+    if (!arch || !version || !sourceName || !sourceVersion) {
+      return { ok: false, reason: `dpkg-query leaves out facts of ${name}` };
+    }
+    packages.push({
+      ...{ name, arch, version, sourceName, sourceVersion },
+      held: want === 'hold',
+      essential: essential === 'yes' || isProtected === 'yes',
+    });
+  }
+  return { ok: true, value: { packages, faults } };
+}
+
+/** What shows that another program is changing the database right now, or was stopped in the middle of it. */
+export async function findDatabaseFaults({ adminDir }: AptPlaces): Promise<string[]> {
+  const faults: string[] = [];
+  const pending = await readdir(join(adminDir, 'updates')).catch(() => []);
+  if (pending.some((name) => /^\d+$/.test(name)))
+    faults.push('dpkg was interrupted: run dpkg --configure -a');
+  const locks = await readFile('/proc/locks', 'latin1').catch(() => '');
+  for (const name of ['lock-frontend', 'lock']) {
+    const inode = await stat(join(adminDir, name)).then(
+      (file) => file.ino,
+      () => null,
+    );
+    // Only the inode is compared: on stacked file systems the device differs.
+    if (inode !== null && new RegExp(`^\\d+: POSIX .* WRITE .*:${inode} `, 'm').test(locks)) {
+      faults.push('another program is changing packages');
+      break;
+    }
+  }
+  return faults;
+}
+
+/** Changes whenever dpkg writes its database. */
+export async function databaseMark({ statusFile }: AptPlaces): Promise<string> {
+  const file = await stat(statusFile, { bigint: true });
+  return `${file.ino}:${file.size}:${file.mtimeNs}`;
+}
+
+function isReadable(path: string): Promise<boolean> {
+  return access(path, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+function runDpkg(program: string, args: readonly string[], env: Record<string, string> = {}) {
+  const limits = { timeoutMs: DPKG_TIMEOUT_MS, maxOutputBytes: DPKG_OUTPUT_MAX_BYTES };
+  return runProgram({ program, args, env, ...limits });
+}

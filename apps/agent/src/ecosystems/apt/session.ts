@@ -1,0 +1,110 @@
+import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import type { HostPaths } from '../ecosystem.ts';
+
+/** apt reads its package cache and resolves: seconds, but on a slow disk more. */
+const APT_TIMEOUT_MS = 120_000;
+/** Records of 20,000 packages take about 40 MB. */
+const APT_OUTPUT_MAX_BYTES = 128 * 1024 * 1024;
+
+/** What must be so whatever the host's own configuration says: every run decides alike, and nothing is waved through. */
+export const FIXED_OPTIONS = [
+  'Debug::NoLocking=1',
+  'Acquire::ForceHash=SHA256', // without it apt names MD5, or nothing
+  'APT::Get::AutomaticRemove=false',
+  'APT::Get::Purge=false',
+  'APT::Get::AllowUnauthenticated=false',
+  'APT::Sandbox::User=root', // who downloads is chosen here; apt would give folders away to its own user
+  'APT::Get::Show-User-Simulation-Note=false',
+].flatMap((option) => ['-o', option]);
+
+/** A round of questions to apt that share one private cache: the second answer costs a tenth of the first. */
+export interface AptSession {
+  readonly paths: HostPaths;
+  /** Empty: apt leaves out of `--print-uris` what lies in its archives directory. */
+  readonly archives: string;
+  run(program: 'apt-get' | 'apt-cache' | 'apt-mark', args: readonly string[]): Promise<ProgramResult>;
+}
+
+export interface SessionOptions {
+  /** Who asks; only root can choose. */
+  identity?: Identity | null;
+  /** An archives directory to be used instead of the empty one. */
+  archives?: string;
+}
+
+/** Opens a session in a private directory, which is removed in the end. It needs neither root nor dpkg's lock. */
+export async function withAptSession<T>(
+  paths: HostPaths,
+  work: (session: AptSession) => Promise<T>,
+  { identity = null, archives: given }: SessionOptions = {},
+): Promise<T> {
+  const root = await mkdtemp(join(tmpdir(), 'tidegate-apt-'));
+  try {
+    const archives = given ?? join(root, 'archives');
+    if (given === undefined) await mkdir(join(archives, 'partial'), { recursive: true, mode: 0o700 });
+    if (identity !== null) {
+      for (const path of [root, archives, join(archives, 'partial')])
+        await chown(path, identity.uid, identity.gid);
+    }
+    const options = [...FIXED_OPTIONS, ...cacheOptions(root, archives)];
+    return await work({
+      paths,
+      archives,
+      run: (program, args) =>
+        runProgram({
+          program,
+          args: [...options, ...args],
+          timeoutMs: APT_TIMEOUT_MS,
+          maxOutputBytes: APT_OUTPUT_MAX_BYTES,
+          env: aptEnvironment(paths),
+          identity,
+          cwd: archives,
+        }),
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** The environment in which apt means this host. */
+export function aptEnvironment(paths: HostPaths): Record<string, string> {
+  return paths.aptConfig === null ? {} : { APT_CONFIG: paths.aptConfig };
+}
+
+function cacheOptions(root: string, archives: string): string[] {
+  return [
+    `Dir::Cache=${root}/`,
+    `Dir::Cache::archives=${archives}/`,
+    `Dir::Cache::pkgcache=${join(root, 'pkgcache.bin')}`,
+    `Dir::Cache::srcpkgcache=${join(root, 'srcpkgcache.bin')}`,
+  ].flatMap((option) => ['-o', option]);
+}
+
+/** How one version of a package is named to apt. `all` is no architecture that can be asked for. */
+export function pin(pkg: { name: string; arch?: string | undefined; version: string }): string {
+  const { name, arch, version } = pkg;
+  return `${arch === undefined || arch === 'all' ? name : `${name}:${arch}`}=${version}`;
+}
+
+/** The same for `apt-get install`, which would take a `+` at the end of a version for its own. */
+export function installPin(pkg: { name: string; arch?: string | undefined; version: string }): string {
+  return pkg.version.endsWith('+') ? `${pin(pkg)}+` : pin(pkg);
+}
+
+/** How apt writes a package in its answers: with its architecture only where that is a foreign one. */
+export function shownName(pkg: { name: string; arch?: string | undefined }, nativeArch: string): string {
+  const { name, arch } = pkg;
+  return arch === undefined || arch === 'all' || arch === nativeArch ? name : `${name}:${arch}`;
+}
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,213}$/;
+const VERSION = /^[0-9A-Za-z][0-9A-Za-z.+~:-]{0,255}$/;
+const ARCH = /^[a-z0-9][a-z0-9-]{0,31}$/;
+
+/** Whether the words can be put on a command line: nothing that apt would read as an option or a pattern. */
+export function isSpeakable(pkg: { name: string; arch?: string | undefined; version: string }): boolean {
+  return NAME.test(pkg.name) && VERSION.test(pkg.version) && (pkg.arch === undefined || ARCH.test(pkg.arch));
+}

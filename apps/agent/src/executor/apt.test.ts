@@ -1,0 +1,220 @@
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { type AptHost, aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
+import { DEMO, FAILING, NEW_DEPENDENCY, REMOVAL } from '@tidegate/testkit/apt-packages';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { aptDriver } from '../ecosystems/apt/apt.ts';
+import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { aptInstaller } from './apt.ts';
+
+const missing = aptHostMissing();
+if (missing !== null) console.log(`skipped: the installer of apt on a real host: ${missing}`);
+
+describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
+  const dir = tmpDir('tidegate-apt-installer-');
+  let host: AptHost;
+  let paths: { aptConfig: string };
+
+  beforeAll(async () => {
+    const plus = {
+      installed: [{ name: 'plus', version: '1.0' }],
+      offered: [{ name: 'plus', version: '1:2.0+' }],
+    };
+    host = await createAptHost(dir.path, { packages: [DEMO, FAILING, NEW_DEPENDENCY, REMOVAL, plus] });
+    paths = { aptConfig: host.aptConf };
+  }, 60_000);
+  beforeEach(() => host.rollBack());
+  afterAll(async () => {
+    await host.stop();
+    dir.remove();
+  });
+
+  /** Plans, approves and stages an update as the agent would. */
+  async function prepare(name: string, toVersion: string) {
+    const outcome = await aptDriver.plan(paths, { name, toVersion });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const { actions } = outcome.plan;
+    const stage = await mkdtemp(join(dir.path, 'stage-'));
+    const fetched = await aptDriver.fetch(paths, { actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    return { paths, stage, actions, approval: approve(actions, { name, toVersion }) };
+  }
+
+  const unchanged = async () =>
+    expect(await host.installed()).toEqual(
+      new Map([
+        ...[...DEMO.installed, ...FAILING.installed, ...NEW_DEPENDENCY.installed, ...REMOVAL.installed].map(
+          ({ name, version }) => [name, version] as const,
+        ),
+        ['plus', '1.0'] as const,
+      ]),
+    );
+
+  test('the simulation is the approved plan, and changes nothing', async () => {
+    const job = await prepare('demo', '1.1-1');
+    const simulated = await aptInstaller.simulate(job);
+    const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
+    expect(simulated).toEqual({ ok: true, actions: bare });
+    await unchanged();
+  });
+
+  test.each([
+    ['demo', '1.1-1', { demo: '1.1-1', libdemo: '1.0-1+deb12u1' }],
+    ['growing', '2.0-1', { growing: '2.0-1', libgrowing: '2.0-1' }],
+    ['ousting', '1:2.0-1', { ousting: '1:2.0-1', ousted: undefined }],
+    ['plus', '1:2.0+', { plus: '1:2.0+' }],
+  ])(
+    '%s %s is installed from the stage, and what was not approved stays',
+    async (name, version, expected) => {
+      const job = await prepare(name, version);
+      const before = await host.installed();
+      const outcome = await aptInstaller.install(job);
+      expect(outcome).toMatchObject({ ok: true });
+      const after = await host.installed();
+      for (const [changed, to] of Object.entries(expected)) expect(after.get(changed)).toBe(to);
+      for (const [other, at] of before) if (!(other in expected)) expect(after.get(other)).toBe(at);
+      const reported = outcome.ok ? outcome.installed.map((pkg) => [pkg.name, pkg.version]) : [];
+      expect(Object.fromEntries(reported)).toEqual(
+        Object.fromEntries(Object.entries(expected).filter(([, to]) => to !== undefined)),
+      );
+      expect(outcome.output).toContain(`Setting up ${name}`);
+    },
+  );
+
+  test('dependencies stay marked as installed automatically, new ones too', async () => {
+    await runTool('apt-mark', ['auto', 'libdemo'], { env: host.env });
+    expect(await aptInstaller.install(await prepare('demo', '1.1-1'))).toMatchObject({ ok: true });
+    expect(await aptInstaller.install(await prepare('growing', '2.0-1'))).toMatchObject({ ok: true });
+    const marks = await runTool('apt-mark', ['showauto'], { env: host.env });
+    expect(marks.trim().split('\n').sort()).toEqual(['libdemo', 'libgrowing']);
+  });
+
+  test('a plan of fewer, more or other actions than apt would take is drift, and nothing starts', async () => {
+    const job = await prepare('demo', '1.1-1');
+    const [demo = missingAction, lib = missingAction] = job.actions;
+    const extra = (await prepare('fragile', '1.1-1')).actions;
+    const others: PlanAction[][] = [
+      [demo],
+      [{ ...demo, from_version: '0.9-1' }, lib],
+      [{ ...demo, action: 'install' }, lib],
+      [demo, lib, ...extra], // approved, but its file is not staged
+    ];
+    for (const actions of others) {
+      const approval = approve(actions, { name: 'demo', toVersion: '1.1-1' });
+      expect(await aptInstaller.install({ ...job, approval })).toMatchObject({
+        ok: false,
+        reason: 'plan_drift',
+      });
+    }
+    await unchanged();
+  });
+
+  test('a removal that was not approved is drift', async () => {
+    const job = await prepare('ousting', '1:2.0-1');
+    const actions = job.actions.filter(({ action }) => action !== 'remove');
+    const approval = approve(actions, { name: 'ousting', toVersion: '1:2.0-1' });
+    expect(await aptInstaller.install({ ...job, approval })).toMatchObject({
+      ok: false,
+      reason: 'plan_drift',
+    });
+    await unchanged();
+  });
+
+  test('a host that moved on since the approval is drift', async () => {
+    const job = await prepare('demo', '1.1-1');
+    expect(await aptInstaller.install(await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({ ok: true });
+    const outcome = await aptInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect((await host.installed()).get('demo')).toBe('1.0-1');
+  });
+
+  test('a file that is missing or of another size in the stage is never taken from the archive instead', async () => {
+    const job = await prepare('demo', '1.1-1');
+    const file = join(job.stage, 'libdemo_1.0-1+deb12u1_all.deb');
+    await appendFile(file, 'x');
+    expect(await aptInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    await rm(file, { force: true });
+    const outcome = await aptInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(!outcome.ok && outcome.detail).toContain('not staged');
+    await unchanged();
+  });
+
+  test('a maintainer script that fails is reported with its words', async () => {
+    const outcome = await aptInstaller.install(await prepare('fragile', '1.1-1'));
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 100 });
+    expect(outcome.output).toContain('fragile cannot be set up');
+  });
+
+  test('a downgrade happens only where the approval holds it', async () => {
+    expect(await aptInstaller.install(await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({ ok: true });
+    const job = await prepare('libdemo', '1.0-1');
+    expect(job.actions).toMatchObject([{ action: 'downgrade', from_version: '1.0-1+deb12u1' }]);
+    const posing = job.actions.map((action) => ({ ...action, action: 'upgrade' as const }));
+    const approval = approve(posing, { name: 'libdemo', toVersion: '1.0-1' });
+    expect(await aptInstaller.install({ ...job, approval })).toMatchObject({
+      ok: false,
+      reason: 'plan_drift',
+    });
+    expect(await aptInstaller.install(job)).toMatchObject({ ok: true });
+    expect((await host.installed()).get('libdemo')).toBe('1.0-1');
+  });
+
+  test('a package that apt names as it is but dpkg did not change is a failure', async () => {
+    const job = await prepare('libdemo', '1.0-1+deb12u1');
+    const conf = await readFile(host.aptConf, 'utf8');
+    await writeFile(host.aptConf, `${conf}\nDir::Bin::dpkg "/bin/true";\n`);
+    const outcome = await aptInstaller.install(job);
+    await writeFile(host.aptConf, conf);
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
+  });
+});
+
+const missingAction: PlanAction = { action: 'remove', name: 'missing' };
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+/** Signs an approval of these actions, and has it verified: there is no other way to get one (A4). */
+function approve(actions: PlanAction[], target: { name: string; toVersion: string }): VerifiedApproval {
+  const [keyId, fleetId, agentId, updateId, tokenId] = Array.from({ length: 5 }, () => randomUUID());
+  const [at, later] = ['2026-01-01T00:00:00Z', '2026-01-08T00:00:00Z'];
+  const payload = {
+    ...{
+      v: 1,
+      token_id: tokenId,
+      fleet_id: fleetId,
+      update_id: updateId,
+      agent_id: agentId,
+      ecosystem: 'apt',
+    },
+    package: { name: target.name, from_version: null, to_version: target.toVersion },
+    actions,
+    plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
+    verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: at, source: null, snapshot: null },
+    ...{ override: null, issued_at: at, expires_at: later },
+  } satisfies Record<keyof ApprovalPayload, unknown>;
+  const body = Buffer.from(JSON.stringify(payload));
+  const head = `DSSEv1 ${APPROVAL_TYPE.length} ${APPROVAL_TYPE} ${body.length} `;
+  const sig = sign(null, Buffer.concat([Buffer.from(head), body]), privateKey).toString('base64');
+  const envelope = {
+    ...{ payloadType: APPROVAL_TYPE, payload: body.toString('base64') },
+    signatures: [{ keyid: keyId, sig }],
+  };
+  const hex = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
+  const key = { key_id: keyId ?? '', version: 1, public_key_hex: hex, status: 'active' as const };
+  const outcome = verifyApproval(envelope, {
+    trusted: {
+      ...{ fleet_id: fleetId ?? '', version: 1, expires_at: later },
+      keys: [{ ...key, created_at: at, revoked_at: null }],
+    },
+    ...{ agentId: agentId ?? '', updateId: updateId ?? '', nowMs: Date.parse(at) },
+    reference: { token_id: tokenId ?? '', sha256: createHash('sha256').update(body).digest('hex') },
+  });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.approval;
+}

@@ -1,0 +1,217 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { toActions } from '../ecosystems/apt/actions.ts';
+import {
+  type AptPlaces,
+  findAptPlaces,
+  type InstalledPackage,
+  readInstalled,
+} from '../ecosystems/apt/installed.ts';
+import { type Parsed, parseTransaction } from '../ecosystems/apt/parse-transaction.ts';
+import {
+  type AptSession,
+  aptEnvironment,
+  installPin,
+  isSpeakable,
+  shownName,
+  withAptSession,
+} from '../ecosystems/apt/session.ts';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import { runProgram } from '../run-program.ts';
+import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { planDifference } from './plan-difference.ts';
+
+/** A large upgrade on a slow disk; ending dpkg in its middle does more harm than waiting. */
+const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
+/** How long another package manager may keep its lock before this one gives up. */
+const LOCK_WAIT_SECONDS = 300;
+
+/** Installs approved apt transactions from staged files alone. */
+export const aptInstaller: Installer = {
+  simulate: async (job) => {
+    const request = requestOf(job.approval.payload.actions);
+    if (!request.ok) return { ok: false, detail: request.reason };
+    const host = await readHost(job.paths);
+    if (!host.ok) return { ok: false, detail: host.reason };
+    const simulated = await simulate(job, request.value, host.value);
+    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+  },
+  install,
+};
+
+async function install(job: InstallJob): Promise<InstallOutcome> {
+  const { actions, package: target } = job.approval.payload;
+  const request = requestOf(actions);
+  if (!request.ok) return refusal('install_failed', request.reason);
+  const host = await readHost(job.paths);
+  if (!host.ok) return refusal('install_failed', host.reason);
+  const simulated = await simulate(job, request.value, host.value);
+  if (!simulated.ok) return refusal('plan_drift', simulated.reason);
+  const difference = planDifference(actions, simulated.value);
+  if (difference !== null) return refusal('plan_drift', difference);
+
+  const automatic = await readAutomatic(job.paths);
+  const run = await runProgram({
+    program: 'apt-get',
+    args: ['-y', '-q', '--no-download', ...installOptions(job.stage), ...request.value],
+    timeoutMs: INSTALL_TIMEOUT_MS,
+    maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
+    onOverflow: 'keep_tail',
+    env: {
+      ...aptEnvironment(job.paths),
+      APT_LISTCHANGES_FRONTEND: 'none',
+      APT_LISTBUGS_FRONTEND: 'none',
+      UCF_FORCE_CONFFOLD: '1',
+    },
+  });
+  const output = run.stdout;
+  if (!run.ok)
+    return { ok: false, reason: 'install_failed', detail: run.detail, exitCode: run.exitCode, output };
+
+  const after = await readInstalled(host.value.places);
+  const lacking = after.ok ? findLacking(actions, after.value.packages) : after.reason;
+  if (!after.ok || lacking !== null) {
+    return { ok: false, reason: 'install_failed', detail: lacking ?? '', exitCode: 0, output };
+  }
+  const marked = automatic.ok
+    ? await restoreAutomatic(job.paths, {
+        actions,
+        target: target.name,
+        before: automatic.value,
+        host: host.value,
+      })
+    : automatic.reason;
+  return {
+    ok: true,
+    installed: installedOf(actions),
+    output: marked === null ? output : `${output}\n${marked}\n`,
+  };
+}
+
+function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
+  return { ok: false, reason, detail, exitCode: null, output: '' };
+}
+
+/**
+ * What apt is asked for: every package pinned, a removal only where it was approved, and leave to downgrade only
+ * where the approval holds a downgrade.
+ */
+function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
+  const pins: string[] = [];
+  for (const { action, name, arch, from_version: from, to_version: to } of actions) {
+    const version = action === 'remove' ? from : to;
+    if (arch === undefined || version === undefined || !isSpeakable({ name, arch, version })) {
+      return { ok: false, reason: `${name} cannot be given to apt` };
+    }
+    if (action !== 'remove') pins.push(installPin({ name, arch, version }));
+    else pins.push(arch === 'all' ? `${name}-` : `${name}:${arch}-`);
+  }
+  const kinds = new Set(actions.map(({ action }) => action));
+  const options = [
+    ...(kinds.has('remove') ? [] : ['--no-remove']),
+    ...(kinds.has('downgrade') ? ['--allow-downgrades'] : []),
+  ];
+  return { ok: true, value: [...options, 'install', ...pins] };
+}
+
+interface HostFacts {
+  places: AptPlaces;
+  installed: readonly InstalledPackage[];
+}
+
+async function readHost(paths: HostPaths): Promise<Parsed<HostFacts>> {
+  const places = await findAptPlaces(paths);
+  if (!places.ok) return places;
+  const installed = await readInstalled(places.value);
+  if (!installed.ok) return installed;
+  return { ok: true, value: { places: places.value, installed: installed.value.packages } };
+}
+
+/** The transaction as apt would do it now; fails too where apt would take a file from anywhere but the stage. */
+async function simulate(
+  { paths, stage }: InstallJob,
+  request: readonly string[],
+  { places, installed }: HostFacts,
+): Promise<Parsed<PlanAction[]>> {
+  await mkdir(join(stage, 'partial'), { recursive: true }); // apt does not start without it
+  await chmod(join(stage, 'partial'), 0o700);
+  const ask = async (session: AptSession): Promise<Parsed<PlanAction[]>> => {
+    const run = await session.run('apt-get', ['-s', '-y', '--no-download', ...request]);
+    if (!run.ok) return { ok: false, reason: run.detail };
+    const transaction = parseTransaction(run.stdout);
+    if (!transaction.ok) return transaction;
+    const elsewhere = await session.run('apt-get', ['-qq', '-y', '--print-uris', ...request]);
+    if (!elsewhere.ok) return { ok: false, reason: elsewhere.detail };
+    const uri = elsewhere.stdout.split('\n').find((line) => line.startsWith("'"));
+    if (uri !== undefined)
+      return { ok: false, reason: `apt would fetch what is not staged: ${uri.slice(0, 300)}` };
+    return toActions(transaction.value, installed, places);
+  };
+  return withAptSession(paths, ask, { archives: stage });
+}
+
+function installOptions(stage: string): string[] {
+  return [
+    `Dir::Cache::archives=${stage}/`,
+    'Dpkg::Options::=--force-confdef', // a changed configuration file stays the administrator's
+    'Dpkg::Options::=--force-confold',
+    'Dpkg::Use-Pty=0',
+    `DPkg::Lock::Timeout=${LOCK_WAIT_SECONDS}`,
+    'APT::Sandbox::User=root', // nothing is downloaded, so the stage is not given to apt's own user
+    'APT::Get::AutomaticRemove=false',
+    'APT::Get::Purge=false',
+    'APT::Get::AllowUnauthenticated=false',
+    'APT::Keep-Downloaded-Packages=true', // the stage is the executor's to remove
+  ].flatMap((option) => ['-o', option]);
+}
+
+/** What is not as the approval says, although apt reported success; null when all of it is. */
+function findLacking(actions: readonly PlanAction[], installed: readonly InstalledPackage[]): string | null {
+  const versions = new Map(installed.map(({ name, arch, version }) => [`${name}:${arch}`, version]));
+  for (const { action, name, arch, to_version: to } of actions) {
+    const version = versions.get(`${name}:${arch}`);
+    if (action === 'remove' && version !== undefined) return `${name} ${version} is still installed`;
+    if (action !== 'remove' && version !== to) return `${name} is ${version ?? 'not installed'}, not ${to}`;
+  }
+  return null;
+}
+
+function installedOf(actions: readonly PlanAction[]) {
+  return actions.flatMap(({ action, name, arch, to_version: version }) =>
+    action === 'remove' || version === undefined
+      ? []
+      : [{ name, version, ...(arch !== undefined && { arch }) }],
+  );
+}
+
+async function readAutomatic(paths: HostPaths): Promise<Parsed<ReadonlySet<string>>> {
+  const marks = await runMark(paths, ['showauto']);
+  if (!marks.ok) return { ok: false, reason: marks.detail };
+  return { ok: true, value: new Set(marks.stdout.split('\n').filter((name) => name !== '')) };
+}
+
+/**
+ * A package that is named on the command line counts as asked for by hand from then on. Dependencies get their mark
+ * back, or no later clean-up would find them. Returns what went wrong, for the output; it undoes no update.
+ */
+async function restoreAutomatic(
+  paths: HostPaths,
+  work: { actions: readonly PlanAction[]; target: string; before: ReadonlySet<string>; host: HostFacts },
+): Promise<string | null> {
+  const { nativeArch } = work.host.places;
+  const names = work.actions
+    .filter(({ action, name }) => action !== 'remove' && (action !== 'install' || name !== work.target))
+    .map((action) => ({ name: shownName(action, nativeArch), isNew: action.action === 'install' }))
+    .filter(({ name, isNew }) => isNew || work.before.has(name))
+    .map(({ name }) => name);
+  if (names.length === 0) return null;
+  const marked = await runMark(paths, ['auto', ...names]);
+  return marked.ok ? null : `automatic marks could not be restored: ${marked.detail}`;
+}
+
+function runMark(paths: HostPaths, args: readonly string[]) {
+  const limits = { timeoutMs: 60_000, maxOutputBytes: 8 * 1024 * 1024 };
+  return runProgram({ program: 'apt-mark', args, env: aptEnvironment(paths), ...limits });
+}
