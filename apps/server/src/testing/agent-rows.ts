@@ -58,3 +58,74 @@ export async function insertTestAgent(
 function idOf(prefix: string, n: number): string {
   return prefix + n.toString(16).padStart(12, '0');
 }
+
+export interface TestUpdate {
+  agentId: string;
+  n: number;
+  state: string;
+  /** When its approval ends. */
+  expiresAtMs: number;
+}
+
+/** Writes an update with a plan and an approval; returns what an install command of it bears. */
+export async function insertTestUpdate(
+  database: Database,
+  { agentId, n, state, expiresAtMs }: TestUpdate,
+): Promise<{
+  updateId: string;
+  approval: { tokenId: string; sha256: string };
+  params: { update_id: string };
+}> {
+  const updateId = idOf('01900000-0000-7000-a000-', n);
+  const planId = idOf('01900000-0000-7000-a001-', n);
+  const tokenId = idOf('01900000-0000-7000-a002-', n);
+  const sha256 = n.toString(16).padStart(64, '0');
+  await database.transact(async (tx) => {
+    await tx
+      .insertInto('updates')
+      .values({
+        id: updateId,
+        agent_id: agentId,
+        ecosystem: 'apt',
+        name: `package-${n}`,
+        arch: 'amd64',
+        current_version: '1.0-1',
+        available_version: '1.1-1',
+        security: 0,
+        state,
+        out_of_band: 0,
+        plan_id: planId,
+        approval_id: tokenId,
+        discovered_at: 1,
+        updated_at: 1,
+      })
+      .execute();
+    await tx
+      .insertInto('update_plans')
+      .values({
+        id: planId,
+        update_id: updateId,
+        resolved_at: 1,
+        received_at: 1,
+        actions: JSON.stringify([{ action: 'remove', name: `package-${n}` }]),
+        plan_sha256: sha256,
+      })
+      .execute();
+    await tx
+      .insertInto('approvals')
+      .values({
+        token_id: tokenId,
+        update_id: updateId,
+        agent_id: agentId,
+        plan_id: planId,
+        envelope: '{}',
+        payload_sha256: sha256,
+        verdict: '{}',
+        approved_by: 'ada',
+        issued_at: 1,
+        expires_at: expiresAtMs,
+      })
+      .execute();
+  });
+  return { updateId, approval: { tokenId, sha256 }, params: { update_id: updateId } };
+}

@@ -1,0 +1,59 @@
+import type { CheckInRequest } from '@tidegate/protocol/agent-api';
+import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { rfc3339 } from '../platform/clock.ts';
+import type { RandomBytes } from '../platform/ids.ts';
+
+export interface AnswerParts {
+  nowMs: number;
+  /** The signed state document as JSON text. */
+  state: string;
+  /** Envelopes as JSON texts. */
+  commands: readonly string[];
+  /** Ecosystems whose report the server does not have. */
+  report: readonly string[];
+  nextCheckInSeconds: number;
+}
+
+/** The answer as JSON text, put together by hand: everything in it is JSON already, or cannot need escaping. */
+export function answerText({ nowMs, state, commands, report, nextCheckInSeconds }: AnswerParts): string {
+  const names = report.length === 0 ? '' : `"${report.join('","')}"`;
+  return `{"server_time":"${rfc3339(nowMs)}","state":${state},"commands":[${commands.join(',')}],"report":[${names}],"next_check_in_seconds":${nextCheckInSeconds}}`;
+}
+
+/** Ecosystems of the agent whose digest is not the stored one: their reports are asked for. */
+export function staleSections(
+  reported: CheckInRequest['inventory_digest'],
+  stored: Readonly<Record<string, string>>,
+): readonly string[] {
+  let stale: string[] | null = null;
+  for (const ecosystem of ECOSYSTEMS) {
+    const digest = reported[ecosystem];
+    if (digest === undefined || digest === stored[ecosystem]) continue;
+    stale ??= [];
+    stale.push(ecosystem);
+  }
+  return stale ?? NONE;
+}
+
+const NONE: readonly string[] = [];
+
+/** Share of the interval by which a check-in comes earlier or later, so that a fleet never comes all at once. */
+const JITTER = 0.1;
+/** Random numbers drawn at a time. */
+const POOL = 4_096;
+
+/** Makes the source of the seconds until the next check-in: the interval, spread by JITTER. */
+export function createSpread(random: RandomBytes): (intervalSeconds: number) => number {
+  let pool = random(POOL);
+  let next = 0;
+  return (intervalSeconds) => {
+    if (next + 2 > pool.length) {
+      pool = random(POOL);
+      next = 0;
+    }
+    const fraction = pool.readUInt16LE(next) / 0x1_0000;
+    next += 2;
+    const seconds = intervalSeconds * (1 - JITTER + 2 * JITTER * fraction);
+    return Math.max(1, Math.round(seconds * 10) / 10);
+  };
+}

@@ -1,0 +1,106 @@
+import { CheckInAnswer, CheckInRequest } from '@tidegate/protocol/agent-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { bindMachine } from '../agents/bind-machine.ts';
+import { isTooOld } from '../agents/guard-rules.ts';
+import { ownAgent } from '../agents/own-agent.ts';
+import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import { deliverCommands } from '../commands/deliver-commands.ts';
+import type { Config } from '../config.ts';
+import type { AgentCaller } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { answerText, createSpread, staleSections } from './answer.ts';
+import type { LastSeen } from './last-seen.ts';
+import { hasDueCommands, writeFacts } from './store.ts';
+
+export interface CheckInDeps {
+  platform: Platform;
+  config: Pick<Config, 'minAgentVersion'>;
+  keyRing: KeyRing;
+  lastSeen: LastSeen;
+}
+
+const NO_COMMANDS: readonly string[] = [];
+
+/**
+ * The check-in, the request that a fleet makes most. Where nothing has happened it costs the guard's one coalesced
+ * read and a note of `last_seen`: nothing is written in the request, and nothing signed.
+ */
+export function mountCheckIn(app: App, deps: CheckInDeps): void {
+  const { platform, keyRing, lastSeen } = deps;
+  const spread = createSpread(platform.random);
+  app.route({
+    method: 'POST',
+    url: '/api/v1/agents/:agent_id/check-in',
+    config: { access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true } },
+    schema: {
+      summary: 'What an agent says of itself, and what it is to do',
+      tags: ['agents'],
+      params: strict({ agent_id: Uuid }),
+      body: CheckInRequest,
+      response: { 200: CheckInAnswer, 400: Problem, 409: Problem },
+    },
+    handler: async (request, reply) => {
+      const caller = ownAgent(request, request.params.agent_id);
+      const facts = request.body;
+      const nowMs = platform.now();
+      const commands = (await isIdle(deps, { caller, facts, nowMs }))
+        ? NO_COMMANDS
+        : await takeNews(deps, { caller, facts });
+      lastSeen.note(caller.agentId, nowMs);
+      const text = answerText({
+        nowMs,
+        state: await keyRing.state(),
+        commands,
+        report: staleSections(facts.inventory_digest, caller.digests),
+        nextCheckInSeconds: spread(caller.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
+      });
+      return reply.header('content-type', 'application/json; charset=utf-8').send(text);
+    },
+  });
+}
+
+interface Visit {
+  caller: AgentCaller;
+  facts: CheckInRequest;
+}
+
+/** Whether the agent has no news and there is none for it; the database is asked only about commands that wait. */
+function isIdle(
+  { platform }: CheckInDeps,
+  { caller, facts, nowMs }: Visit & { nowMs: number },
+): boolean | Promise<boolean> {
+  const unchanged =
+    caller.bound &&
+    facts.received.length === 0 &&
+    caller.bootId === facts.boot_id &&
+    caller.agentVersion === facts.agent_version &&
+    caller.keySetVersion === facts.key_set_version;
+  if (!unchanged) return false;
+  if (!caller.hasOpenCommands) return true;
+  const { agentId } = caller;
+  return hasDueCommands(platform.database.read, { agentId, nowMs }).then((due) => !due);
+}
+
+/** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */
+async function takeNews(
+  { platform, config, keyRing }: CheckInDeps,
+  { caller, facts }: Visit,
+): Promise<readonly string[]> {
+  const { agentId, machineId } = caller;
+  return platform.database.transact(async (tx) => {
+    if (!caller.bound) {
+      const outcome = await bindMachine(tx, platform, { agentId, machineId, by: 'check-in' });
+      if (outcome === 'conflict') {
+        throw new Refusal('conflict', { detail: 'The machine belongs to another agent.' });
+      }
+    }
+    await writeFacts(tx, { agentId, facts });
+    // An agent below the minimum is given its own update and nothing else.
+    const only = isTooOld(facts.agent_version, config.minAgentVersion) ? 'update_agent' : null;
+    return deliverCommands(tx, platform, keyRing, { agentId, machineId, received: facts.received, only });
+  });
+}

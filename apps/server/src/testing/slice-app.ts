@@ -1,0 +1,92 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { Envelope } from '@tidegate/protocol/documents';
+import { loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
+import { createCallerReader } from '../agents/read-callers.ts';
+import { isAgentId, isMachineId } from '../platform/http/identities.ts';
+import { type App, createHttpServer } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+
+/**
+ * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but whoever a request says
+ * is calling is believed. The checks of callers are tested with the slices that own them.
+ */
+export function createSliceApp(platform: Platform): App {
+  const readCaller = createCallerReader(platform.database);
+  return createHttpServer({
+    log: platform.log,
+    trustedProxies: [],
+    tls: null,
+    guards: {
+      public: () => {},
+      operator: async (request) => ({
+        operatorId: '01900000-0000-7000-a000-000000000001',
+        username: String(request.headers['x-test-operator'] ?? 'ada'),
+        role: 'admin',
+        sessionId: 'test',
+      }),
+      agent: async (request) => {
+        const agentId = request.headers['x-test-agent'];
+        const familyId = request.headers['x-test-family'];
+        const machineId = request.headers['x-machine-id'];
+        if (typeof agentId !== 'string' || typeof familyId !== 'string') throw new Error('no agent named');
+        const row = await readCaller({ agentId, familyId });
+        if (!row || !isAgentId(agentId) || !isMachineId(machineId)) throw new Error('no such agent');
+        return { ...row, agentId, familyId, machineId, bound: row.machineId !== null };
+      },
+    },
+  });
+}
+
+export interface TestKeyRing {
+  fleetId: string;
+  epoch(): number;
+  isActive(keyId: string): boolean;
+  signer(): { keyId: string; keyVersion: number; sign(type: string, bytes: Uint8Array): Envelope };
+  state(): Promise<string>;
+  /** Revokes the key in use and goes on with a new one. */
+  rotate(): void;
+  restore(): void;
+  /** Signatures made so far. */
+  signatures: number;
+}
+
+/** Real signatures without a database. */
+export function createTestKeyRing(): TestKeyRing {
+  let version = 1;
+  let epoch = 1;
+  let key = newKey(version);
+  const ring: TestKeyRing = {
+    fleetId: '01900000-0000-7000-b000-000000000001',
+    epoch: () => epoch,
+    isActive: (keyId) => keyId === key.keyId,
+    signer: () => ({
+      keyId: key.keyId,
+      keyVersion: version,
+      sign(type, bytes) {
+        ring.signatures++;
+        return signEnvelope(key, type, bytes);
+      },
+    }),
+    state: async () => '{"payloadType":"state","payload":"cGF5","signatures":[{"keyid":"k","sig":"c2ln"}]}',
+    rotate() {
+      key = newKey(++version);
+    },
+    restore() {
+      epoch++;
+    },
+    signatures: 0,
+  };
+  return ring;
+}
+
+function newKey(version: number) {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const jwk = privateKey.export({ format: 'jwk' });
+  const privateKeyHex = [jwk.d, jwk.x]
+    .map((half) => Buffer.from(half ?? '', 'base64url').toString('hex'))
+    .join('');
+  return loadSigningKey({
+    keyId: `01900000-0000-7000-c000-${String(version).padStart(12, '0')}`,
+    privateKeyHex,
+  });
+}
