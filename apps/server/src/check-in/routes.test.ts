@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto';
+import { CheckInAnswer, type CheckInRequest } from '@tidegate/protocol/agent-api';
+import { Value } from 'typebox/value';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { queueCommand } from '../commands/queue-command.ts';
+import type { Database } from '../platform/db/engine.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLastSeen } from './last-seen.ts';
+import { mountCheckIn } from './routes.ts';
+
+const idle: CheckInRequest = {
+  agent_version: '1.0.0',
+  boot_id: 'boot-1',
+  uptime_seconds: 60,
+  received: [],
+  key_set_version: 1,
+  inventory_digest: {},
+};
+
+describe.each(ENGINES)('check-in on $name', (engine) => {
+  async function setUp({ minAgentVersion = null as string | null } = {}) {
+    const counted = countStatements(await engine.open());
+    const platform = createTestPlatform(counted.database);
+    const keyRing = createTestKeyRing();
+    const lastSeen = createLastSeen(platform);
+    const app = createSliceApp({ ...platform, random: randomBytes });
+    const ring = {
+      ...keyRing,
+      keySet: notUsed,
+      rows: notUsed,
+      held: notUsed,
+      hold: notUsed,
+      reload: notUsed,
+    };
+    mountCheckIn(app, {
+      platform: { ...platform, random: randomBytes },
+      config: { minAgentVersion },
+      keyRing: ring,
+      lastSeen,
+    });
+    onTestFinished(() => app.close());
+    const key = await insertTestAgent(counted.database, { n: 1, digests: `apt=${'a'.repeat(64)}` });
+    async function checkIn(facts: Partial<CheckInRequest> = {}, { machineId = 'machine-1', of = key } = {}) {
+      const response = await app.inject({
+        method: 'POST',
+        url: `/api/v1/agents/${of.agentId}/check-in`,
+        headers: { 'x-machine-id': machineId, 'x-test-agent': of.agentId, 'x-test-family': of.familyId },
+        payload: { ...idle, ...facts },
+      });
+      return response;
+    }
+    const answerOf = async (facts: Partial<CheckInRequest> = {}) =>
+      Value.Parse(CheckInAnswer, (await checkIn(facts)).json());
+    return { counted, platform, keyRing, lastSeen, key, checkIn, answerOf };
+  }
+
+  test('100 idle check-ins of one moment: one read for all of them, nothing signed, nothing written but the flush', async () => {
+    const { counted, keyRing, lastSeen, checkIn } = await setUp();
+    const keys = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => insertTestAgent(counted.database, { n: i + 2 })),
+    );
+    const rounds = () => Promise.all(keys.map((of, i) => checkIn({}, { of, machineId: `machine-${i + 2}` })));
+    await rounds(); // the first one writes boot id and key set
+    await lastSeen.stop();
+    counted.reset();
+    keyRing.signatures = 0;
+    const responses = await rounds();
+    expect(new Set(responses.map((response) => response.statusCode))).toEqual(new Set([200]));
+    expect(counted).toMatchObject({ hotReads: 1, hotWrites: 0, transactions: 0, otherReads: 0 });
+    expect(keyRing.signatures).toBe(0);
+    await lastSeen.stop();
+    expect(counted).toMatchObject({ hotReads: 1, hotWrites: 1, transactions: 0, otherReads: 0 });
+  });
+
+  test('the answer has the state, nothing to do, and a spread time of the next one', async () => {
+    const { keyRing, answerOf } = await setUp();
+    const answer = await answerOf();
+    expect(answer).toMatchObject({ commands: [], report: [], server_time: '2026-11-21T09:00:00.000Z' });
+    expect(answer.state).toEqual(JSON.parse(await keyRing.state()));
+    expect(answer.next_check_in_seconds).toBeGreaterThanOrEqual(54);
+    expect(answer.next_check_in_seconds).toBeLessThanOrEqual(66);
+  });
+
+  test('reports are asked for where the digest is not the stored one', async () => {
+    const { answerOf } = await setUp();
+    const digests = { apt: 'a'.repeat(64), npm: 'b'.repeat(64) };
+    expect((await answerOf({ inventory_digest: digests })).report).toEqual(['npm']);
+    expect((await answerOf({ inventory_digest: { apt: 'c'.repeat(64) } })).report).toEqual(['apt']);
+  });
+
+  test('section 3: an unbound agent is bound by its check-in, with an event; a machine of another is 409', async () => {
+    const { counted, checkIn } = await setUp();
+    const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
+    expect((await checkIn({}, { of, machineId: 'machine-1' })).json()).toMatchObject({ code: 'conflict' });
+    expect((await checkIn({}, { of, machineId: 'machine-7' })).statusCode).toBe(200);
+    const row = await counted.database.read
+      .selectFrom('agents')
+      .select('machine_id')
+      .where('id', '=', of.agentId)
+      .executeTakeFirst();
+    expect(row?.machine_id).toBe('machine-7');
+    const events = await counted.database.read.selectFrom('events').select('type').execute();
+    expect(events).toEqual([{ type: 'MACHINE_BOUND' }]);
+  });
+
+  test('a command is handed out until its receipt, and a withheld one costs no transaction', async () => {
+    const { counted, platform, key, answerOf } = await setUp();
+    await answerOf();
+    const queue = (notBeforeMs: number) =>
+      counted.database.transact((tx) =>
+        queueCommand(tx, platform, {
+          agentId: key.agentId,
+          action: 'scan',
+          params: {},
+          notBeforeMs,
+          createdBy: 'ada',
+        }),
+      );
+    const id = await queue(platform.now());
+    const first = await answerOf();
+    expect(first.commands.length).toBe(1);
+    expect((await answerOf()).commands).toEqual(first.commands);
+    expect((await answerOf({ received: [id] })).commands).toEqual([]);
+    await queue(platform.now() + 60_000);
+    counted.reset();
+    expect((await answerOf()).commands).toEqual([]);
+    expect(counted).toMatchObject({ hotReads: 1, otherReads: 1, transactions: 0 });
+  });
+
+  test('what an agent says of itself is written when it changes', async () => {
+    const { counted, key, answerOf } = await setUp();
+    await answerOf({ agent_version: '1.1.0', boot_id: 'boot-2', key_set_version: 4, uptime_seconds: 9 });
+    const row = await counted.database.read
+      .selectFrom('agents')
+      .select(['agent_version', 'boot_id', 'key_set_version', 'uptime_seconds'])
+      .where('id', '=', key.agentId)
+      .executeTakeFirst();
+    expect(row).toEqual({
+      agent_version: '1.1.0',
+      boot_id: 'boot-2',
+      key_set_version: 4,
+      uptime_seconds: 9,
+    });
+  });
+
+  test('an agent below the minimum version is given only its own update', async () => {
+    const { counted, platform, key, answerOf } = await setUp({ minAgentVersion: '2.0.0' });
+    for (const action of ['scan', 'update_agent'] as const) {
+      const command = { agentId: key.agentId, action, params: {}, createdBy: 'ada' };
+      await counted.database.transact((tx) => queueCommand(tx, platform, command));
+    }
+    expect((await answerOf()).commands.length).toBe(1);
+    expect((await answerOf({ agent_version: '2.0.0' })).commands.length).toBe(2);
+  });
+
+  test('an unknown field is 400', async () => {
+    const { checkIn } = await setUp();
+    const response = await checkIn(Object.assign({}, idle, { hostname: 'x' }));
+    expect(response.statusCode).toBe(400);
+  });
+});
+
+function notUsed(): never {
+  throw new Error('a check-in has no use for this');
+}
+
+function countStatements(database: Database) {
+  const counted = {
+    database,
+    hotReads: 0,
+    hotWrites: 0,
+    transactions: 0,
+    otherReads: 0,
+    reset() {
+      Object.assign(counted, { hotReads: 0, hotWrites: 0, transactions: 0, otherReads: 0 });
+    },
+  };
+  counted.database = {
+    ...database,
+    get read() {
+      counted.otherReads++;
+      return database.read;
+    },
+    transact(work) {
+      counted.transactions++;
+      return database.transact(work);
+    },
+    prepareRead(sql) {
+      const read = database.prepareRead(sql);
+      return (parameters) => {
+        counted.hotReads++;
+        return read(parameters);
+      };
+    },
+    prepareWrite(sql) {
+      const write = database.prepareWrite(sql);
+      return (parameters) => {
+        counted.hotWrites++;
+        return write(parameters);
+      };
+    },
+  };
+  return counted;
+}
