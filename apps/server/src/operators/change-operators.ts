@@ -1,0 +1,125 @@
+import type { NewOperator, OperatorChange } from '@tidegate/protocol/operators-api';
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Passwords } from './passwords.ts';
+import {
+  deleteOperator,
+  findOperator,
+  insertOperator,
+  lockActiveAdmins,
+  type OperatorRow,
+  revokeOtherSessions,
+  updateOperator,
+} from './store.ts';
+
+export async function addOperator(
+  platform: Platform,
+  passwords: Passwords,
+  { asked, by }: { asked: NewOperator; by: OperatorCaller },
+): Promise<OperatorRow> {
+  const row: OperatorRow = {
+    id: platform.newId(),
+    username: asked.username.toLowerCase(),
+    password_hash: await passwords.hash(asked.password),
+    role: asked.role,
+    groups: null,
+    created_at: platform.now(),
+    disabled_at: null,
+  };
+  return platform.database.transact(async (tx) => {
+    if (!(await insertOperator(tx, row))) {
+      throw new Refusal('conflict', { detail: 'An operator with this name exists already.' });
+    }
+    await recordChange(tx, platform, { by, operator: row, content: { change: 'created', role: row.role } });
+    return row;
+  });
+}
+
+/** A new password and a lost right both end the operator's sessions, but for the one that asks. */
+export async function changeOperator(
+  platform: Platform,
+  passwords: Passwords,
+  { id, change, by }: { id: string; change: OperatorChange; by: OperatorCaller },
+): Promise<OperatorRow> {
+  const passwordHash = change.password === undefined ? null : await passwords.hash(change.password);
+  return platform.database.transact(async (tx) => {
+    const admins = await lockActiveAdmins(tx);
+    const before = await findOperator(tx, id);
+    if (!before) throw notFound();
+    const after: OperatorRow = {
+      ...before,
+      password_hash: passwordHash ?? before.password_hash,
+      role: change.role ?? before.role,
+      disabled_at: disabledAt(before, change, platform.now()),
+    };
+    if (!isActiveAdmin(after)) keepAnAdmin(admins, id);
+    const { password_hash, role, disabled_at } = after;
+    await updateOperator(tx, id, { password_hash, role, disabled_at });
+    if (passwordHash !== null || disabled_at !== null) {
+      await revokeOtherSessions(tx, { operatorId: id, keptSessionId: by.sessionId, nowMs: platform.now() });
+    }
+    await recordChange(tx, platform, {
+      by,
+      operator: after,
+      content: {
+        change: 'changed',
+        role: { before: before.role, after: role },
+        disabled: { before: before.disabled_at !== null, after: disabled_at !== null },
+        password_changed: passwordHash !== null,
+      },
+    });
+    return after;
+  });
+}
+
+export async function removeOperator(
+  platform: Platform,
+  { id, by }: { id: string; by: OperatorCaller },
+): Promise<void> {
+  await platform.database.transact(async (tx) => {
+    const admins = await lockActiveAdmins(tx);
+    const operator = await findOperator(tx, id);
+    if (!operator) throw notFound();
+    keepAnAdmin(admins, id);
+    await deleteOperator(tx, id);
+    await recordChange(tx, platform, { by, operator, content: { change: 'deleted', role: operator.role } });
+  });
+}
+
+function disabledAt(before: OperatorRow, change: OperatorChange, nowMs: number): number | null {
+  if (change.disabled === undefined) return before.disabled_at;
+  return change.disabled ? (before.disabled_at ?? nowMs) : null;
+}
+
+function isActiveAdmin(row: OperatorRow): boolean {
+  return row.role === 'admin' && row.disabled_at === null;
+}
+
+/** Without an admin nobody could make one again: the set-up link stays dead while an operator exists. */
+function keepAnAdmin(admins: readonly string[], leavingId: string): void {
+  if (admins.some((id) => id !== leavingId)) return;
+  throw new Refusal('conflict', { detail: 'This is the last admin.' });
+}
+
+async function recordChange(
+  tx: Tx,
+  platform: Platform,
+  act: { by: OperatorCaller; operator: OperatorRow; content: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  const { by, operator, content } = act;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'OPERATOR_CHANGED',
+    severity: 'warning',
+    component: 'operators',
+    actor: by.username,
+    content: { operator_id: operator.id, username: operator.username, ...content },
+  });
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', { detail: 'There is no such operator.' });
+}

@@ -1,0 +1,115 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import { roleIncludes } from '../platform/http/identities.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { Guards } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { addressKey } from '../rate-limits/keys.ts';
+import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { csrfHash } from './log-in.ts';
+import type { OperatorTokens } from './operator-tokens.ts';
+import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
+import { findLiveSession, type LiveSession } from './store.ts';
+
+export interface OperatorGuardDeps {
+  platform: Platform;
+  limiter: Limiter;
+  tokens: OperatorTokens;
+  cookies: SessionCookies;
+}
+
+export interface OperatorGuard {
+  guard: Guards['operator'];
+  /** Who calls a public route, as far as a live session says; limits nothing and refuses nobody. */
+  identify(request: FastifyRequest): Promise<OperatorCaller | null>;
+}
+
+type Found =
+  | { ok: true; session: LiveSession; caller: OperatorCaller; byCookie: boolean }
+  | { ok: false; code: 'unauthenticated' | 'access_token_invalid' | 'access_token_expired' };
+
+/**
+ * Operators' routes: token and live session, then the limit of the operator, then CSRF where the token came in a
+ * cookie, then the role. Failed attempts count against the address.
+ */
+export function createOperatorGuard({
+  platform,
+  limiter,
+  tokens,
+  cookies,
+}: OperatorGuardDeps): OperatorGuard {
+  async function find(request: FastifyRequest): Promise<Found> {
+    const bearer = bearerOf(request.headers.authorization);
+    const token = bearer ?? cookies.read(request.headers.cookie);
+    if (!token) return { ok: false, code: 'unauthenticated' };
+    const verified = await tokens.verify(token);
+    if (!verified.ok) return verified;
+    const { sessionId, operatorId } = verified;
+    const session = await findLiveSession(platform.database.read, {
+      sessionId,
+      operatorId,
+      nowMs: platform.now(),
+    });
+    if (!session) return { ok: false, code: 'access_token_invalid' };
+    const { username, role } = session;
+    return {
+      ok: true,
+      session,
+      caller: { operatorId, username, role, sessionId },
+      byCookie: bearer === null,
+    };
+  }
+
+  return {
+    async guard(request, access) {
+      const found = await find(request);
+      if (!found.ok) {
+        enforceLimit(limiter, { limitClass: 'public_access', key: addressKey(request) });
+        throw new Refusal(found.code, { detail: 'Log in to use this.' });
+      }
+      const { caller, session } = found;
+      enforceLimit(limiter, { limitClass: access.limit, key: caller.operatorId });
+      if (found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
+      if (!roleIncludes(caller.role, access.role)) {
+        throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
+      }
+      return caller;
+    },
+    async identify(request) {
+      const found = await find(request);
+      return found.ok ? found.caller : null;
+    },
+  };
+}
+
+/** Null without the header; an empty text, which is no token, where it has another scheme. */
+function bearerOf(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  return /^Bearer +([^\s]+)$/i.exec(header)?.[1] ?? '';
+}
+
+function changesState(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
+}
+
+/** A cookie comes along by itself: what the browser says of the origin must fit, and a script of ours must have read the token. */
+function checkSameOrigin(request: FastifyRequest, session: LiveSession): void {
+  if (!isSameOrigin(request)) {
+    throw new Refusal('forbidden', { detail: 'The request comes from another site.' });
+  }
+  const given = request.headers[CSRF_HEADER];
+  const isRight =
+    typeof given === 'string' &&
+    timingSafeEqual(Buffer.from(csrfHash(given)), Buffer.from(session.csrf_hash));
+  if (!isRight) throw new Refusal('forbidden', { detail: `The header ${CSRF_HEADER} is missing or wrong.` });
+}
+
+/** By Sec-Fetch-Site where the browser sends it (no script can forge it), else by Origin. */
+export function isSameOrigin(request: Pick<FastifyRequest, 'headers' | 'host'>): boolean {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin } = request.headers;
+  if (origin === undefined) return true;
+  return URL.canParse(origin) && new URL(origin).host === request.host;
+}

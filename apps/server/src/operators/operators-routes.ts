@@ -1,0 +1,110 @@
+import { NewOperator, Operator, OperatorChange } from '@tidegate/protocol/operators-api';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { rfc3339 } from '../platform/clock.ts';
+import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { addOperator, changeOperator, removeOperator } from './change-operators.ts';
+import type { Passwords } from './passwords.ts';
+import { countOperators, findOperator, listOperators, type OperatorRow } from './store.ts';
+
+const URL = '/api/v1/admin/operators';
+const change = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
+const read = { kind: 'operator', role: 'admin', limit: 'admin_reads' } as const;
+const tags = ['operators'];
+const params = strict({ id: Uuid });
+
+/** Operators, for admins. */
+export function mountOperators(
+  app: App,
+  { platform, passwords }: { platform: Platform; passwords: Passwords },
+): void {
+  const { database } = platform;
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: read },
+    schema: {
+      tags,
+      summary: 'Operators by name',
+      querystring: strict(PageQuery),
+      response: { 200: pageOf(Operator) },
+    },
+    handler: async (request) => {
+      const limit = pageLimit(request.query);
+      const { cursor } = request.query;
+      const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
+      const rows = await listOperators(database.read, { limit: limit + 1, after });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      const total = await countOperators(database.read);
+      return {
+        items: page.map(show),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.username]) : null,
+        total,
+      };
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: `${URL}/:id`,
+    config: { access: read },
+    schema: { tags, summary: 'One operator', params, response: { 200: Operator } },
+    handler: async (request) => {
+      const row = await findOperator(database.read, request.params.id);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such operator.' });
+      return show(row);
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: URL,
+    config: { access: change },
+    schema: { tags, summary: 'Add an operator', body: NewOperator, response: { 201: Operator } },
+    handler: async (request, reply) => {
+      const row = await addOperator(platform, passwords, { asked: request.body, by: operatorOf(request) });
+      return reply.code(201).send(show(row));
+    },
+  });
+  app.route({
+    method: 'PATCH',
+    url: `${URL}/:id`,
+    config: { access: change },
+    schema: {
+      tags,
+      summary: 'Change role or password, disable or enable; never the last admin',
+      params,
+      body: OperatorChange,
+      response: { 200: Operator },
+    },
+    handler: async (request) => {
+      const asked = { id: request.params.id, change: request.body, by: operatorOf(request) };
+      return show(await changeOperator(platform, passwords, asked));
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:id`,
+    config: { access: change },
+    schema: {
+      tags,
+      summary: 'Delete an operator; never the last admin',
+      params,
+    },
+    handler: async (request, reply) => {
+      await removeOperator(platform, { id: request.params.id, by: operatorOf(request) });
+      return reply.code(204).send();
+    },
+  });
+}
+
+function show(row: OperatorRow): Operator {
+  return {
+    id: row.id,
+    username: row.username,
+    role: row.role,
+    disabled: row.disabled_at !== null,
+    created_at: rfc3339(row.created_at),
+  };
+}

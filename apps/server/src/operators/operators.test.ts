@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import { listEvents } from '../events/store.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { ADMIN, createOperatorApp } from '../testing/operator-app.ts';
+
+const URL = '/api/v1/admin/operators';
+
+describe.each(ENGINES)('on $name', (engine) => {
+  test('an admin adds, lists, changes and deletes operators, each with an event', async () => {
+    const { send, logIn, database } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const made = await send('POST', URL, {
+      headers,
+      payload: { username: 'Eve', password: 'password1', role: 'viewer' },
+    });
+    expect([made.statusCode, made.json()]).toEqual([
+      201,
+      {
+        id: expect.any(String),
+        username: 'eve',
+        role: 'viewer',
+        disabled: false,
+        created_at: expect.any(String),
+      },
+    ]);
+    const one = `${URL}/${made.json().id}`;
+    expect((await send('GET', one, { headers })).json()).toEqual(made.json());
+    const changed = await send('PATCH', one, { headers, payload: { role: 'approver' } });
+    expect([changed.statusCode, changed.json().role]).toEqual([200, 'approver']);
+    expect((await send('DELETE', one, { headers })).statusCode).toBe(204);
+    expect((await send('GET', one, { headers })).statusCode).toBe(404);
+    expect((await send('DELETE', one, { headers })).statusCode).toBe(404);
+    const events = await listEvents(database.read, {
+      filter: { type: 'OPERATOR_CHANGED' },
+      limit: 10,
+      before: null,
+    });
+    expect(events.map((e) => [e.actor, JSON.parse(e.content).change])).toEqual([
+      ['root', 'deleted'],
+      ['root', 'changed'],
+      ['root', 'created'],
+      ['environment', 'created'],
+    ]);
+    expect(JSON.stringify(events)).not.toContain('argon2');
+  });
+
+  test('the list pages by name', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    for (const username of ['dora', 'carl', 'bob', 'anna']) {
+      await send('POST', URL, { headers, payload: { username, password: 'password1', role: 'viewer' } });
+    }
+    const first = (await send('GET', `${URL}?limit=3`, { headers })).json();
+    expect([first.items.map((o: { username: string }) => o.username), first.total]).toEqual([
+      ['anna', 'bob', 'carl'],
+      5,
+    ]);
+    const second = (await send('GET', `${URL}?limit=3&cursor=${first.next_cursor}`, { headers })).json();
+    expect(second.items.map((o: { username: string }) => o.username)).toEqual(['dora', 'root']);
+    expect(second.next_cursor).toBeNull();
+    expect((await send('GET', `${URL}?limit=0`, { headers })).statusCode).toBe(400);
+    expect((await send('GET', `${URL}?cursor=!`, { headers })).statusCode).toBe(400);
+    expect((await send('GET', `${URL}?colour=red`, { headers })).statusCode).toBe(400);
+  });
+
+  test('a name that is taken is a conflict, in any case of letters', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const answer = await send('POST', URL, {
+      headers,
+      payload: { username: 'ROOT', password: 'password1', role: 'viewer' },
+    });
+    expect([answer.statusCode, answer.json().code]).toEqual([409, 'conflict']);
+  });
+
+  test.each([{ role: 'viewer' }, { disabled: true }])('the last admin stays one: %j', async (payload) => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const [root] = (await send('GET', URL, { headers })).json().items;
+    expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).json().code).toBe('conflict');
+    expect((await send('DELETE', `${URL}/${root.id}`, { headers })).json().code).toBe('conflict');
+    const second = { username: 'second', password: 'password1', role: 'admin' };
+    await send('POST', URL, { headers, payload: second });
+    expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).statusCode).toBe(200);
+  });
+
+  test('two admins who remove each other at once leave one', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const root = await logIn();
+    const second = { username: 'second', password: 'password1' };
+    await send('POST', URL, { headers: root.headers, payload: { ...second, role: 'admin' } });
+    const other = await logIn(second);
+    const ids = (await send('GET', URL, { headers: root.headers })).json().items;
+    const [rootId, secondId] = ids.map((o: { id: string }) => o.id);
+    const answers = await Promise.all([
+      send('DELETE', `${URL}/${secondId}`, { headers: root.headers }),
+      send('DELETE', `${URL}/${rootId}`, { headers: other.headers }),
+    ]);
+    // The slower one finds itself removed already, or the other the last admin.
+    expect(answers.map((a) => a.statusCode).filter((c) => c === 204)).toHaveLength(1);
+  });
+
+  test.each([
+    ['viewer', 403],
+    ['approver', 403],
+  ])('a %s may not see or change operators', async (role, status) => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const payload = { username: 'eve', password: 'password1', role };
+    await send('POST', URL, { headers, payload });
+    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const answer = await send('GET', URL, { headers: eve.headers });
+    expect([answer.statusCode, answer.json().code]).toEqual([status, 'forbidden']);
+    const mint = { username: 'mine', password: 'password1', role: 'admin' };
+    expect((await send('POST', URL, { headers: eve.headers, payload: mint })).statusCode).toBe(status);
+  });
+
+  test('a new role counts at the next request; a new password and a disabling end the sessions', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const made = await send('POST', URL, {
+      headers,
+      payload: { username: 'eve', password: 'password1', role: 'admin' },
+    });
+    const one = `${URL}/${made.json().id}`;
+    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const status = async (session = eve) => (await send('GET', URL, { headers: session.headers })).statusCode;
+    expect(await status()).toBe(200);
+    await send('PATCH', one, { headers, payload: { role: 'viewer' } });
+    expect(await status()).toBe(403);
+    await send('PATCH', one, { headers, payload: { role: 'admin', password: 'password2' } });
+    expect(await status()).toBe(401);
+    const again = await logIn({ username: 'eve', password: 'password2' });
+    expect(await status(again)).toBe(200);
+    await send('PATCH', one, { headers, payload: { disabled: true } });
+    expect(await status(again)).toBe(401);
+  });
+
+  test('who changes the own password keeps that session alone', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const [here, there] = [await logIn(), await logIn()];
+    const [root] = (await send('GET', URL, { headers: here.headers })).json().items;
+    await send('PATCH', `${URL}/${root.id}`, { headers: here.headers, payload: { password: 'password2' } });
+    expect((await send('GET', URL, { headers: here.headers })).statusCode).toBe(200);
+    expect((await send('GET', URL, { headers: there.headers })).statusCode).toBe(401);
+    expect((await send('POST', '/api/v1/auth/login', { payload: ADMIN })).statusCode).toBe(401);
+  });
+
+  test.each([
+    [{ username: 'a b', password: 'password1', role: 'viewer' }],
+    [{ username: 'a', password: 'short', role: 'viewer' }],
+    [{ username: 'a', password: 'password1', role: 'god' }],
+    [{ username: 'a', password: 'password1', role: 'viewer', groups: [] }],
+  ])('refuses %j as invalid', async (payload) => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    expect((await send('POST', URL, { headers, payload })).json().code).toBe('invalid_request');
+  });
+});

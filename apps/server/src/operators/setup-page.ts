@@ -1,0 +1,96 @@
+import { SetupRequest } from '@tidegate/protocol/operators-api';
+import { strict } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { type Html, html, sendPage } from '../platform/http/html-page.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { isSetupOpen, setUpFirstOperator } from './first-operator.ts';
+import type { Passwords } from './passwords.ts';
+
+const FORM_MAX_BYTES = 4_096;
+const see = { kind: 'public', limit: 'public_access' } as const;
+const use = { kind: 'public', limit: 'login' } as const;
+const Form = Compile(SetupRequest);
+const text = Type.String({ maxLength: FORM_MAX_BYTES });
+const Fields = Compile(strict({ username: text, password: text, repeated: text }));
+const NO_FIELDS = { username: '', password: '', repeated: '' };
+
+/** The page behind the one-time link: a form without script. It is gone, by state, once an operator exists. */
+export function mountSetupPage(
+  app: App,
+  { platform, passwords }: { platform: Platform; passwords: Passwords },
+): void {
+  // A scope of its own: forms are read here and nowhere else.
+  app.register(async (scope) => {
+    scope.addContentTypeParser<string>(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
+      (_request, body, done) => done(null, readForm(body)),
+    );
+    scope.route<{ Params: { secret: string } }>({
+      method: 'GET',
+      url: '/setup/:secret',
+      config: { access: see },
+      handler: async (request, reply) => {
+        if (!(await isSetupOpen(platform, request.params.secret))) throw notFound();
+        return sendPage(reply, { title: 'Set up Tidegate', body: form({ username: '', fault: null }) });
+      },
+    });
+    scope.route<{ Params: { secret: string } }>({
+      method: 'POST',
+      url: '/setup/:secret',
+      config: { access: use },
+      handler: async (request, reply) => {
+        const { secret } = request.params;
+        const fields = Fields.Check(request.body) ? request.body : NO_FIELDS;
+        const { username, password, repeated } = fields;
+        const asked = { secret, username, password };
+        if (!(await isSetupOpen(platform, secret))) throw notFound();
+        const fault = faultOf(asked, repeated);
+        if (fault !== null) {
+          return sendPage(reply, { status: 400, title: 'Set up Tidegate', body: form({ username, fault }) });
+        }
+        await setUpFirstOperator(platform, passwords, asked);
+        return reply.code(303).header('location', '/').send();
+      },
+    });
+  });
+}
+
+/** Null where a field is missing or given twice. */
+function readForm(body: string): unknown {
+  const form = new URLSearchParams(body);
+  const [username, password, repeated] = ['username', 'password', 'repeated'].map((name) => {
+    const values = form.getAll(name);
+    return values.length === 1 ? values[0] : undefined;
+  });
+  if (username === undefined || password === undefined || repeated === undefined) return null;
+  return { username, password, repeated };
+}
+
+function faultOf(asked: SetupRequest, repeated: string): string | null {
+  if (asked.password !== repeated) return 'The two passwords differ.';
+  if (Form.Check(asked)) return null;
+  return 'A username has 1 to 64 letters, digits and . _ @ -, a password 8 to 256 characters.';
+}
+
+function form({ username, fault }: { username: string; fault: string | null }): Html {
+  return html`<h1>Set up Tidegate</h1>
+<p>Create the first operator. This page works once.</p>
+${fault === null ? '' : html`<p role="alert">${fault}</p>`}
+<form method="post">
+<label for="username">Username</label>
+<input id="username" name="username" value="${username}" autocomplete="username" maxlength="64" required autofocus>
+<label for="password">Password (8 characters or more)</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>
+<label for="repeated">Password again</label>
+<input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>
+<br><button type="submit">Create operator</button>
+</form>`;
+}
+
+function notFound(): Refusal {
+  return new Refusal('not_found', { detail: 'There is nothing at this path.' });
+}

@@ -1,0 +1,102 @@
+import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
+import type { InjectOptions } from 'fastify';
+import { onTestFinished } from 'vitest';
+import { mountClientErrors } from '../client-errors/routes.ts';
+import { mountHealth } from '../health/routes.ts';
+import { installOpenApi } from '../openapi/document.ts';
+import { mountOpenApi } from '../openapi/routes.ts';
+import { mountAuth } from '../operators/auth-routes.ts';
+import { prepareFirstOperator } from '../operators/first-operator.ts';
+import { createOperatorGuard } from '../operators/operator-guard.ts';
+import { createOperatorTokens } from '../operators/operator-tokens.ts';
+import { mountOperators } from '../operators/operators-routes.ts';
+import { createPasswords } from '../operators/passwords.ts';
+import { createSessionCookies } from '../operators/session-cookies.ts';
+import { mountSetupPage } from '../operators/setup-page.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { installSecurityHeaders } from '../platform/http/security-headers.ts';
+import { createHttpServer } from '../platform/http/server.ts';
+import { createPublicGuard } from '../rate-limits/public-guard.ts';
+import { createRateLimits } from '../rate-limits/rate-limits.ts';
+import { mountRateLimits } from '../rate-limits/routes.ts';
+import type { TestEngine } from './engines.ts';
+import { createTestPlatform } from './test-platform.ts';
+
+/** Cheap on purpose: the tests are about who gets in, not about the cost of a guess. */
+const TEST_COST = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+export const ADMIN = { username: 'root', password: 'correct horse battery' };
+
+export interface OperatorAppOptions {
+  secure?: boolean;
+  trustedProxies?: readonly string[];
+  /** How long ago the server started; past the start-up penalty unless set. */
+  bootedAgoMs?: number;
+  advisories?: () => AdvisoryCheck;
+  withAdmin?: boolean;
+}
+
+/** The operators' side of the server on a real database, with a clock that stands still. */
+export async function createOperatorApp(engine: TestEngine, options: OperatorAppOptions = {}) {
+  const { secure = false, withAdmin = true } = options;
+  const database = await engine.open();
+  const platform = createTestPlatform(database);
+  const bootedAt = platform.now() - (options.bootedAgoMs ?? 60_000);
+  const rateLimits = await createRateLimits({ platform, bootedAt });
+  const { limiter } = rateLimits;
+  const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
+  const passwords = createPasswords({ random: platform.random, cost: TEST_COST });
+  const cookies = createSessionCookies({ secure });
+  const { guard, identify } = createOperatorGuard({ platform, limiter, tokens, cookies });
+  const app = createHttpServer({
+    log: platform.log,
+    trustedProxies: options.trustedProxies ?? [],
+    tls: null,
+    guards: {
+      public: createPublicGuard(limiter),
+      operator: guard,
+      agent: () => Promise.reject(new Refusal('unauthenticated', { detail: 'no agents here' })),
+    },
+  });
+  onTestFinished(() => app.close());
+  await installOpenApi(app, { version: '1.2.3' });
+  installSecurityHeaders(app, { https: secure });
+  mountRateLimits(app, rateLimits);
+  mountAuth(app, { platform, limiter, passwords, tokens, cookies });
+  mountSetupPage(app, { platform, passwords });
+  mountOperators(app, { platform, passwords });
+  mountClientErrors(app, { platform, limiter, identify });
+  mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
+  mountOpenApi(app);
+  const first = await prepareFirstOperator(platform, { passwords, configured: withAdmin ? ADMIN : null });
+
+  async function send(method: InjectOptions['method'], url: string, rest: InjectOptions = {}) {
+    return app.inject({ method: method ?? 'GET', url, ...rest });
+  }
+  async function logIn(credentials: { username: string; password: string } = ADMIN): Promise<LoggedIn> {
+    const answer = await send('POST', '/api/v1/auth/login', { payload: credentials });
+    if (answer.statusCode !== 200) throw new Error(`login answered ${answer.statusCode}: ${answer.body}`);
+    const cookie = answer.cookies.map((c) => `${c.name}=${c.value}`).join('; ');
+    const token: string = answer.json().token;
+    const csrf = answer.cookies.find((c) => c.name.endsWith('csrf'))?.value ?? '';
+    return { token, cookie, csrf, headers: { authorization: `Bearer ${token}` } };
+  }
+  return {
+    app,
+    platform,
+    clock: platform.clock,
+    database,
+    rateLimits,
+    tokens,
+    passwords,
+    first,
+    send,
+    logIn,
+  };
+}
+
+export interface LoggedIn {
+  token: string;
+  cookie: string;
+  csrf: string;
+  headers: { authorization: string };
+}

@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox';
+import { strict, Timestamp, Uuid } from './scalars.ts';
+import { Role } from './states.ts';
+
+/** Names of new operators; they are kept in lower case. */
+export const Username = Type.String({ pattern: '^[A-Za-z0-9._@-]{1,64}$', minLength: 1, maxLength: 64 });
+/** New passwords: long enough, any characters, no rules of composition (ASVS 6.2). */
+export const NewPassword = Type.String({ minLength: 8, maxLength: 256 });
+
+export const LoginRequest = strict({
+  username: Type.String({ minLength: 1, maxLength: 64 }),
+  password: Type.String({ minLength: 1, maxLength: 256 }),
+  totp: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
+});
+export type LoginRequest = Static<typeof LoginRequest>;
+
+export const OperatorIdentity = strict({ id: Uuid, username: Type.String(), role: Role });
+export type OperatorIdentity = Static<typeof OperatorIdentity>;
+
+export const LoginAnswer = strict({
+  token: Type.String(),
+  expires_at: Timestamp,
+  operator: OperatorIdentity,
+});
+export type LoginAnswer = Static<typeof LoginAnswer>;
+
+/** Who the session of this request belongs to; the console asks when it is loaded. */
+export const SessionAnswer = strict({ operator: OperatorIdentity, expires_at: Timestamp });
+export type SessionAnswer = Static<typeof SessionAnswer>;
+
+export const SetupRequest = strict({
+  secret: Type.String({ minLength: 1, maxLength: 64 }),
+  username: Username,
+  password: NewPassword,
+});
+export type SetupRequest = Static<typeof SetupRequest>;
+
+export const Operator = strict({
+  id: Uuid,
+  username: Type.String(),
+  role: Role,
+  disabled: Type.Boolean(),
+  created_at: Timestamp,
+});
+export type Operator = Static<typeof Operator>;
+
+export const NewOperator = strict({ username: Username, password: NewPassword, role: Role });
+export type NewOperator = Static<typeof NewOperator>;
+
+export const OperatorChange = Type.Object(
+  {
+    password: Type.Optional(NewPassword),
+    role: Type.Optional(Role),
+    disabled: Type.Optional(Type.Boolean()),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type OperatorChange = Static<typeof OperatorChange>;
