@@ -1,0 +1,29 @@
+import { type AdvisoryCheck, Health } from '@tidegate/protocol/health-api';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { createDatabaseProbe } from './probe-database.ts';
+
+export interface HealthDeps {
+  platform: Pick<Platform, 'database' | 'now'>;
+  version: string;
+  bootedAt: number;
+  advisories: () => AdvisoryCheck;
+}
+
+/** E6: status and version, and nothing that helps an attacker. */
+export function mountHealth(app: App, { platform, version, bootedAt, advisories }: HealthDeps): void {
+  const probe = createDatabaseProbe(platform);
+  app.route({
+    method: 'GET',
+    url: '/api/health',
+    config: { access: { kind: 'public', limit: null } },
+    schema: { tags: ['service'], summary: 'Health and version (E6)', response: { 200: Health } },
+    handler: async (): Promise<Health> => {
+      const checks = { database: await probe(), advisories: advisories() };
+      const isDegraded =
+        checks.database === 'down' || checks.advisories === 'stale' || checks.advisories === 'unreachable';
+      const uptimeSeconds = Math.max(0, Math.floor((platform.now() - bootedAt) / 1_000));
+      return { status: isDegraded ? 'degraded' : 'ok', version, uptime_seconds: uptimeSeconds, checks };
+    },
+  });
+}

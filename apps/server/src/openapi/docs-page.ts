@@ -1,0 +1,58 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { type Html, html } from '../platform/http/html-page.ts';
+
+/** The parts of the document that the page shows. */
+const Media = Type.Record(Type.String(), Type.Object({ schema: Type.Optional(Type.Unknown()) }));
+const Operation = Type.Object({
+  summary: Type.String(),
+  description: Type.Optional(Type.String()),
+  tags: Type.Optional(Type.Array(Type.String())),
+  parameters: Type.Optional(Type.Array(Type.Object({ name: Type.String(), in: Type.String() }))),
+  requestBody: Type.Optional(Type.Object({ content: Media })),
+  responses: Type.Record(Type.String(), Type.Object({ content: Type.Optional(Media) })),
+});
+type Operation = Static<typeof Operation>;
+const Document = Type.Object({
+  paths: Type.Record(Type.String(), Type.Record(Type.String(), Operation)),
+});
+
+/** The document as one page that is read without a script: every operation, by tag. */
+export function docsPage(document: unknown): Html {
+  const parsed = Value.Parse(Document, document);
+  const byTag = new Map<string, Html[]>();
+  for (const [path, methods] of Object.entries(parsed.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const tag = operation.tags?.[0] ?? 'other';
+      byTag.set(tag, [
+        ...(byTag.get(tag) ?? []),
+        showOperation(`${method.toUpperCase()} ${path}`, operation),
+      ]);
+    }
+  }
+  const sections = [...byTag].sort(([a], [b]) => (a < b ? -1 : 1));
+  return html`<h1>Tidegate API</h1>
+<p>The same as <a href="/api/openapi.json">OpenAPI 3.1</a>.</p>
+${sections.map(([tag, operations]) => html`<h2>${tag}</h2>\n${operations}`)}`;
+}
+
+function showOperation(title: string, operation: Operation): Html {
+  const parameters = (operation.parameters ?? []).map((p) => html`<li><code>${p.name}</code> (${p.in})</li>`);
+  const responses = Object.entries(operation.responses)
+    .filter(([status]) => status !== 'default')
+    .map(([status, answer]) => showSchema(`Answer ${status}`, answer.content));
+  return html`<details>
+<summary><code>${title}</code> ${operation.summary}</summary>
+<p>${operation.description ?? ''}</p>
+${parameters.length > 0 ? html`<ul>${parameters}</ul>` : ''}
+${showSchema('Body', operation.requestBody?.content)}
+${responses}
+</details>`;
+}
+
+function showSchema(title: string, content: Static<typeof Media> | undefined): Html {
+  const schema = Object.values(content ?? {})[0]?.schema;
+  if (schema === undefined) return html``;
+  return html`<h3>${title}</h3>
+<pre tabindex="0"><code>${JSON.stringify(schema, null, 2)}</code></pre>`;
+}

@@ -1,0 +1,97 @@
+import swagger from '@fastify/swagger';
+import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
+import type { FastifySchema } from 'fastify';
+import type { Access } from '../platform/http/access.ts';
+import type { App } from '../platform/http/server.ts';
+
+const AGENT = 'agentAccessToken';
+const OPERATOR = 'operatorToken';
+const COOKIE = 'operatorCookie';
+const MACHINE = 'machineId';
+
+const securitySchemes = {
+  [AGENT]: { type: 'http', scheme: 'bearer', description: 'Access token of an agent (15 minutes).' },
+  [MACHINE]: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Machine-ID',
+    description: 'The machine that the agent is bound to.',
+  },
+  [OPERATOR]: { type: 'http', scheme: 'bearer', description: 'ADMIN_JWT that the login answers.' },
+  [COOKIE]: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'tidegate_session',
+    description:
+      "The console's cookie (with the prefix __Host- over https); changes also take the header X-CSRF-Token.",
+  },
+} as const;
+
+/**
+ * Collects every route from now on into an OpenAPI 3.1 document, which is `app.swagger()` once the app is ready: call
+ * it, and await it, before any route is mounted. Routes without a summary are pages and stay out.
+ */
+export async function installOpenApi(app: App, { version }: { version: string }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Tidegate',
+        version,
+        description: 'Manages software updates across a fleet of hosts. Errors are RFC 9457 problem details.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: { securitySchemes },
+    },
+    transform: ({ schema, url, route }) => ({ schema: describe(schema, route.config?.access), url }),
+  });
+}
+
+function describe(schema: FastifySchema | undefined, access: Access | undefined): FastifySchema {
+  if (!schema?.summary || !access) return { hide: true };
+  return {
+    ...schema,
+    description: describeAccess(access),
+    security: securityOf(access),
+    response: { ...successOf(schema.response), default: problem },
+  };
+}
+
+const problem = {
+  description: 'Refused: problem details with the code of the refusal',
+  content: { [PROBLEM_MEDIA_TYPE]: { schema: Problem } },
+};
+
+/** Routes that answer without a body declare no response. */
+function successOf(response: unknown): Readonly<Record<string, unknown>> {
+  if (response !== null && typeof response === 'object' && Object.keys(response).length > 0) {
+    return { ...response };
+  }
+  return { 204: { type: 'null', description: 'Done' } };
+}
+
+function securityOf(access: Access): Record<string, string[]>[] {
+  switch (access.kind) {
+    case 'public':
+    case 'own':
+      return [];
+    case 'agent':
+      return [{ [AGENT]: [], [MACHINE]: [] }];
+    case 'operator':
+      return [{ [OPERATOR]: [] }, { [COOKIE]: [] }];
+  }
+}
+
+function describeAccess(access: Access): string {
+  const limit = access.limit === null ? '' : ` Rate-limit class: \`${access.limit}\`.`;
+  switch (access.kind) {
+    case 'public':
+      return `Open to everybody.${limit}`;
+    case 'own':
+      return 'Takes a credential of its own, where it takes one.';
+    case 'agent':
+      return `For the agent itself.${limit}`;
+    case 'operator':
+      return `For operators with the role \`${access.role}\`.${limit}`;
+  }
+}
