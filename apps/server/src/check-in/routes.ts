@@ -1,6 +1,7 @@
 import { CheckInAnswer, CheckInRequest } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
 import { bindMachine } from '../agents/bind-machine.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
@@ -41,7 +42,8 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: CheckInRequest,
-      response: { 200: CheckInAnswer, 400: Problem, 409: Problem },
+      // Sent as text that is JSON already.
+      response: { 200: Type.Unsafe<string>(CheckInAnswer), 400: Problem, 409: Problem },
     },
     handler: async (request, reply) => {
       const caller = ownAgent(request, request.params.agent_id);

@@ -1,5 +1,5 @@
-import { COMMAND_PARAMS } from '@tidegate/protocol/documents';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -10,6 +10,8 @@ import { type CommandRow, compareAndSwapStatus, stillApproved } from './store.ts
 
 export type CancelOutcome = 'cancelled' | 'finished' | 'with_agent';
 export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refused'; detail: string };
+
+const Params = Type.Record(Type.String(), Type.Unknown());
 
 /**
  * Cancels a command that its agent has not acknowledged. The update of an install command goes back to `pending`;
@@ -55,7 +57,7 @@ export async function retryCommand(
     if (!live.has(command.id))
       return refused('Its approval is over: reopen the update and approve it again.');
   }
-  const params = Value.Parse(COMMAND_PARAMS[action], JSON.parse(command.params));
+  const params = Value.Parse(Params, JSON.parse(command.params));
   const commandId = await queueCommand(tx, platform, {
     agentId: command.agent_id,
     action,

@@ -143,7 +143,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       summary: 'Output of a command as it comes (server-sent events; Last-Event-ID goes on from there)',
       tags,
       params,
-      response: { 404: Problem, 503: Problem },
+      response: { 200: Type.Unsafe<Readable>(Type.String()), 404: Problem, 503: Problem },
     },
     handler: async (request, reply) => {
       const command = await findCommand(database.read, request.params.id);
