@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+/** What the binary is made of; a change in any of these makes it stale. */
+const SOURCES = ['apps/agent/src', 'packages/protocol/src', 'packages/signing/src', 'scripts/build-agent.ts'];
+const BUILD_MAX_MS = 180_000;
+
+/** The compiled agent that the stories run. */
+export const AGENT_BINARY = join(REPOSITORY, 'apps/agent/dist/tidegate-agent');
+
+/** Builds the agent when it is not there or older than what it is made of. Returns whether it was built. */
+export async function buildAgentWhenStale(): Promise<boolean> {
+  const builtMs = statSync(AGENT_BINARY, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (builtMs > newestMs(SOURCES.map((path) => join(REPOSITORY, path)))) return false;
+  const script = join(REPOSITORY, 'scripts/build-agent.ts');
+  await promisify(execFile)(process.execPath, [script], { cwd: REPOSITORY, timeout: BUILD_MAX_MS });
+  return true;
+}
+
+function newestMs(paths: readonly string[]): number {
+  const times = paths.map((path) => {
+    const stat = statSync(path);
+    if (!stat.isDirectory()) return stat.mtimeMs;
+    return newestMs(readdirSync(path).map((name) => join(path, name)));
+  });
+  return Math.max(0, ...times);
+}

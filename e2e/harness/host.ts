@@ -1,0 +1,102 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type AptHost, type AptHostOptions, createAptHost } from '@tidegate/testkit/apt-host';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { AGENT_BINARY } from './agent-binary.ts';
+import { type Child, startChild } from './child.ts';
+
+/** What one call of the agent came to. `json` is what it printed with --json. */
+export type AgentRun = {
+  code: number | null;
+  json: Record<string, unknown>;
+  log: readonly string[];
+};
+
+export type HostOptions = AptHostOptions & {
+  /** The address that the agent speaks to: the server, or a proxy before it. */
+  serverUrl: string;
+  /** Told apart by this where there are several on one server. */
+  machineId?: string;
+};
+
+/** A throw-away apt host with the compiled agent on it, in folders of its own. */
+export type Host = {
+  readonly apt: AptHost;
+  readonly machineId: string;
+  readonly configDir: string;
+  readonly executorState: string;
+  enrol(token: string): Promise<AgentRun>;
+  /** The id that enrolment gave; throws before. */
+  agentId(): string;
+  /** One full round (`run --once`). */
+  runOnce(): Promise<AgentRun>;
+  /** The polling agent, until it is told to end. */
+  run(): Child;
+  /** Any command of the agent on this host. */
+  agent(...args: string[]): Promise<AgentRun>;
+  /** Name and version of what dpkg-query shows as installed. */
+  installed(): Promise<Record<string, string>>;
+  /** What the maintainer scripts of the host wrote into `root/<name>`; empty where nothing was. */
+  trace(name: string): Promise<string[]>;
+  stop(): Promise<void>;
+};
+
+const Json = Type.Record(Type.String(), Type.Unknown());
+
+/** Makes the host in `dir`, which is opened to every user: the agent downloads without root's rights. */
+export async function createHost(dir: string, options: HostOptions): Promise<Host> {
+  const { serverUrl, machineId = 'machine-of-the-story', ...aptOptions } = options;
+  await chmod(dir, 0o755);
+  const aptDir = join(dir, 'apt');
+  await mkdir(aptDir, { recursive: true });
+  const apt = await createAptHost(aptDir, { transport: 'http', ...aptOptions });
+  const configDir = join(dir, 'agent');
+  const executorState = join(dir, 'executor');
+  const spool = join(dir, 'spool');
+  const machineIdFile = join(dir, 'machine-id');
+  await writeFile(machineIdFile, `${machineId}\n`);
+  let agentId: string | null = null;
+
+  const start = (args: readonly string[]) =>
+    startChild(AGENT_BINARY, [...args, '--json', '--config', configDir], {
+      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp' },
+    });
+  const agent: Host['agent'] = (...args) => finish(start(args));
+
+  return {
+    apt,
+    machineId,
+    configDir,
+    executorState,
+    agent,
+    enrol: async (token) => {
+      const places = ['--apt-config', apt.aptConf, '--executor-state', executorState, '--spool', spool];
+      const machine = ['--machine-id-source', `file:${machineIdFile}`];
+      const server = ['--server', serverUrl, '--allow-insecure-http', '--token', token];
+      const run = await agent('enrol', ...server, ...machine, ...places);
+      if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;
+      return run;
+    },
+    agentId: () => {
+      if (agentId === null) throw new Error('the host is not enrolled');
+      return agentId;
+    },
+    runOnce: () => agent('run', '--once'),
+    run: () => start(['run']),
+    installed: async () => Object.fromEntries(await apt.installed()),
+    trace: async (name) => {
+      const text = await readFile(join(apt.root, name), 'utf8').catch(() => '');
+      return text.split('\n').filter((line) => line !== '');
+    },
+    stop: () => apt.stop(),
+  };
+}
+
+/** Waits for a call of the agent to end, and reads the one line of JSON that it prints. */
+export async function finish(child: Child): Promise<AgentRun> {
+  const { code } = await child.ended;
+  const last: unknown = JSON.parse(child.stdout.at(-1) ?? '{}');
+  return { code, json: Check(Json, last) ? last : {}, log: child.stderr };
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { type Child, startChild } from './child.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+const MAIN = join(REPOSITORY, 'apps/server/src/main.ts');
+
+/** The first operator of every server of a story. */
+export const OPERATOR = { username: 'olga', password: 'a long enough password' } as const;
+
+export type ServerOptions = {
+  dataDir: string;
+  /** Null or left out: SQLite in the data folder. */
+  databaseUrl?: string | null;
+  /** The OSV API to ask. */
+  advisoryUrl: string;
+  /** More settings by their names, and those above anew. */
+  env?: Record<string, string>;
+};
+
+/** The real server as its own process. */
+export type ServerProcess = {
+  readonly url: string;
+  readonly pid: number;
+  /** Every line of the log so far, over all restarts. */
+  lines(): string[];
+  /** The next log line that matches, also one that was written already. */
+  line(pattern: RegExp, withinMs?: number): Promise<string>;
+  /** SIGKILL: nothing is said, nothing is flushed. Done when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM, and how the process ended. */
+  stop(): Promise<number | null>;
+  /** Starts it again on the same data and the same port. */
+  restart(env?: Record<string, string>): Promise<void>;
+};
+
+/** Starts a server on a free port and waits until it listens. */
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const earlier: string[] = [];
+  let child = start(options, 0);
+  const url = await listening(child);
+  const port = Number(new URL(url).port);
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    if (!child.hasEnded()) child.signal(signal);
+    return (await child.ended).code;
+  }
+
+  return {
+    url,
+    get pid() {
+      return child.pid;
+    },
+    lines: () => [...earlier, ...child.stdout, ...child.stderr],
+    line: (pattern, withinMs) => child.line(pattern, withinMs),
+    kill: async () => void (await end('SIGKILL')),
+    stop: () => end('SIGTERM'),
+    restart: async (env = {}) => {
+      await end('SIGTERM');
+      earlier.push(...child.stdout, ...child.stderr);
+      child = start({ ...options, env: { ...options.env, ...env } }, port);
+      await listening(child);
+    },
+  };
+}
+
+function start({ dataDir, databaseUrl, advisoryUrl, env }: ServerOptions, port: number): Child {
+  return startChild(process.execPath, [MAIN], {
+    cwd: dataDir,
+    env: {
+      PATH: SYSTEM_PATH,
+      SERVICE_HOST: '127.0.0.1',
+      SERVICE_PORT: String(port),
+      SERVICE_DATA_DIR: dataDir,
+      ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
+      SERVICE_ADVISORY_API_URL: advisoryUrl,
+      SERVICE_ADVISORY_SOURCE: 'api',
+      SERVICE_ADMIN_USERNAME: OPERATOR.username,
+      SERVICE_ADMIN_PASSWORD: OPERATOR.password,
+      ...env,
+    },
+  });
+}
+
+async function listening(child: Child): Promise<string> {
+  const line = await child.line(/\[INFO\] listening .*url=/);
+  const url = /url=(\S+)/.exec(line)?.[1];
+  if (url === undefined) throw new Error(`no address in "${line}"`);
+  return url;
+}

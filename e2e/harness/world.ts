@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { aptHostMissing } from '@tidegate/testkit/apt-host';
+import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { findTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { onTestFinished } from 'vitest';
+import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
+import { createHost, type Host, type HostOptions } from './host.ts';
+import { logIn, type Operator } from './operator.ts';
+import { type ServerProcess, startServer } from './server-process.ts';
+import { startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts';
+
+/** Everything that one story happens in; it goes away with the test. */
+export type World = {
+  readonly osv: FakeOsv;
+  readonly server: ServerProcess;
+  readonly operator: Operator;
+  /** Between every host and the server. */
+  readonly proxy: TamperingProxy;
+  /** A host that is not enrolled. */
+  newHost(options?: Partial<HostOptions>): Promise<Host>;
+  /** A host that is enrolled and has reported what it could update. */
+  enrolled(options?: Partial<HostOptions>): Promise<Host>;
+};
+
+/** Starts the server on its engine, the fake OSV and the proxy, and logs the operator in. */
+export async function createWorld(engine: TestEngine, env: Record<string, string> = {}): Promise<World> {
+  const folder = tmpDir('tidegate-e2e-');
+  onTestFinished(() => folder.remove());
+  const place = await engine.place();
+  const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
+  onTestFinished(() => osv.stop());
+  const server = await startServer({ ...place, advisoryUrl: osv.url, env });
+  onTestFinished(async () => void (await server.stop()));
+  const proxy = await startTamperingProxy(server.url);
+  onTestFinished(() => proxy.stop());
+  const operator = await logIn(server.url);
+  let hosts = 0;
+
+  async function newHost(options: Partial<HostOptions> = {}): Promise<Host> {
+    const name = `host-${++hosts}`;
+    const dir = join(folder.path, name);
+    await mkdir(dir);
+    const made = await createHost(dir, { serverUrl: proxy.url, machineId: `machine-${name}`, ...options });
+    onTestFinished(() => made.stop());
+    return made;
+  }
+
+  async function enrolled(options?: Partial<HostOptions>): Promise<Host> {
+    const made = await newHost(options);
+    must(await made.enrol(await operator.registrationToken()));
+    must(await made.runOnce());
+    return made;
+  }
+
+  return { osv, server, operator, proxy, newHost, enrolled };
+}
+
+/** Why the stories cannot be told here, or null when they can. */
+export function storyMissing(): string | null {
+  if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
+  if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';
+  return aptHostMissing();
+}
+
+/** Throws with the agent's own words when it did not end well. */
+export function must<T extends { code: number | null; json: unknown; log: readonly string[] }>(run: T): T {
+  if (run.code === 0) return run;
+  throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
+}
+
+/** The agent reports the system that it runs on, so the fake has to know that one. */
+function ecosystemsOfThisHost(): string[] {
+  const release = readFileSync('/etc/os-release', 'utf8');
+  const version = /^VERSION_ID="?([^"\n]+)/m.exec(release)?.[1] ?? '12';
+  return [`Debian:${version}`, `Ubuntu:${version}`, `Ubuntu:${version}:LTS`, 'npm', 'PyPI', 'AlmaLinux:9'];
+}
