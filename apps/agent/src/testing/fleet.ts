@@ -1,0 +1,189 @@
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import {
+  APPROVAL_TYPE,
+  type ApprovalPayload,
+  COMMAND_TYPE,
+  type Envelope,
+  KEYSET_TYPE,
+  type SigningKeyEntry,
+  STATE_TYPE,
+  type StatePayload,
+} from '@tidegate/protocol/documents';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { loadSigningKey, type SigningKey, signEnvelope } from '@tidegate/signing/sign';
+import { timestamp } from '../clock.ts';
+import type { TrustedKeySet } from '../config-file.ts';
+
+/** When everything in these tests happens. */
+export const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const HOUR_MS = 3_600_000;
+
+export interface TestKey {
+  key: SigningKey;
+  entry: SigningKeyEntry;
+}
+
+export interface KeySetContent {
+  version: number;
+  keys: SigningKeyEntry[];
+  signedBy?: TestKey;
+  expiresMs?: number;
+  fleetId?: string;
+}
+
+/** A server's signing side, for tests alone. */
+export interface TestFleet {
+  fleetId: string;
+  agentId: string;
+  machineId: string;
+  machineSha256: string;
+  key: TestKey;
+  trusted: TrustedKeySet;
+  command(members?: object, signedBy?: TestKey): Envelope;
+  approval(
+    members?: Partial<ApprovalPayload>,
+    signedBy?: TestKey,
+  ): { envelope: Envelope; reference: ReturnType<typeof referenceTo> };
+  keySet(content: KeySetContent): Envelope;
+  state(members?: Partial<StatePayload>, signedBy?: TestKey): Envelope;
+}
+
+export function createKey(version: number): TestKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const seed = privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32).toString('hex');
+  const publicHex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
+  const keyId = randomUUID();
+  const entry: SigningKeyEntry = {
+    key_id: keyId,
+    version,
+    public_key_hex: publicHex,
+    status: 'active',
+    created_at: timestamp(NOW_MS),
+    revoked_at: null,
+  };
+  return { key: loadSigningKey({ keyId, privateKeyHex: seed + publicHex }), entry };
+}
+
+export function revoked(entry: SigningKeyEntry): SigningKeyEntry {
+  return { ...entry, status: 'revoked', revoked_at: timestamp(NOW_MS) };
+}
+
+export function createFleet(machineId = randomUUID()): TestFleet {
+  const fleetId = randomUUID();
+  const agentId = randomUUID();
+  const machineSha256 = createHash('sha256').update(machineId).digest('hex');
+  const key = createKey(1);
+  const expires_at = timestamp(NOW_MS + 90 * 24 * HOUR_MS);
+  const sign = (signedBy: TestKey, type: string, payload: object) =>
+    signEnvelope(signedBy.key, type, new TextEncoder().encode(JSON.stringify(payload)));
+  return {
+    fleetId,
+    agentId,
+    machineId,
+    machineSha256,
+    key,
+    trusted: { fleet_id: fleetId, version: 1, expires_at, keys: [key.entry] },
+    command: (members = {}, signedBy = key) =>
+      sign(signedBy, COMMAND_TYPE, {
+        v: 1,
+        fleet_id: fleetId,
+        epoch: 1,
+        seq: 1,
+        command_id: randomUUID(),
+        agent_id: agentId,
+        machine_sha256: machineSha256,
+        issued_at: timestamp(NOW_MS),
+        not_before: timestamp(NOW_MS),
+        expires_at: timestamp(NOW_MS + 24 * HOUR_MS),
+        key_id: signedBy.entry.key_id,
+        key_version: signedBy.entry.version,
+        action: 'scan',
+        params: {},
+        crit: [],
+        ...members,
+      }),
+    approval: (members = {}, signedBy = key) => {
+      const actions = members.actions ?? [];
+      const envelope = sign(signedBy, APPROVAL_TYPE, {
+        v: 1,
+        token_id: randomUUID(),
+        fleet_id: fleetId,
+        update_id: randomUUID(),
+        agent_id: agentId,
+        ecosystem: 'apt',
+        package: { name: 'demo', from_version: '1.0', to_version: '2.0' },
+        actions,
+        plan_sha256: planDigest(actions),
+        verdict: {
+          vulnerability: 'clear',
+          age: 'not_applicable',
+          checked_at: null,
+          source: null,
+          snapshot: null,
+        },
+        override: null,
+        issued_at: timestamp(NOW_MS),
+        expires_at: timestamp(NOW_MS + 7 * 24 * HOUR_MS),
+        ...members,
+      } satisfies ApprovalPayload);
+      return { envelope, reference: referenceTo(envelope) };
+    },
+    keySet: ({
+      version,
+      keys,
+      signedBy = key,
+      expiresMs = NOW_MS + 90 * 24 * HOUR_MS,
+      fleetId: named = fleetId,
+    }) =>
+      sign(signedBy, KEYSET_TYPE, {
+        v: 1,
+        fleet_id: named,
+        version,
+        issued_at: timestamp(NOW_MS),
+        expires_at: timestamp(expiresMs),
+        keys,
+      }),
+    state: (members = {}, signedBy = key) =>
+      sign(signedBy, STATE_TYPE, {
+        v: 1,
+        fleet_id: fleetId,
+        server_time: timestamp(NOW_MS),
+        epoch: 1,
+        key_set_version: 1,
+        events_head: null,
+        ...members,
+      } satisfies StatePayload),
+  };
+}
+
+/** An upgrade of `demo` that is made of the given file. */
+export function upgradeOf(file: { name: string; bytes: Uint8Array }): PlanAction {
+  return {
+    action: 'upgrade',
+    name: 'demo',
+    from_version: '1.0',
+    to_version: '2.0',
+    artifact: {
+      filename: file.name,
+      url: `https://archive.test/${file.name}`,
+      size_bytes: file.bytes.length,
+      sha256: createHash('sha256').update(file.bytes).digest('hex'),
+    },
+  };
+}
+
+export function planDigest(actions: readonly PlanAction[]): string {
+  return createHash('sha256').update(canonicalJson(actions)).digest('hex');
+}
+
+function referenceTo(envelope: Envelope) {
+  const bytes = Buffer.from(envelope.payload, 'base64');
+  const { token_id }: Pick<ApprovalPayload, 'token_id'> = JSON.parse(bytes.toString());
+  return { token_id, sha256: createHash('sha256').update(bytes).digest('hex') };
+}
+
+/** The bytes of an envelope as the agent sees them. */
+export function bytesOf(envelope: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(envelope));
+}

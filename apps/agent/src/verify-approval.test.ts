@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { expect, test } from 'vitest';
+import { CLOCK_SKEW_MS, timestamp } from './clock.ts';
+import { createFleet, createKey, NOW_MS, upgradeOf } from './testing/fleet.ts';
+import { type ApprovalContext, type ApprovalRefusal, verifyApproval } from './verify-approval.ts';
+
+const fleet = createFleet();
+const updateId = randomUUID();
+const action = upgradeOf({ name: 'demo_2.0_all.deb', bytes: new TextEncoder().encode('demo') });
+const sound = { update_id: updateId, actions: [action] };
+const file = { filename: 'demo_2.0_all.deb', url: 'https://archive.test/demo', size_bytes: 4 };
+const of = (artifact: Artifact): PlanAction => ({ ...action, artifact });
+
+function judge(
+  approval: ReturnType<typeof fleet.approval>,
+  changed: Partial<ApprovalContext> = {},
+): ApprovalRefusal | 'ok' {
+  const { envelope, reference } = approval;
+  const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  const outcome = verifyApproval(envelope, { ...context, ...changed });
+  return outcome.ok ? 'ok' : outcome.reason;
+}
+
+test('an approval that the command names and a trusted key signed is verified (A4)', () => {
+  expect(judge(fleet.approval(sound))).toBe('ok');
+});
+
+test('an override leaves the checks as they are (A4)', () => {
+  const override = { by: 'operator', reason_sha256: 'a'.repeat(64), event_id: randomUUID() };
+  expect(judge(fleet.approval({ ...sound, override }))).toBe('ok');
+  expect(judge(fleet.approval({ ...sound, override, plan_sha256: 'b'.repeat(64) }))).toBe(
+    'plan_digest_differs',
+  );
+});
+
+test.each<[ApprovalRefusal, ReturnType<typeof fleet.approval>]>([
+  ['bad_signature', fleet.approval(sound, createKey(1))],
+  ['wrong_fleet', fleet.approval({ ...sound, fleet_id: randomUUID() })],
+  ['wrong_agent', fleet.approval({ ...sound, agent_id: randomUUID() })],
+  ['wrong_update', fleet.approval({ ...sound, update_id: randomUUID() })],
+  ['expired', fleet.approval({ ...sound, expires_at: timestamp(NOW_MS - CLOCK_SKEW_MS) })],
+  ['plan_digest_differs', fleet.approval({ ...sound, plan_sha256: 'a'.repeat(64) })],
+  ['malformed', fleet.approval({ update_id: updateId, actions: [] })],
+  ['unsound_plan', fleet.approval({ ...sound, actions: [{ ...action, name: 'other' }] })],
+  [
+    'unsound_plan',
+    fleet.approval({ ...sound, actions: [of({ ...file, filename: '..', sha256: 'a'.repeat(64) })] }),
+  ],
+  [
+    'unsound_plan',
+    fleet.approval({ ...sound, actions: [of({ ...file, filename: 'a\\b', sha256: 'a'.repeat(64) })] }),
+  ],
+  ['unsound_plan', fleet.approval({ ...sound, actions: [of(file)] })],
+  ['unsound_plan', fleet.approval({ ...sound, actions: [action, { ...action, name: 'same-file' }] })],
+])('%s', (reason, approval) => {
+  expect(judge(approval)).toBe(reason);
+});
+
+test('mix and match: a genuine approval other than the one that the command names is refused (T13)', () => {
+  const named = fleet.approval(sound);
+  const { envelope } = fleet.approval(sound);
+  expect(judge({ envelope, reference: named.reference })).toBe('not_the_referenced_one');
+  const sameBytes = { ...named.reference, token_id: randomUUID() };
+  expect(judge({ envelope: named.envelope, reference: sameBytes })).toBe('not_the_referenced_one');
+});
