@@ -36,7 +36,14 @@ type Level = keyof typeof LEVELS;
 /** Static messages with fields: text lines in the specification's form, or JSON with the same text in `msg`. */
 export function createLog(options: LogOptions): Log {
   const json = pino(
-    { level: 'trace', base: null, timestamp: false, formatters: { level: () => ({}) } },
+    {
+      customLevels: LEVELS,
+      useOnlyCustomLevels: true,
+      level: 'debug',
+      base: null,
+      timestamp: false,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     { write: (line: string) => options.write(line.trimEnd()) },
   );
   function emit(level: Level, message: string, fields: LogFields = {}, filtered = true): void {
@@ -44,7 +51,7 @@ export function createLog(options: LogOptions): Log {
     const time = new Date(options.now()).toISOString();
     const text = `[${level.toUpperCase()}] ${message}`;
     if (options.format === 'json') {
-      json.info({ ...fields, level, time }, text);
+      json[level]({ ...fields, time }, text);
       return;
     }
     let line = escapeText(text);

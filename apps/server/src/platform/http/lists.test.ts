@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'vitest';
+import { decodeCursor, encodeCursor, pageLimit } from './lists.ts';
+import { Refusal } from './refusal.ts';
+
+describe('limit', () => {
+  test.each([
+    [undefined, 50],
+    ['1', 1],
+    ['200', 200],
+    ['007', 7],
+  ])('%j is %i', (limit, size) => {
+    expect(pageLimit({ limit })).toBe(size);
+  });
+
+  test.each(['0', '201', '999'])('%j is refused', (limit) => {
+    expect(() => pageLimit({ limit })).toThrow(Refusal);
+  });
+});
+
+describe('cursor', () => {
+  test.each([[[1]], [['a', 2]], [['ä"\\', -1.5, '']]])('%j comes back as it was', (values) => {
+    const cursor = encodeCursor(values);
+    expect(cursor).toMatch(/^[\w-]+$/);
+    expect(decodeCursor(cursor, values.length)).toEqual(values);
+  });
+
+  test.each([
+    ['another list’s length', encodeCursor([1, 2])],
+    ['not base64', '!'],
+    ['not JSON', Buffer.from('x').toString('base64url')],
+    ['not a list', Buffer.from('{"length":1}').toString('base64url')],
+    ['null', Buffer.from('[null]').toString('base64url')],
+    ['an object', Buffer.from('[{}]').toString('base64url')],
+    ['a number past all bounds', Buffer.from('[1e999]').toString('base64url')],
+    ['a text without end', encodeCursor(['x'.repeat(513)])],
+    ['nothing', ''],
+  ])('refuses %s as invalid_request', (_, cursor) => {
+    expect(() => decodeCursor(cursor, 1)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { type PlanAction, planFaults } from './plan.ts';
+
+const resolved_at = '2026-11-21T09:00:00Z';
+const artifact = { filename: 'a.deb', url: 'http://mirror/a.deb', size_bytes: 1, sha256: '0'.repeat(64) };
+const upgrade: PlanAction = { action: 'upgrade', name: 'a', from_version: '1', to_version: '2', artifact };
+const { artifact: _, ...bare } = upgrade;
+const { sha256: __, ...unhashed } = artifact;
+
+test.each<[string, PlanAction[], [string, string][]]>([
+  ['an upgrade with its artifact', [upgrade], []],
+  ['a removal without one', [{ action: 'remove', name: 'b', from_version: '1' }], []],
+  ['a digest of npm', [{ ...upgrade, artifact: { ...unhashed, sha512: '0'.repeat(128) } }], []],
+  [
+    'two architectures of one package',
+    [
+      { ...upgrade, arch: 'amd64' },
+      { ...upgrade, arch: 'i386' },
+    ],
+    [],
+  ],
+  [
+    'an upgrade without artifact',
+    [bare],
+    [['/actions/0/artifact', 'is required for everything but a removal']],
+  ],
+  [
+    'an artifact without digest',
+    [upgrade, { ...upgrade, name: 'b', artifact: unhashed }],
+    [['/actions/1/artifact', 'needs sha256 or sha512']],
+  ],
+  [
+    'a removal with an artifact',
+    [{ action: 'remove', name: 'b', artifact }],
+    [['/actions/0/artifact', 'a removal has no artifact']],
+  ],
+  [
+    'an installation without version',
+    [{ action: 'install', name: 'b', artifact }],
+    [['/actions/0/to_version', 'is required']],
+  ],
+  [
+    'one package twice, as upgrade and removal',
+    [upgrade, { action: 'remove', name: 'a' }],
+    [['/actions/1', '"a:" stands in the plan twice']],
+  ],
+])('a plan with %s', (_title, actions, faults) => {
+  expect(planFaults({ resolved_at, actions }).map((f) => [f.path, f.message])).toEqual(faults);
+});
