@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { SETTINGS } from '../apps/server/src/config.ts';
+import { configurationDoc } from './configuration-doc.ts';
+
+test('docs/configuration.md is what the settings say now', () => {
+  const path = join(import.meta.dirname, '../docs/configuration.md');
+  expect(readFileSync(path, 'utf8')).toBe(configurationDoc());
+});
+
+test('every setting has its section', () => {
+  const doc = configurationDoc();
+  for (const { env } of Object.values(SETTINGS)) expect(doc).toContain(`## ${env}\n`);
+  expect(doc).toContain('## SERVICE_JWT_SECRET\n\nSecret behind');
+  expect(doc).toMatch(/SERVICE_PORT\n\n.*\n\nAllowed: a whole number from 0 to 65535\. Default: `8080`\.\n/);
+});
