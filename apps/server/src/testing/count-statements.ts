@@ -1,0 +1,27 @@
+import type { Database, Tx } from '../platform/db/engine.ts';
+
+/** A database that counts: transactions, the statements inside of them, and reads outside (prepared ones are not). */
+export function countStatements(database: Database) {
+  let counts = { transactions: 0, statements: 0, reads: 0 };
+  const plugin = (count: () => void): Parameters<Tx['withPlugin']>[0] => ({
+    transformQuery({ node }) {
+      count();
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  return {
+    database: {
+      ...database,
+      read: database.read.withPlugin(plugin(() => counts.reads++)),
+      transact: <T>(work: (tx: Tx) => Promise<T>) => {
+        counts.transactions++;
+        return database.transact((tx) => work(tx.withPlugin(plugin(() => counts.statements++))));
+      },
+    },
+    counts: () => counts,
+    reset: () => {
+      counts = { transactions: 0, statements: 0, reads: 0 };
+    },
+  };
+}
