@@ -12,7 +12,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     const counted = countWrites(database);
     const lastSeen = createLastSeen(createTestPlatform(counted.database));
     for (const id of [...ids, ...ids]) lastSeen.note(id, 1_000);
-    await vi.waitFor(() => expect(counted.rows.length).toBe(3));
+    await vi.waitFor(() => expect(counted.rows.length).toBe(3), { timeout: 5_000 });
     expect(counted.rows).toEqual([200, 200, 50]);
     await lastSeen.stop();
     const seen = await database.read.selectFrom('agents').select('last_seen_at').execute();
@@ -45,7 +45,8 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     });
     const lastSeen = createLastSeen(platform);
     lastSeen.note(id, 5);
-    await vi.waitFor(() => expect(platform.lines.join()).toContain('last_seen not written'));
+    const written = () => expect(platform.lines.join()).toContain('last_seen not written');
+    await vi.waitFor(written, { timeout: 5_000 });
     broken = false;
     lastSeen.note(id, 6);
     await lastSeen.stop();

@@ -1,9 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Database, HotSql } from '../platform/db/engine.ts';
 import type { Log } from '../platform/log.ts';
 
+/** Time in which check-ins are gathered before they are written, in milliseconds. */
+export const GATHER_MS = 1_000;
 /** Rows that one statement writes: 10,000 at once would hold the only writer for 35 ms. */
 const CHUNK_ROWS = 200;
-/** Pause before each chunk, in milliseconds; other writers get their turn in between. */
+/** Pause between two chunks, in milliseconds; other writers get their turn in between. */
 const CHUNK_EVERY_MS = 10;
 
 /** Buffer of when each agent was last heard of. */
@@ -16,57 +19,57 @@ export interface LastSeen {
 
 /**
  * Makes the buffer. A crash loses what was not written, which the next check-in repeats: nothing that has to be
- * durable goes through here. A chunk bears the time of its newest row.
+ * durable goes through here. What was gathered is written in the order of the ids, which is the order of the rows:
+ * neighbours share their pages. A chunk bears the time of its newest row.
  */
 export function createLastSeen({ database, log }: { database: Database; log: Log }): LastSeen {
   const write = database.prepareWrite(WRITE_LAST_SEEN);
-  const buffer = new Map<string, number>();
+  let gathered = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
-  let writing: Promise<void> | null = null;
+  let flushing: Promise<void> | null = null;
+  let isStopped = false;
 
-  function schedule(): void {
-    timer = setTimeout(() => {
-      timer = null;
-      writing = writeChunk().finally(() => {
-        writing = null;
-        if (buffer.size > 0) schedule();
-      });
-    }, CHUNK_EVERY_MS);
+  async function flush(): Promise<void> {
+    const seen = gathered;
+    gathered = new Map();
+    const agentIds = [...seen.keys()].sort();
+    for (let i = 0; i < agentIds.length; i += CHUNK_ROWS) {
+      if (i > 0 && !isStopped) await pause(CHUNK_EVERY_MS);
+      await writeChunk(agentIds.slice(i, i + CHUNK_ROWS), seen);
+    }
   }
 
-  async function writeChunk(): Promise<void> {
-    const { agentIds, atMs } = takeChunk(buffer);
+  async function writeChunk(agentIds: string[], seen: ReadonlyMap<string, number>): Promise<void> {
     try {
-      await write([agentIds, atMs]);
+      await write([agentIds, agentIds.reduce((newest, id) => Math.max(newest, seen.get(id) ?? 0), 0)]);
     } catch (error) {
       // Dropped, not kept: the next check-in says it again, and a database that is away must not fill the memory.
       log.warn('last_seen not written', { rows: agentIds.length, cause: String(error) });
     }
   }
 
+  function schedule(): void {
+    timer = setTimeout(() => {
+      timer = null;
+      flushing = flush().finally(() => {
+        flushing = null;
+        if (gathered.size > 0 && !isStopped) schedule();
+      });
+    }, GATHER_MS);
+  }
+
   return {
     note(agentId, nowMs) {
-      buffer.set(agentId, nowMs);
-      if (timer === null && writing === null) schedule();
+      gathered.set(agentId, nowMs);
+      if (timer === null && flushing === null) schedule();
     },
     async stop() {
-      await writing;
+      isStopped = true;
       if (timer) clearTimeout(timer);
-      while (buffer.size > 0) await writeChunk();
+      await flushing;
+      await flush();
     },
   };
-}
-
-function takeChunk(buffer: Map<string, number>): { agentIds: string[]; atMs: number } {
-  const agentIds: string[] = [];
-  let atMs = 0;
-  for (const [agentId, seenMs] of buffer) {
-    agentIds.push(agentId);
-    if (seenMs > atMs) atMs = seenMs;
-    buffer.delete(agentId);
-    if (agentIds.length === CHUNK_ROWS) break;
-  }
-  return { agentIds, atMs };
 }
 
 const WRITE_LAST_SEEN: HotSql = {

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startPostgres } from '@tidegate/testkit/postgres';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { createAccessTokens } from '../apps/server/src/agent-credentials/access-tokens.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import { migrate } from '../apps/server/src/platform/db/migrate.ts';
+import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
+import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
+import { createLog } from '../apps/server/src/platform/log.ts';
+import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
+import { cpuOf, cpuOfFamily, SERVER_CORE, type ServerProcess, startServerProcess } from './processes.ts';
+
+const JWT_SECRET = 'a secret of a benchmark that guards nothing';
+const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
+export const DIGEST = 'a'.repeat(64);
+export const BOOT_ID = 'c0ffee00-0000-4000-8000-000000000001';
+
+export interface BenchAgent {
+  agentId: string;
+  machineId: string;
+  token: string;
+}
+
+/** A real server on its own core with a fleet in its database. */
+export interface BenchServer {
+  url: string;
+  agents: readonly BenchAgent[];
+  /** CPU time of the server so far, in microseconds; `database` is that of PostgreSQL's processes. */
+  cpuUs(): { server: number; database: number };
+  pid: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server with so many agents, inserted directly. Says what is missing where PostgreSQL is not there. */
+export async function startFleet(
+  engine: 'sqlite' | 'postgres',
+  { agents: count, nodeFlags = [] }: { agents: number; nodeFlags?: readonly string[] },
+): Promise<BenchServer | { missing: string }> {
+  const folder = tmpDir('tidegate-bench-');
+  const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: SERVER_CORE }) : null;
+  if (postgres && 'missing' in postgres) return postgres;
+  const databaseUrl = postgres ? await postgres.createDatabase() : null;
+  const database = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(folder.path, 'tidegate.db'));
+  await migrate(database, { migrations: MIGRATIONS, now: Date.now });
+  const keys = await insertFleet(database, count);
+  await database.close();
+  const agents = await withTokens(keys, folder.path);
+  const server: ServerProcess = await startServerProcess(MAIN, {
+    nodeFlags,
+    env: {
+      SERVICE_DATA_DIR: folder.path,
+      SERVICE_HOST: '127.0.0.1',
+      SERVICE_PORT: '0',
+      SERVICE_JWT_SECRET: JWT_SECRET,
+      SERVICE_ADVISORY_SOURCE: 'off',
+      SERVICE_ADMIN_USERNAME: 'bench',
+      SERVICE_ADMIN_PASSWORD: 'a password of a benchmark',
+      ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
+    },
+  });
+  const postmaster = databaseUrl ? postmasterOf(databaseUrl) : null;
+  return {
+    url: server.url,
+    pid: server.pid,
+    agents,
+    cpuUs: () => ({
+      server: cpuOf(server.pid),
+      database: postmaster === null ? 0 : cpuOfFamily(postmaster),
+    }),
+    async stop() {
+      await server.stop();
+      await postgres?.stop();
+      folder.remove();
+    },
+  };
+}
+
+function postmasterOf(databaseUrl: string): number {
+  const home = new URL(databaseUrl).searchParams.get('host') ?? '';
+  return Number(readFileSync(join(home, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
+}
+
+interface Key {
+  agentId: string;
+  familyId: string;
+  machineId: string;
+}
+
+async function insertFleet(database: Database, count: number): Promise<Key[]> {
+  const keys: Key[] = Array.from({ length: count }, (_, n) => ({
+    agentId: idOf('8', n),
+    familyId: idOf('9', n),
+    machineId: `${n.toString(16).padStart(8, '0')}${'0'.repeat(24)}`,
+  }));
+  const nowMs = Date.now();
+  await database.transact(async (tx) => {
+    // Sliding windows as in production; only the budget is out of the way of a saturated run.
+    const budget = { requests: 100_000, window_seconds: 60, enabled: 1, updated_at: nowMs };
+    const classes = ['agent_checkin', 'agent_reports'].map((name) => ({ class: name, ...budget }));
+    await tx.insertInto('rate_limits').values(classes).execute();
+    for (let i = 0; i < keys.length; i += 500) {
+      const part = keys.slice(i, i + 500);
+      await tx
+        .insertInto('agents')
+        .values(part.map((key, j) => agentRow(key, { n: i + j, nowMs })))
+        .execute();
+      await tx
+        .insertInto('refresh_families')
+        .values(part.map((key) => familyRow(key, nowMs)))
+        .execute();
+    }
+  });
+  return keys;
+}
+
+function agentRow(key: Key, { n, nowMs }: { n: number; nowMs: number }) {
+  return {
+    id: key.agentId,
+    machine_id: key.machineId,
+    status: 'active' as const,
+    hostname: `host-${n}.example`,
+    os_family: 'linux',
+    os_id: 'debian',
+    os_version_id: '12',
+    os_arch: 'amd64',
+    agent_version: '1.0.0',
+    boot_id: BOOT_ID,
+    key_set_version: 1,
+    next_seq: 1,
+    inventory_digests: `apt=${DIGEST}`,
+    enrolled_at: nowMs,
+  };
+}
+
+function familyRow(key: Key, nowMs: number) {
+  return {
+    id: key.familyId,
+    agent_id: key.agentId,
+    status: 'active' as const,
+    cur_seq: 1,
+    cur_hash: key.familyId,
+    cur_issued_at: nowMs,
+    prev_grace_used: 0,
+    displaced_hashes: '[]',
+    created_at: nowMs,
+    last_rotated_at: nowMs,
+    expires_at: nowMs + 90 * 86_400_000,
+  };
+}
+
+/** In the order of the rows, as the UUIDv7 ids of enrolments are. */
+function idOf(group: '8' | '9', n: number): string {
+  const time = (0x019000000000 + n * 977).toString(16).padStart(12, '0');
+  const random = Math.imul(n + 1, 0x9e3779b1) >>> 0;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-${group}000-${random.toString(16).padStart(12, '0')}`;
+}
+
+async function withTokens(keys: readonly Key[], dataDir: string): Promise<BenchAgent[]> {
+  const log = createLog({ level: 'error', format: 'text', write: () => {}, now: Date.now });
+  const { accessTokens: secret } = loadSecrets({ configured: JWT_SECRET, dataDir, random: randomBytes, log });
+  const tokens = createAccessTokens({ secret, now: Date.now, random: randomBytes });
+  const agents: BenchAgent[] = [];
+  for (const { agentId, familyId, machineId } of keys) {
+    agents.push({ agentId, machineId, token: (await tokens.issue({ agentId, familyId })).token });
+  }
+  return agents;
+}

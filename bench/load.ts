@@ -1,0 +1,100 @@
+import { connect, type Socket } from 'node:net';
+
+export interface LoadResult {
+  requests: number;
+  seconds: number;
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Answers other than 200, by status: a run of refusals must not pass for a fast one. */
+  refused: Record<string, number>;
+}
+
+export interface Load {
+  url: string;
+  connections: number;
+  seconds: number;
+  /** Whole HTTP/1.1 requests; taken in turn. */
+  requests: readonly Buffer[];
+  /** Stops after so many requests, if the time does not end first. */
+  maxRequests?: number;
+}
+
+/** Sends requests over keep-alive connections, one at a time on each, as fast as they are answered. */
+export async function runLoad(load: Load): Promise<LoadResult> {
+  const { hostname, port } = new URL(load.url);
+  const latenciesMs: number[] = [];
+  const refused: Record<string, number> = {};
+  const startMs = performance.now();
+  const endMs = startMs + load.seconds * 1_000;
+  let next = 0;
+  const take = () => {
+    if (next >= (load.maxRequests ?? Number.POSITIVE_INFINITY)) return null;
+    return load.requests[next++ % load.requests.length] ?? null;
+  };
+  const isOver = () => performance.now() >= endMs;
+  await Promise.all(
+    Array.from({ length: load.connections }, () =>
+      runConnection(connect({ host: hostname, port: Number(port), noDelay: true }), {
+        take,
+        isOver,
+        onAnswer(status, ms) {
+          latenciesMs.push(ms);
+          if (status !== '200') refused[status] = (refused[status] ?? 0) + 1;
+        },
+      }),
+    ),
+  );
+  const seconds = (performance.now() - startMs) / 1_000;
+  const sorted = Float64Array.from(latenciesMs).sort();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const requests = sorted.length;
+  return { requests, seconds, perSecond: requests / seconds, p50Ms: at(0.5), p99Ms: at(0.99), refused };
+}
+
+interface Turns {
+  take: () => Buffer | null;
+  isOver: () => boolean;
+  onAnswer: (status: string, ms: number) => void;
+}
+
+function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let sentMs = 0;
+    let pending: Buffer | null = null;
+    function send(): void {
+      const request = isOver() ? null : take();
+      if (request === null) {
+        socket.destroy();
+        resolve();
+        return;
+      }
+      sentMs = performance.now();
+      socket.write(request);
+    }
+    socket.once('connect', send);
+    socket.once('error', reject);
+    socket.once('close', () => resolve());
+    socket.on('data', (chunk: Buffer) => {
+      const bytes = pending ? Buffer.concat([pending, chunk]) : chunk;
+      const length = answerLength(bytes);
+      if (length === null || bytes.length < length) {
+        pending = bytes;
+        return;
+      }
+      pending = null;
+      onAnswer(bytes.toString('latin1', 9, 12), performance.now() - sentMs);
+      send();
+    });
+  });
+}
+
+/** Length of the answer in bytes with its header; null while the header is not complete. */
+function answerLength(bytes: Buffer): number | null {
+  const headerEnd = bytes.indexOf('\r\n\r\n');
+  if (headerEnd < 0) return null;
+  const header = bytes.toString('latin1', 0, headerEnd).toLowerCase();
+  const at = header.indexOf('content-length: ');
+  if (at < 0) throw new Error(`an answer without a length: ${header.slice(0, 200)}`);
+  return headerEnd + 4 + Number.parseInt(header.slice(at + 16), 10);
+}

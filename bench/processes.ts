@@ -1,0 +1,112 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { createInterface } from 'node:readline';
+
+/** Core of the servers that are measured, and core of the load. */
+export const SERVER_CORE = 0;
+const LOAD_CORE = 1;
+
+const isPinned = availableParallelism() > 1 && hasTaskset();
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync('taskset', ['-p', String(process.pid)], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Keeps this process off the core of the servers. Returns whether cores could be told apart. */
+export function pinLoad(): boolean {
+  if (isPinned)
+    execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
+  return isPinned;
+}
+
+export interface ServerProcess {
+  pid: number;
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a Node program on the core of the servers; it is ready when it prints a line with `url=`. */
+export async function startServerProcess(
+  file: string,
+  { env = {}, nodeFlags = [] }: { env?: Record<string, string>; nodeFlags?: readonly string[] } = {},
+): Promise<ServerProcess> {
+  const node = [process.execPath, ...nodeFlags, file];
+  const [command = '', ...args] = isPinned ? ['taskset', '-c', String(SERVER_CORE), ...node] : node;
+  const child = spawn(command, args, {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const url = await readUrl(child);
+  if (child.pid === undefined) throw new Error(`${file} did not start`);
+  return {
+    pid: child.pid,
+    url,
+    stop: () =>
+      new Promise((resolve) => {
+        child.once('exit', () => resolve());
+        child.kill('SIGTERM');
+      }),
+  };
+}
+
+function readUrl(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (!child.stdout) return reject(new Error('a server without output'));
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const url = /url=(http:\S+)/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+  });
+}
+
+/** Linux counts CPU time in ticks of 10 ms. */
+const TICK_US = 10_000;
+
+/** CPU time that a process has used, in microseconds. */
+export function cpuOf(pid: number): number {
+  const fields = statOf(pid);
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+}
+
+/** CPU time of a process and of the children that it has or had, in microseconds. */
+export function cpuOfFamily(pid: number): number {
+  const own = statOf(pid);
+  const ended = (Number(own[13]) + Number(own[14])) * TICK_US;
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
+  return children.reduce((sum, child) => sum + cpuOf(Number(child)), cpuOf(pid) + ended);
+}
+
+function parentOf(pid: string): number {
+  try {
+    return Number(statOf(Number(pid))[1]);
+  } catch {
+    return -1; // it ended meanwhile
+  }
+}
+
+/** The fields of /proc/pid/stat after the name, which may hold spaces: state is the first. */
+function statOf(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Resident memory in kilobytes, total and private dirty where the kernel tells. */
+export function memoryOf(pid: number): { rssKb: number; pssKb: number } {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+  return { rssKb: read('Rss'), pssKb: read('Pss') };
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const high = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? high : ((sorted[middle - 1] ?? Number.NaN) + high) / 2;
+}

@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+import { benchAgent } from './agent.ts';
+import { benchCheckIn } from './check-in.ts';
+import { benchInventory } from './inventory.ts';
+
+const BENCHES = { 'check-in': benchCheckIn, inventory: benchInventory, agent: benchAgent } as const;
+
+const USAGE = `Usage: npm run bench -- <check-in|inventory|agent> [--json] [--rounds N] [--seconds N] [--engine E]
+
+  check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
+  inventory   reports of 1,500 packages: unchanged, and with 10 changed
+  agent       start-up time and idle memory of the agent
+
+  --json      last line of the output is one JSON object with the medians
+  --rounds    alternating rounds of each candidate (5)
+  --seconds   length of a round (2)
+  --engine    sqlite or postgres alone; both unless given`;
+
+export interface BenchOptions {
+  rounds: number;
+  seconds: number;
+  engines: readonly ('sqlite' | 'postgres')[];
+  /** Progress for people; never the result. */
+  say: (line: string) => void;
+}
+
+const options = readOptions();
+if (options === null) {
+  process.stderr.write(`${USAGE}\n`);
+  process.exitCode = 2;
+} else {
+  const result = await BENCHES[options.bench](options);
+  process.stdout.write(`${options.json ? JSON.stringify(result) : JSON.stringify(result, null, 2)}\n`);
+}
+
+function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boolean }) | null {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean', default: false },
+        rounds: { type: 'string', default: '5' },
+        seconds: { type: 'string', default: '2' },
+        engine: { type: 'string' },
+      },
+    });
+    const bench = (['check-in', 'inventory', 'agent'] as const).find((name) => name === positionals[0]);
+    const rounds = Number(values.rounds);
+    const seconds = Number(values.seconds);
+    const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);
+    if (!bench || positionals.length !== 1 || engines.length === 0) return null;
+    if (!(rounds >= 1 && seconds > 0)) return null;
+    const say = (line: string) => void process.stderr.write(`${line}\n`);
+    return { bench, json: values.json, rounds, seconds, engines, say };
+  } catch {
+    return null;
+  }
+}
