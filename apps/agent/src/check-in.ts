@@ -15,6 +15,8 @@ const COMMANDS_MAX = 200;
 /** Most ids that one check-in acknowledges (the server's limit). */
 const RECEIVED_MAX = 200;
 
+const UNTRUSTED_STATE = 'The state document of the server is signed by no key that this host trusts.';
+
 /** A bad command must not hide the good ones, so each is judged by itself. */
 const LenientAnswer = strict({
   ...CheckInAnswer.properties,
@@ -76,8 +78,9 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   }
   if (state === null) {
     log.error('the state document of the server is signed by no trusted key');
-    return noteFault(runtime, 'The state document of the server is signed by no key that this host trusts.');
+    return noteFault(runtime, UNTRUSTED_STATE);
   }
+  runtime.standingFaults.delete(UNTRUSTED_STATE);
   const noted = journal.noteState(state);
   if (!noted.ok) return storage(noted.detail);
   warnIfStale(runtime, state);
@@ -88,9 +91,10 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   return { ok: true, value: true };
 }
 
-function noteFault({ journal, nowMs }: Runtime, message: string): Outcome<boolean> {
-  // One such event is enough while the server has not taken it.
-  if (journal.events().some((event) => event.message === message)) return { ok: true, value: false };
+function noteFault(runtime: Runtime, message: string): Outcome<boolean> {
+  const { journal, nowMs, standingFaults } = runtime;
+  if (standingFaults.has(message)) return { ok: true, value: false };
+  standingFaults.add(message);
   const queued = journal.queueEvent(agentEvent('AGENT_ERROR', message, { nowMs: nowMs() }));
   return queued.ok ? { ok: true, value: false } : storage(queued.detail);
 }

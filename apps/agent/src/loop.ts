@@ -114,8 +114,9 @@ function createWorker(runtime: Runtime): Worker {
     while (failed === null) {
       if (runtime.elapsedMs() >= scanDueMs) {
         scanDueMs = runtime.elapsedMs() + pollMs(scanIntervalMs(runtime), runtime.random());
+        const before = digestsOf(runtime);
         await scan(runtime);
-        hasNews = true;
+        hasNews ||= digestsOf(runtime) !== before;
       }
       const next = waiting.shift();
       if (next === undefined || state === null) break;
@@ -152,6 +153,10 @@ function createWorker(runtime: Runtime): Worker {
       await working;
     },
   };
+}
+
+function digestsOf({ inventory }: Runtime): string {
+  return JSON.stringify(inventory.digests());
 }
 
 function scanIntervalMs({ config }: Runtime): number {

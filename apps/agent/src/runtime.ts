@@ -26,6 +26,8 @@ export interface Runtime {
     job: { folder: string; commandId: string },
   ) => Promise<JobResult | null>;
   log: Log;
+  /** Faults that were reported and have not gone away: each is one event, however often it is met. */
+  standingFaults: Set<string>;
   /** Never behind the last signed server time (T16). */
   nowMs: () => number;
   elapsedMs: () => number;

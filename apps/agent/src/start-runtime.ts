@@ -62,6 +62,7 @@ export function startRuntime(
     executor: chooseExecutor(readHostFacts(), loaded.paths ?? {}),
     runExecutor,
     log,
+    standingFaults: new Set(),
     nowMs,
     elapsedMs,
     random,

@@ -21,6 +21,7 @@ export interface CommandTaker {
 
 export function createCommandTaker(runtime: Runtime): CommandTaker {
   const refusedOnce = new Set<string>();
+  const answered = new Set<string>();
   const { journal, config, log, nowMs } = runtime;
 
   function refuse(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload | null): Taken {
@@ -34,6 +35,18 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
     const text = COMMAND_REFUSAL_TEXT[reason];
     const queued = journal.queueEvent(agentEvent('COMMAND_REFUSED', text, { nowMs: nowMs(), details }));
     return { outcome: 'refused', failure: storageFailure(queued) };
+  }
+
+  /** So that the operator sees the refusal beside the command, and not only as an event. */
+  async function answer(command: CommandPayload, reason: CommandRefusal): Promise<void> {
+    const key = `${reason} ${command.command_id}`;
+    if (answered.has(key)) return;
+    const body = { status: 'refused', reason: `${reason}: ${COMMAND_REFUSAL_TEXT[reason]}` };
+    const path = `/commands/${command.command_id}/result`;
+    const sent = await callAgent(runtime, { method: 'POST', path, body });
+    if (!sent.ok && sent.failure.kind !== 'rejected') return; // the next delivery is answered
+    if (answered.size >= REFUSALS_MAX) answered.clear();
+    answered.add(key);
   }
 
   async function take(delivered: unknown, state: Envelope): Promise<Taken> {
@@ -56,9 +69,7 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
       }
       const taken = refuse(bytes, reason, command);
       if (reason === 'not_yet_valid') return { ...taken, outcome: 'waiting' };
-      if (command !== null && command.agent_id === config.current().agent_id) {
-        await reportRefusal(runtime, command.command_id, `${reason}: ${COMMAND_REFUSAL_TEXT[reason]}`);
-      }
+      if (command !== null && command.agent_id === config.current().agent_id) await answer(command, reason);
       return taken;
     }
     const { command } = judged;
@@ -94,12 +105,6 @@ function isReplay(reason: CommandRefusal): boolean {
 /** The console shows it; whether it arrives changes nothing, as the result follows. */
 async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
   const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
-  await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
-}
-
-/** So that the operator sees it beside the command; the event is what is kept until it arrives. */
-async function reportRefusal(runtime: Runtime, commandId: string, reason: string): Promise<void> {
-  const body = { status: 'refused', reason };
   await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
 }
 

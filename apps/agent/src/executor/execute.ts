@@ -134,7 +134,7 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   }
   const { command } = judged;
   if (command.command_id !== job.commandId) {
-    return refused('command_refused', 'the job folder bears the id of another command', 'already_seen');
+    return refused('command_refused', 'the job folder bears the id of another command', 'wrong_job');
   }
   const approval = judgeApproval(job, state, command, nowMs);
   if (!approval.ok) return approval.end;

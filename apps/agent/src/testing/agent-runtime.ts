@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { trustedNow } from '../clock.ts';
+import { loadConfig, openConfig, saveConfig } from '../config-file.ts';
+import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
+import { openInventory } from '../inventory.ts';
+import type { JobResult } from '../job-folder.ts';
+import { openJournal } from '../journal.ts';
+import { createLog } from '../log.ts';
+import { createRenewer } from '../renew.ts';
+import type { Runtime } from '../runtime.ts';
+import { createServerClient } from '../server-client.ts';
+import { createSession } from '../session.ts';
+import { configOf } from './agent-config.ts';
+import { bytesOf, createFleet, NOW_MS, type TestFleet } from './fleet.ts';
+import { type FleetServer, startFleetServer } from './fleet-server.ts';
+
+/** The content of every artifact that the driver of these tests brings. */
+export const ARTIFACT = bytesOf('demo 2.0');
+
+/** A package manager without a host: it says what a test sets in it. */
+export interface TestDriver extends EcosystemDriver {
+  scanned: Scan;
+  /** What `fetch` writes under every file name. */
+  brings: Uint8Array;
+  scans: number;
+}
+
+export interface TestAgent {
+  fleet: TestFleet;
+  server: FleetServer;
+  driver: TestDriver;
+  folder: string;
+  logged: string[];
+  /** What the executor will say; null when it ends without a result. */
+  executorSays: (commandId: string) => JobResult | null;
+  /** Opens the folder as a new process does. */
+  start(members?: Partial<Runtime>): Runtime;
+  stop(): Promise<void>;
+}
+
+/** An enrolled agent and its server, both real but for package manager, executor and clock. */
+export async function createAgent(): Promise<TestAgent> {
+  const fleet = createFleet();
+  const server = await startFleetServer(fleet);
+  const folder = tmpDir();
+  const driver = createDriver();
+  saveConfig(folder.path, configOf(fleet, { server_url: server.url }));
+  writeFileSync(join(folder.path, 'machine-id'), fleet.machineId);
+  const agent: TestAgent = {
+    fleet,
+    server,
+    driver,
+    folder: folder.path,
+    logged: [],
+    executorSays: () => null,
+    start: (members = {}) => ({ ...startRuntime(agent), ...members }),
+    stop: async () => {
+      await server.stop();
+      folder.remove();
+    },
+  };
+  return agent;
+}
+
+function startRuntime(agent: TestAgent): Runtime {
+  const { fleet, server, driver, folder, logged } = agent;
+  const loaded = loadConfig(folder);
+  if (!loaded.ok) throw new Error(loaded.detail);
+  const opened = openJournal(folder, { nowMs: NOW_MS });
+  if (!opened.ok) throw new Error(opened.detail);
+  const { journal } = opened;
+  const config = openConfig(folder, loaded.config);
+  const client = createServerClient({ baseUrl: server.url });
+  const { machineId, machineSha256 } = fleet;
+  const nowMs = () => trustedNow(NOW_MS, journal.serverTime());
+  const elapsedMs = () => performance.now();
+  const random = () => 0.5;
+  const renewer = createRenewer({ config, client, machineId, elapsedMs });
+  const session = createSession({ config, client, renewer, machineId, nowMs, elapsedMs, random });
+  const log = createLog((line) => logged.push(line));
+  const paths = { aptConfig: null };
+  const drivers = [driver];
+  return {
+    config,
+    journal,
+    inventory: openInventory({ folder, drivers, paths, allowed: null, nowMs, elapsedMs, log }),
+    session,
+    client,
+    drivers,
+    paths,
+    machineSha256,
+    executor: {
+      how: 'unshare',
+      program: '/bin/false',
+      spool: join(folder, 'spool'),
+      state: join(folder, 'state'),
+    },
+    runExecutor: async (_, { commandId }) => agent.executorSays(commandId),
+    log,
+    standingFaults: new Set(),
+    nowMs,
+    elapsedMs,
+    random,
+    bootId: 'boot',
+    uptimeSeconds: () => 1,
+    loadAverage: () => [],
+  };
+}
+
+function createDriver(): TestDriver {
+  const driver: TestDriver = {
+    ecosystem: 'apt',
+    scanned: {
+      complete: true,
+      reason: null,
+      packages: [{ name: 'demo', version: '1.0' }],
+      updates: [{ name: 'demo', current_version: '1.0', available_version: '2.0' }],
+    },
+    brings: ARTIFACT,
+    scans: 0,
+    present: async () => true,
+    scan: async () => {
+      driver.scans += 1;
+      return driver.scanned;
+    },
+    plan: async (_, { name, toVersion }) => ({
+      ok: true,
+      plan: {
+        resolved_at: new Date(NOW_MS).toISOString(),
+        actions: [{ action: 'remove', name, to_version: toVersion }],
+      },
+    }),
+    fetch: async (_, { actions, directory }) => {
+      for (const { artifact } of actions) {
+        if (artifact !== undefined) writeFileSync(join(directory, artifact.filename), driver.brings);
+      }
+      return { ok: true };
+    },
+  };
+  return driver;
+}

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { timestamp } from '../clock.ts';
+import { NOW_MS, type TestFleet } from './fleet.ts';
+import { json, problem, type Reply, type ScriptedServer, startServer } from './scripted-server.ts';
+
+/** The agent's part of a server, which does what a test sets in it. */
+export interface FleetServer {
+  url: string;
+  stop(): Promise<void>;
+  /** Commands that are delivered at each check-in until their ids are acknowledged. */
+  commands: { id: string; envelope: unknown }[];
+  /** Delivered at each check-in, acknowledged or not. */
+  insistent: unknown[];
+  state: unknown;
+  keySet: unknown;
+  approvals: Map<string, unknown>;
+  /** Answers in place of the usual ones; by the end of the path. */
+  override: (path: string) => Reply | 'hang up' | null;
+  /** What arrived, by the end of the path. */
+  received(path: string): unknown[];
+  /** sha256 of the last inventory body of each ecosystem. */
+  digests: Map<string, string>;
+}
+
+export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
+  const calls: { path: string; body: unknown }[] = [];
+  const server: ScriptedServer = await startServer(({ path, body }) => {
+    const name = path.replace(/^\/api\/v1\//, '').replace(`agents/${fleet.agentId}/`, '');
+    calls.push({ path: name, body: body === '' ? null : JSON.parse(body) });
+    return self.override(name) ?? answer(name, body);
+  });
+
+  function answer(name: string, body: string): Reply {
+    if (name === 'check-in') return checkIn(JSON.parse(body));
+    if (name === 'public-keys') return json({ keys: [], key_set: self.keySet });
+    const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
+    if (ecosystem !== undefined) {
+      self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
+      return json({ accepted: true, updates: [] });
+    }
+    const [, tokenId] = /^approvals\/(.+)$/.exec(name) ?? [];
+    if (tokenId !== undefined) {
+      const approval = self.approvals.get(tokenId);
+      return approval === undefined ? problem('not_found') : json(approval);
+    }
+    return json({}, 202);
+  }
+
+  function checkIn(body: { received: string[]; inventory_digest: Record<string, string> }): Reply {
+    self.commands = self.commands.filter(({ id }) => !body.received.includes(id));
+    const report = Object.entries(body.inventory_digest)
+      .filter(([ecosystem, sha256]) => self.digests.get(ecosystem) !== sha256)
+      .map(([ecosystem]) => ecosystem);
+    return json({
+      server_time: timestamp(NOW_MS),
+      state: self.state,
+      commands: [...self.commands.map(({ envelope }) => envelope), ...self.insistent],
+      report,
+      next_check_in_seconds: 60,
+    });
+  }
+
+  const self: FleetServer = {
+    url: server.url,
+    stop: server.stop,
+    commands: [],
+    insistent: [],
+    state: fleet.state(),
+    keySet: fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
+    approvals: new Map(),
+    override: () => null,
+    received: (path) => calls.filter((call) => call.path === path).map((call) => call.body),
+    digests: new Map(),
+  };
+  return self;
+}
