@@ -1,0 +1,121 @@
+import { AgeException, AgeExceptionRequest } from '@tidegate/protocol/approvals-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { appendEvent } from '../events/append-event.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  type AgeExceptionRow,
+  countAgeExceptions,
+  deleteAgeException,
+  insertAgeException,
+  listAgeExceptions,
+} from './store.ts';
+
+const URL = '/api/v1/admin/age-exceptions';
+const tags = ['age exceptions'];
+/** An exception always ends; longest life in milliseconds. */
+const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
+const changing = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+
+/** Exceptions from the age gate for exactly `name@version`: they expire and are audited (reading 1). */
+export function mountAgeExceptions(app: App, { platform }: { platform: Platform }): void {
+  const { database } = platform;
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      ...{ summary: 'Exceptions from the age gate, newest first', tags, querystring: strict(PageQuery) },
+      response: { 200: pageOf(AgeException), 400: Problem },
+    },
+    handler: async ({ query }) => {
+      const limit = pageLimit(query);
+      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const rows = await listAgeExceptions(database.read, { limit: limit + 1, before });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map(view),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        total: await countAgeExceptions(database.read),
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: URL,
+    config: changing,
+    schema: {
+      ...{ summary: 'Except one version from the age gate', tags, body: AgeExceptionRequest },
+      response: { 201: AgeException, 400: Problem },
+    },
+    handler: async (request, reply) => {
+      const { ecosystem, name, version, reason, expires_at } = request.body;
+      const actor = operatorOf(request).username;
+      const nowMs = platform.now();
+      const row = {
+        ...{ id: platform.newId(), ecosystem, name, version, reason },
+        ...{
+          created_by: actor,
+          created_at: nowMs,
+          expires_at: expiryOf(expires_at, nowMs),
+          deleted_at: null,
+        },
+      };
+      await database.transact(async (tx) => {
+        await insertAgeException(tx, row);
+        await appendEvent(tx, platform, {
+          ...{
+            kind: 'system',
+            type: 'age_exception_added',
+            severity: 'warning',
+            component: 'security',
+            actor,
+          },
+          content: { exception_id: row.id, package: { ecosystem, name, version }, reason, expires_at, actor },
+        });
+      });
+      return reply.code(201).send(view(row));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:id`,
+    config: changing,
+    schema: {
+      ...{ summary: 'End an exception', tags, params: strict({ id: Uuid }) },
+      response: { 204: Type.Null(), 404: Problem },
+    },
+    handler: async (request, reply) => {
+      const ended = { id: request.params.id, nowMs: platform.now() };
+      if (!(await database.transact((tx) => deleteAgeException(tx, ended)))) {
+        throw new Refusal('not_found', { detail: 'There is no such exception.' });
+      }
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function expiryOf(timestamp: string, nowMs: number): number {
+  const expiresAtMs = Date.parse(timestamp);
+  if (expiresAtMs > nowMs && expiresAtMs <= nowMs + LIFETIME_MAX_MS) return expiresAtMs;
+  const errors = [{ path: '/expires_at', message: 'must be a time in the next 365 days' }];
+  throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+}
+
+function view(row: AgeExceptionRow): AgeException {
+  const { id, ecosystem, name, version, reason, created_by, created_at, expires_at } = row;
+  return Value.Parse(AgeException, {
+    ...{ id, ecosystem, name, version, reason, created_by },
+    ...{ created_at: rfc3339(created_at), expires_at: rfc3339(expires_at) },
+  });
+}

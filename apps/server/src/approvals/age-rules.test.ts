@@ -1,0 +1,79 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { describe, expect, test } from 'vitest';
+import { ageFacts, ageKey, ageSubjects } from './age-rules.ts';
+
+const HOUR_MS = 3_600_000;
+const NOW_MS = 1_000 * HOUR_MS;
+const subject = { ecosystem: 'npm' as const, name: 'left', version: '1.0.0' };
+
+function judge(released: number | null | undefined, fields: Partial<Parameters<typeof ageFacts>[0]> = {}) {
+  return ageFacts({
+    ecosystem: 'npm',
+    mode: 'block',
+    subjects: [subject],
+    releasedAtMs: new Map(released === undefined ? [] : [[ageKey(subject), released]]),
+    exceptions: new Set(),
+    source: 'judged',
+    nowMs: NOW_MS,
+    minimumHours: 72,
+    ...fields,
+  });
+}
+
+describe('the age of a version (A7)', () => {
+  test.each([
+    ['older', NOW_MS - 73 * HOUR_MS, 'ok'],
+    ['as old as the minimum', NOW_MS - 72 * HOUR_MS, 'ok'],
+    ['a millisecond younger', NOW_MS - 72 * HOUR_MS + 1, 'violation'],
+    ['just released', NOW_MS, 'violation'],
+    ['released in the future', NOW_MS + 1, 'unknown_age'],
+    ['without a time', null, 'unknown_age'],
+    ['with a time that is none', Number.NaN, 'unknown_age'],
+    ['never asked about', undefined, 'unknown_age'],
+  ])('%s', (_what, released, status) => {
+    expect(judge(released)).toMatchObject({ status, pending: false });
+  });
+
+  test('a time that is being asked for is pending, not unknown', () => {
+    expect(judge(undefined, { source: 'pending' })).toMatchObject({ violations: [], pending: true });
+  });
+
+  test('a fetch that failed is a violation in block and fails open in warn', () => {
+    expect(judge(undefined, { source: 'unreachable' }).violations).toHaveLength(1);
+    expect(judge(undefined, { source: 'unreachable', mode: 'warn' }).violations).toHaveLength(0);
+    expect(judge(null, { mode: 'warn' }).status).toBe('unknown_age');
+  });
+
+  test('an exception is for exactly name@version', () => {
+    const excepted = new Set([ageKey(subject)]);
+    expect(judge(NOW_MS, { exceptions: excepted }).status).toBe('ok');
+    const other = { ...subject, version: '1.0.1' };
+    expect(judge(NOW_MS, { exceptions: excepted, subjects: [other] }).status).toBe('unknown_age');
+  });
+
+  test.each(['apt', 'dnf'] as const)('%s has no time of release: the gate does not apply', (ecosystem) => {
+    expect(judge(NOW_MS, { ecosystem }).status).toBe('not_applicable');
+  });
+
+  test('off does not look', () => {
+    expect(judge(NOW_MS, { mode: 'off' })).toMatchObject({ status: 'off', violations: [] });
+  });
+});
+
+test('every version that is new to the host is judged, in the closure too; removals and present ones are not', () => {
+  const actions: PlanAction[] = [
+    { action: 'upgrade', name: 'Top_Package', from_version: '1', to_version: '2' },
+    { action: 'install', name: 'new', to_version: '3' },
+    { action: 'install', name: 'present', to_version: '4' },
+    { action: 'remove', name: 'gone' },
+  ];
+  const installed = [
+    { name: 'top-package', version: '1' },
+    { name: 'Present', version: '4' },
+  ];
+  expect(ageSubjects({ ecosystem: 'pypi', actions, installed }).map(({ name }) => name)).toEqual([
+    'top-package',
+    'new',
+  ]);
+  expect(ageSubjects({ ecosystem: 'apt', actions, installed })).toEqual([]);
+});

@@ -1,0 +1,35 @@
+import { Envelope } from '@tidegate/protocol/documents';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import { ownAgent } from '../agents/own-agent.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { findLiveApproval } from './store.ts';
+
+/** The signed token that a command names, for the agent that it is for. */
+export function mountAgentApprovals(app: App, { platform }: { platform: Platform }): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/agents/:agent_id/approvals/:token_id',
+    // `old`: an agent below the minimum version fetches the approval of its own update.
+    config: { access: { kind: 'agent', limit: 'agent_checkin', old: true } },
+    schema: {
+      summary: 'An approval that a command names',
+      tags: ['agents'],
+      params: strict({ agent_id: Uuid, token_id: Uuid }),
+      response: { 200: Envelope, 404: Problem },
+    },
+    handler: async (request) => {
+      const { agentId } = ownAgent(request, request.params.agent_id);
+      const tokenId = request.params.token_id;
+      const live = { tokenId, agentId, nowMs: platform.now() };
+      const row = await findLiveApproval(platform.database.read, live);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such approval.' });
+      const envelope: unknown = JSON.parse(row.envelope);
+      if (!Value.Check(Envelope, envelope)) throw new Error('the stored approval is not an envelope');
+      return envelope;
+    },
+  });
+}

@@ -1,0 +1,105 @@
+import type { Envelope } from '@tidegate/protocol/documents';
+import { awaitPlan } from './await-plan.ts';
+import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import {
+  type ApprovalRequest,
+  type GateWarning,
+  isBlank,
+  judge,
+  type UpdateFacts,
+  type Verdict,
+} from './gate.ts';
+import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
+import { logOverride, mintApproval } from './mint-approval.ts';
+import { logBlock, recordBlock } from './record-block.ts';
+
+/** Times that a decision is made anew because the plan changed under it. */
+const ATTEMPTS = 3;
+
+export interface Approval {
+  readonly updateId: string;
+  /** Name of the operator. */
+  readonly operator: string;
+  readonly override: boolean;
+  readonly overrideReason: string | null;
+  readonly notBeforeMs: number | null;
+}
+
+export type ApproveOutcome =
+  | { readonly kind: 'approved'; readonly token: Envelope; readonly warnings: readonly GateWarning[] }
+  | { readonly kind: 'awaiting_plan' }
+  | {
+      readonly kind: 'blocked';
+      readonly loaded: LoadedUpdate;
+      readonly facts: UpdateFacts;
+      readonly verdict: Extract<Verdict, { kind: 'blocked' }>;
+    }
+  | {
+      readonly kind:
+        | 'not_found'
+        | 'override_reason_required'
+        | 'plan_required'
+        | 'verdict_pending'
+        | 'too_large';
+    }
+  | { readonly kind: 'conflict'; readonly state: string };
+
+/**
+ * Approves one update (E3): loads what is known, waits for the advisory worker, asks the gate, and writes the outcome
+ * in one transaction. Nothing is minted unless the gate said so of the very plan that the token binds.
+ */
+export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Promise<ApproveOutcome> {
+  const { updateId, operator, override, overrideReason, notBeforeMs } = approval;
+  const request: ApprovalRequest = { by: 'operator', override, overrideReason };
+  // A3 comes before any wait: without a reason there is nothing to decide.
+  if (override && isBlank(overrideReason)) return { kind: 'override_reason_required' };
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const loaded = await loadUpdate(deps, updateId);
+    if (!loaded) return { kind: 'not_found' };
+    const { state } = loaded.update;
+    if ((state !== 'pending' && state !== 'awaiting_plan') || loaded.agent.status === 'revoked') {
+      return { kind: 'conflict', state: loaded.agent.status === 'revoked' ? 'revoked' : state };
+    }
+    const waited = await waitForSources(deps, subjectsOfUpdate(loaded), deps.waitMs ?? WAIT_MS);
+    const [facts] = await factsOf(deps, [loaded], waited);
+    if (!facts) throw new Error('every loaded update has facts');
+    const verdict = judge(facts, policyOf(deps), request);
+    switch (verdict.kind) {
+      case 'plan_unknown': {
+        const asked = await deps.platform.database.transact((tx) =>
+          awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs }),
+        );
+        if (asked === 'plan_changed') continue;
+        return asked === 'conflict' ? { kind: 'conflict', state } : { kind: 'awaiting_plan' };
+      }
+      case 'blocked': {
+        const block = { loaded, facts, stop: verdict.stop, actor: operator };
+        await deps.platform.database.transact((tx) => recordBlock(tx, deps, block));
+        logBlock(deps, block);
+        return { kind: 'blocked', loaded, facts, verdict };
+      }
+      case 'mint': {
+        const minting = {
+          loaded,
+          facts,
+          verdict,
+          approvedBy: operator,
+          actor: operator,
+          overrideReason,
+          notBeforeMs,
+        };
+        const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
+        if (minted.kind === 'plan_changed') continue;
+        if (minted.kind === 'conflict') return { kind: 'conflict', state: 'approved' };
+        if (minted.kind === 'too_large') return minted;
+        logOverride(deps, minting);
+        return { kind: 'approved', token: minted.token, warnings: verdict.warnings };
+      }
+      case 'override_reason_required':
+      case 'plan_required':
+      case 'verdict_pending':
+        return verdict;
+    }
+  }
+  return { kind: 'conflict', state: 'changing' };
+}

@@ -1,0 +1,162 @@
+import {
+  BULK_MAX_UPDATES,
+  type BulkApproveAnswer,
+  type BulkApproveRequest,
+} from '@tidegate/protocol/approvals-api';
+import type { Subject } from '../advisories/subjects.ts';
+import { subjectKey } from '../advisories/subjects.ts';
+import { countUpdates, listUpdates } from '../updates/list-updates.ts';
+import type { AgeSubject } from './age-rules.ts';
+import { ageKey } from './age-rules.ts';
+import { awaitPlan } from './await-plan.ts';
+import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import { type ApprovalRequest, judge, type Verdict } from './gate.ts';
+import { ageReport, findingsOf, packageOf } from './gate-report.ts';
+import {
+  factsOf,
+  type LoadedUpdate,
+  loadUpdate,
+  subjectsOfUpdate,
+  type Waited,
+  waitForSources,
+} from './load-update.ts';
+import { mintApproval } from './mint-approval.ts';
+import { type Block, recordBulkBlock } from './record-block.ts';
+
+/** Updates that are judged and minted together. */
+const CHUNK_UPDATES = 100;
+/** Findings of one blocked update that the answer names, the weightiest first. */
+const BLOCKED_FINDINGS_MAX = 50;
+/** A6: a bulk request has no override, and no field that could become one. */
+const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
+
+export type BulkOutcome =
+  | { readonly kind: 'done'; readonly answer: BulkApproveAnswer }
+  | { readonly kind: 'count_differs'; readonly count: number }
+  | { readonly kind: 'too_many'; readonly count: number };
+
+/**
+ * Approves many updates (E4): one wait for the whole request, then each by the gate of the single path. What the gate
+ * stops comes back in `blocked` and is approved one at a time, each with its own reason (A6).
+ */
+export async function bulkApprove(
+  deps: ApprovalDeps,
+  { request, operator }: { request: BulkApproveRequest; operator: string },
+): Promise<BulkOutcome> {
+  const named = await updateIds(deps, request);
+  if (named.kind !== 'ids') return named;
+  const waited = await waitForAll(deps, named.ids);
+  const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
+  const blocks: Block[] = [];
+  for (const ids of chunksOf(named.ids)) {
+    blocks.push(...(await approveChunk(deps, { ids, waited, operator, answer })));
+  }
+  await recordBulkBlock(deps, { blocks, actor: operator });
+  return { kind: 'done', answer };
+}
+
+type Named = { kind: 'ids'; ids: string[] } | Exclude<BulkOutcome, { kind: 'done' }>;
+
+async function updateIds({ platform }: ApprovalDeps, request: BulkApproveRequest): Promise<Named> {
+  if ('update_ids' in request) return { kind: 'ids', ids: [...new Set(request.update_ids)] };
+  const db = platform.database.read;
+  const count = await countUpdates(db, request.filter);
+  // The operator confirms what the console showed; if it is another number by now, nothing happens.
+  if (count !== request.confirm_count) return { kind: 'count_differs', count };
+  if (count > BULK_MAX_UPDATES) return { kind: 'too_many', count };
+  const rows = await listUpdates(db, { filter: request.filter, limit: BULK_MAX_UPDATES, before: null });
+  return { kind: 'ids', ids: rows.map(({ id }) => id) };
+}
+
+/** One wait of 10 s for the whole request, over the distinct subjects of all of it. */
+async function waitForAll(deps: ApprovalDeps, ids: readonly string[]): Promise<Waited> {
+  const advisories = new Map<string, Subject>();
+  const aged = new Map<string, AgeSubject>();
+  for (const id of ids) {
+    const loaded = await loadUpdate(deps, id);
+    if (!loaded || !isOpen(loaded)) continue;
+    const subjects = subjectsOfUpdate(loaded);
+    for (const subject of subjects.advisories) advisories.set(subjectKey(subject), subject);
+    for (const subject of subjects.aged) aged.set(ageKey(subject), subject);
+  }
+  const all = { advisories: [...advisories.values()], aged: [...aged.values()] };
+  return waitForSources(deps, all, deps.waitMs ?? WAIT_MS);
+}
+
+interface Chunk {
+  readonly ids: readonly string[];
+  readonly waited: Waited;
+  readonly operator: string;
+  readonly answer: BulkApproveAnswer;
+}
+
+async function approveChunk(deps: ApprovalDeps, { ids, waited, operator, answer }: Chunk): Promise<Block[]> {
+  const open: LoadedUpdate[] = [];
+  for (const id of ids) {
+    const loaded = await loadUpdate(deps, id);
+    if (loaded && isOpen(loaded)) open.push(loaded);
+    else answer.skipped.push({ update_id: id, code: loaded ? 'conflict' : 'not_found' });
+  }
+  const facts = await factsOf(deps, open, waited);
+  const judged = open.flatMap((loaded, i) => {
+    const known = facts[i];
+    return known ? [{ loaded, facts: known, verdict: judge(known, policyOf(deps), PLAIN) }] : [];
+  });
+  // The answer is put together from what the committed run of the transaction says: it may run more than once.
+  const written = await deps.platform.database.transact(async (tx) => {
+    const results: Written[] = [];
+    for (const { loaded, facts: known, verdict } of judged) {
+      if (verdict.kind === 'plan_unknown') {
+        const asked = await awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs: null });
+        results.push({ loaded, kind: asked === 'awaiting_plan' ? asked : 'conflict' });
+      } else if (verdict.kind === 'mint') {
+        const minting = { loaded, facts: known, verdict, approvedBy: operator, actor: operator };
+        const minted = await mintApproval(tx, deps, { ...minting, overrideReason: null, notBeforeMs: null });
+        const isMinted = minted.kind === 'minted';
+        results.push(isMinted ? { loaded, ...minted } : { loaded, kind: 'conflict' });
+      }
+    }
+    return results;
+  });
+  for (const one of written) addWritten(answer, one);
+  return judged.flatMap(({ loaded, facts: known, verdict }) =>
+    addJudged(answer, { loaded, verdict, facts: known }),
+  );
+}
+
+type Written =
+  | { readonly loaded: LoadedUpdate; readonly kind: 'awaiting_plan' | 'conflict' }
+  | { readonly loaded: LoadedUpdate; readonly kind: 'minted'; readonly tokenId: string };
+
+function addWritten(answer: BulkApproveAnswer, one: Written): void {
+  const update_id = one.loaded.update.id;
+  if (one.kind === 'minted') answer.approved.push({ update_id, token_id: one.tokenId });
+  else if (one.kind === 'awaiting_plan') answer.awaiting_plan.push(update_id);
+  else answer.skipped.push({ update_id, code: 'conflict' });
+}
+
+function addJudged(answer: BulkApproveAnswer, one: Omit<Block, 'stop'> & { verdict: Verdict }): Block[] {
+  const { loaded, facts, verdict } = one;
+  const update_id = loaded.update.id;
+  if (verdict.kind === 'verdict_pending') answer.skipped.push({ update_id, code: 'verdict_pending' });
+  if (verdict.kind !== 'blocked') return [];
+  answer.blocked.push({
+    update_id,
+    package: packageOf(loaded),
+    blocked_by: verdict.stop.by,
+    reason: verdict.stop.reason,
+    findings: findingsOf(facts.judged?.closure.findings ?? [], BLOCKED_FINDINGS_MAX),
+    age: ageReport(facts.judged?.age ?? null),
+  });
+  return [{ loaded, facts, stop: verdict.stop }];
+}
+
+function isOpen({ update, agent }: LoadedUpdate): boolean {
+  return (update.state === 'pending' || update.state === 'awaiting_plan') && agent.status === 'active';
+}
+
+function chunksOf(ids: readonly string[]): string[][] {
+  const parts: string[][] = [];
+  for (let i = 0; i < ids.length; i += CHUNK_UPDATES) parts.push(ids.slice(i, i + CHUNK_UPDATES));
+  return parts;
+}

@@ -1,0 +1,83 @@
+import type { UpdateState } from '@tidegate/protocol/states';
+import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import { listCommands } from '../commands/store.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import { findUpdate } from '../updates/store.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
+import type { ApprovalDeps } from './deps.ts';
+import { lockUpdate, voidLiveApproval } from './store.ts';
+
+export type ChangeOutcome = { kind: 'changed' } | { kind: 'not_found' } | { kind: 'conflict'; state: string };
+
+interface Change {
+  readonly updateId: string;
+  readonly operator: string;
+  readonly reason: string | null;
+}
+
+/** An operator's no: from `pending` and `awaiting_plan`. */
+export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
+  return deps.platform.database.transact(async (tx) => {
+    const outcome = await move(tx, deps, { ...change, from: ['pending', 'awaiting_plan'], to: 'rejected' });
+    if (outcome.kind === 'changed')
+      await withdraw(tx, deps, { updateId: change.updateId, reason: 'rejected' });
+    return outcome;
+  });
+}
+
+/**
+ * Back to `pending`: what failed or was rejected, and also an approval that is taken back: its command is cancelled
+ * and its token void. Not once the agent has acknowledged the command: then it may be installing.
+ */
+export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
+  return deps.platform.database.transact(async (tx) => {
+    const locked = await lockUpdate(tx, change.updateId);
+    if (locked?.state === 'approved' && (await isWithAgent(tx, change.updateId))) {
+      return { kind: 'conflict', state: 'received' } as const;
+    }
+    const from = ['failed', 'rejected', 'approved', 'awaiting_plan'] as const;
+    const outcome = await move(tx, deps, { ...change, from, to: 'pending' });
+    if (outcome.kind === 'changed')
+      await withdraw(tx, deps, { updateId: change.updateId, reason: 'taken_back' });
+    return outcome;
+  });
+}
+
+async function move(
+  tx: Tx,
+  { platform }: ApprovalDeps,
+  args: Change & { from: readonly UpdateState[]; to: UpdateState },
+): Promise<ChangeOutcome> {
+  const { updateId, operator, reason, from, to } = args;
+  const set = { approval_id: null, not_before: null };
+  if (await transitionUpdate(tx, platform, { updateId, from, to, reason, actor: operator, set })) {
+    return { kind: 'changed' };
+  }
+  const update = await findUpdate(tx, updateId);
+  return update ? { kind: 'conflict', state: update.state } : { kind: 'not_found' };
+}
+
+/** Cancels the commands of an update that are still open and voids its token. */
+export async function withdraw(
+  tx: Tx,
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { updateId, reason }: { updateId: string; reason: string },
+): Promise<void> {
+  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
+  await voidLiveApproval(tx, { updateId, reason, nowMs: platform.now() });
+}
+
+async function isWithAgent(tx: Tx, updateId: string): Promise<boolean> {
+  for (const status of ['received', 'running'] as const) {
+    const filter = { updateId, status, action: 'install_update' };
+    if ((await listCommands(tx, { filter, limit: 1, before: null })).length > 0) return true;
+  }
+  return false;
+}
+
+/** For slices before this one: voids the live token of an update that they have closed. */
+export function createVoidApproval({ now }: Pick<Platform, 'now'>) {
+  return (tx: Tx, { updateId, reason }: { updateId: string; reason: string }): Promise<boolean> =>
+    voidLiveApproval(tx, { updateId, reason, nowMs: now() });
+}

@@ -1,0 +1,85 @@
+import type {
+  AgeReport,
+  GateFinding,
+  GateReport,
+  UpdatePackage,
+  Warning,
+} from '@tidegate/protocol/approvals-api';
+import type { Finding } from '../advisories/closure-facts.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { AgeFacts } from './age-rules.ts';
+import type { GateWarning, Stop, UpdateFacts, Verdict } from './gate.ts';
+import type { LoadedUpdate } from './load-update.ts';
+
+/** Most findings that one report names; the weightiest come first. */
+export const FINDINGS_MAX = 1_000;
+
+export function packageOf({ update, ecosystem }: LoadedUpdate): UpdatePackage {
+  return { ecosystem, name: update.name, version: update.available_version };
+}
+
+/** What the gate says, in the words of the wire (`approval_blocked`, preview, `gate`). */
+export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Verdict): GateReport {
+  const closure = facts.judged?.closure ?? null;
+  const stop = verdict.kind === 'blocked' ? verdict.stop : null;
+  return {
+    update_id: loaded.update.id,
+    package: packageOf(loaded),
+    blocked_by: stop?.by ?? null,
+    overridable: verdict.kind === 'blocked' && verdict.overridable,
+    reason: stop?.reason ?? null,
+    findings: findingsOf(closure?.findings ?? [], FINDINGS_MAX),
+    fixed: (closure?.fixed ?? [])
+      .slice(0, FINDINGS_MAX)
+      .map(({ id, package: name }) => ({ id, package: name })),
+    age: ageReport(facts.judged?.age ?? null),
+    verdict: closure?.verdict ?? 'unchecked',
+    checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
+    source: closure?.source ?? null,
+    snapshot: closure?.snapshot ?? null,
+  };
+}
+
+export function findingsOf(findings: readonly Finding[], most: number): GateFinding[] {
+  return findings.slice(0, most).map((finding) => ({
+    package: finding.package,
+    version: finding.version,
+    id: finding.id,
+    aliases: [...finding.aliases],
+    severity: finding.severity,
+    summary: finding.summary,
+    fixed_in: finding.fixedIn,
+    in_closure: finding.inClosure,
+    change: finding.change,
+  }));
+}
+
+/** Null where the age gate does not apply or does not look. */
+export function ageReport(age: AgeFacts | null): AgeReport | null {
+  if (!age || age.status === 'not_applicable' || age.status === 'off') return null;
+  return {
+    minimum_hours: age.minimumHours,
+    violations: age.violations.map((violation) => ({
+      package: violation.package,
+      version: violation.version,
+      published_at: violation.publishedAtMs === null ? null : rfc3339(violation.publishedAtMs),
+      age_hours: violation.ageHours === null ? null : Math.round(violation.ageHours * 100) / 100,
+    })),
+  };
+}
+
+const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
+  override_not_needed: 'Nothing blocked this update: it was approved without the override.',
+  closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
+  distribution_uncovered: 'No vulnerability database covers the distribution of this host.',
+  age_violation: 'A version in the closure is younger than the minimum age, or its age is not known.',
+};
+
+export function warningsOf(codes: readonly GateWarning[]): Warning[] {
+  return codes.map((code) => ({ code, detail: WARNING_DETAILS[code] }));
+}
+
+/** One line for the log and for the history of an update, such as `vulnerability: known_vulnerability`. */
+export function stopText({ by, reason }: Stop): string {
+  return `${by}: ${reason}`;
+}

@@ -1,0 +1,346 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { describe, expect, test } from 'vitest';
+import type { ClosureFacts, Finding, UncheckedReason } from '../advisories/closure-facts.ts';
+import type { AgeFacts } from './age-rules.ts';
+import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts, type Verdict } from './gate.ts';
+
+const finding: Finding = {
+  package: 'x',
+  version: '1',
+  id: 'CVE-1',
+  aliases: [],
+  severity: 'low',
+  summary: '',
+  fixedIn: null,
+  inClosure: 'dependency',
+  change: 'still_present',
+  malicious: false,
+};
+
+function closure(
+  findings: Partial<Finding>[],
+  unchecked: UncheckedReason | null,
+  missing = { after: 0, before: 0 },
+): ClosureFacts {
+  const none = unchecked ? 'unchecked' : 'clear';
+  return {
+    verdict: findings.length > 0 ? 'vulnerable' : none,
+    unchecked,
+    findings: findings.map((fields) => ({ ...finding, ...fields })),
+    fixed: [],
+    missing,
+    checkedAtMs: 1,
+    source: 'api',
+    snapshot: null,
+  };
+}
+
+const CLOSURES = {
+  clear: closure([], null),
+  'still present': closure([{}], null),
+  introduced: closure([{ change: 'introduced' }], null),
+  malicious: closure([{ malicious: true }], null),
+  unreachable: closure([], 'unreachable'),
+  undecidable: closure([], 'undecidable'),
+  uncovered: closure([], 'uncovered'),
+  'both vulnerable and unreachable': closure([{}], 'unreachable'),
+  'clear, its present unchecked': closure([], null, { after: 0, before: 1 }),
+  'not asked yet': closure([], 'unreachable', { after: 1, before: 0 }),
+} as const;
+type ClosureName = keyof typeof CLOSURES;
+
+function age(ages: readonly (number | null)[], pending = false): AgeFacts {
+  const violations = ages.map((ageHours) => ({
+    package: 'x',
+    version: '1',
+    publishedAtMs: ageHours === null ? null : 0,
+    ageHours,
+  }));
+  return { status: ages.length > 0 ? 'violation' : 'ok', minimumHours: 72, violations, pending };
+}
+
+const AGES = {
+  old: age([]),
+  young: age([5]),
+  unknown: age([null]),
+  'young and unknown': age([null, 5]),
+  pending: age([], true),
+  'young, the rest pending': age([5], true),
+} as const;
+type AgeName = keyof typeof AGES;
+
+interface Case {
+  ecosystem?: Ecosystem;
+  closure?: ClosureName;
+  by?: ApprovalRequest['by'];
+  override?: boolean;
+  reason?: string | null;
+  ageMode?: GatePolicy['ageMode'];
+  age?: AgeName;
+  vulnerabilities?: GatePolicy['vulnerabilities'];
+  uncovered?: GatePolicy['uncovered'];
+  advisories?: UpdateFacts['advisories'];
+  planKnown?: boolean;
+}
+
+function outcome(c: Case): Verdict {
+  const { ecosystem = 'apt', ageMode = 'warn', vulnerabilities = 'any', uncovered = 'block' } = c;
+  const judged = { closure: CLOSURES[c.closure ?? 'clear'], age: AGES[c.age ?? 'old'] };
+  const facts: UpdateFacts = {
+    ecosystem,
+    judged: (c.planKnown ?? true) ? judged : null,
+    advisories: c.advisories ?? 'judged',
+  };
+  const request: ApprovalRequest = {
+    by: c.by ?? 'operator',
+    override: c.override ?? false,
+    overrideReason: c.reason === undefined ? 'needed tonight' : c.reason,
+  };
+  return judge(facts, { ageMode, vulnerabilities, uncovered }, request);
+}
+
+function text(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'blocked':
+      return `${verdict.stop.by}: ${verdict.stop.reason}${verdict.overridable ? ', overridable' : ''}`;
+    case 'mint':
+      return verdict.waived ? `minted over ${verdict.waived.by}` : 'minted';
+    case 'override_reason_required':
+    case 'plan_required':
+    case 'plan_unknown':
+    case 'verdict_pending':
+      return verdict.kind;
+  }
+}
+
+const VULNERABLE = 'vulnerability: known_vulnerability, overridable';
+const SWEPT = 'vulnerability: known_vulnerability';
+
+describe('the gate', () => {
+  test.each<[string, Case, string]>([
+    ['A1', { closure: 'clear' }, 'minted'],
+    ['A1: wherever in the closure', { closure: 'still present' }, VULNERABLE],
+    ['A1: new with the update', { closure: 'introduced' }, VULNERABLE],
+    ['A1 in npm', { ecosystem: 'npm', closure: 'still present' }, VULNERABLE],
+    ['A1 in PyPI', { ecosystem: 'pypi', closure: 'introduced' }, VULNERABLE],
+    ['A1 in dnf', { ecosystem: 'dnf', closure: 'introduced' }, VULNERABLE],
+    ['A1 beside unchecked', { closure: 'both vulnerable and unreachable' }, VULNERABLE],
+    ['A1 while the source is away', { closure: 'still present', advisories: 'unreachable' }, VULNERABLE],
+    ['A2 apt', { closure: 'unreachable' }, 'unchecked: unreachable, overridable'],
+    ['A2 dnf', { ecosystem: 'dnf', closure: 'unreachable' }, 'unchecked: unreachable, overridable'],
+    ['A2 names apt and dnf only: npm', { ecosystem: 'npm', closure: 'unreachable' }, 'minted'],
+    ['A2 names apt and dnf only: PyPI', { ecosystem: 'pypi', closure: 'undecidable' }, 'minted'],
+    ['A2 undecidable', { closure: 'undecidable' }, 'unchecked: undecidable, overridable'],
+    ['A2 uncovered', { closure: 'uncovered' }, 'unchecked: uncovered, overridable'],
+    ['reading 5: uncovered as a warning', { closure: 'uncovered', uncovered: 'warn' }, 'minted'],
+    [
+      'reading 5: the warning is for uncovered alone',
+      { closure: 'unreachable', uncovered: 'warn' },
+      'unchecked: unreachable, overridable',
+    ],
+    ['A3 over A1', { closure: 'introduced', override: true }, 'minted over vulnerability'],
+    ['A3 over A2', { closure: 'unreachable', override: true }, 'minted over unchecked'],
+    ['A3 over a malicious package', { closure: 'malicious', override: true }, 'minted over vulnerability'],
+    ['A3 where nothing blocks', { override: true }, 'minted'],
+    ['A3 without a reason', { override: true, reason: null }, 'override_reason_required'],
+    ['A3 with an empty reason', { override: true, reason: '' }, 'override_reason_required'],
+    ['A3 with a blank reason', { override: true, reason: ' \n\u00a0\u200b' }, 'override_reason_required'],
+    ['A3: a reason alone is no override', { closure: 'introduced', reason: 'please' }, VULNERABLE],
+    ['A7 block', { ecosystem: 'npm', ageMode: 'block', age: 'young' }, 'age: too_young'],
+    ['A7 block, unknown', { ecosystem: 'pypi', ageMode: 'block', age: 'unknown' }, 'age: unknown_age'],
+    ['A7 block, both', { ecosystem: 'npm', ageMode: 'block', age: 'young and unknown' }, 'age: too_young'],
+    ['A7 warn', { ecosystem: 'npm', age: 'young' }, 'minted'],
+    ['A7 off', { ecosystem: 'npm', ageMode: 'off', age: 'young' }, 'minted'],
+    ['A7 block, old enough', { ecosystem: 'npm', ageMode: 'block' }, 'minted'],
+    [
+      'A7 comes before the vulnerability gate',
+      { ecosystem: 'npm', ageMode: 'block', age: 'young', closure: 'introduced' },
+      'age: too_young',
+    ],
+    [
+      'A7 is not passed by an override (reading 1)',
+      { ecosystem: 'npm', ageMode: 'block', age: 'young', closure: 'introduced', override: true },
+      'age: too_young',
+    ],
+    [
+      'A7 is not passed by an override of nothing',
+      { ecosystem: 'npm', ageMode: 'block', age: 'unknown', override: true },
+      'age: unknown_age',
+    ],
+    ['A7 block, times to come', { ecosystem: 'npm', ageMode: 'block', age: 'pending' }, 'verdict_pending'],
+    [
+      'A7 block, one known to be young',
+      { ecosystem: 'npm', ageMode: 'block', age: 'young, the rest pending' },
+      'age: too_young',
+    ],
+    ['A7 warn, times to come', { ecosystem: 'npm', age: 'pending' }, 'minted'],
+    [
+      'A7 comes before a closure that is not judged yet',
+      { ecosystem: 'npm', ageMode: 'block', age: 'young', closure: 'not asked yet', advisories: 'pending' },
+      'age: too_young',
+    ],
+    ['A8 clear', { by: 'sweep' }, 'minted'],
+    ['A8 vulnerable', { by: 'sweep', closure: 'still present' }, SWEPT],
+    ['A8 unchecked apt', { by: 'sweep', closure: 'unreachable' }, 'unchecked: unreachable'],
+    ['A8 unchecked npm', { by: 'sweep', ecosystem: 'npm', closure: 'unreachable' }, 'unchecked: unreachable'],
+    ['A8 unchecked PyPI', { by: 'sweep', ecosystem: 'pypi', closure: 'uncovered' }, 'unchecked: uncovered'],
+    [
+      'A8 whatever uncovered is for operators',
+      { by: 'sweep', closure: 'uncovered', uncovered: 'warn' },
+      'unchecked: uncovered',
+    ],
+    [
+      'A8 whatever the policy of reading 4 is',
+      { by: 'sweep', closure: 'still present', vulnerabilities: 'introduced' },
+      SWEPT,
+    ],
+    ['A8: a sweep has no override', { by: 'sweep', closure: 'introduced', override: true }, SWEPT],
+    ['A8 and A7', { by: 'sweep', ecosystem: 'npm', ageMode: 'block', age: 'young' }, 'age: too_young'],
+    ['reading 4: any', { closure: 'still present', vulnerabilities: 'any' }, VULNERABLE],
+    ['reading 4: still present', { closure: 'still present', vulnerabilities: 'introduced' }, 'minted'],
+    ['reading 4: introduced', { closure: 'introduced', vulnerabilities: 'introduced' }, VULNERABLE],
+    ['reading 4: malicious', { closure: 'malicious', vulnerabilities: 'introduced' }, VULNERABLE],
+    [
+      'reading 4: excused, but not all was checked',
+      { closure: 'both vulnerable and unreachable', vulnerabilities: 'introduced' },
+      'unchecked: unreachable, overridable',
+    ],
+    ['reading 5: no plan', { planKnown: false }, 'plan_unknown'],
+    ['reading 5: an override of no plan', { planKnown: false, override: true }, 'plan_required'],
+    ['reading 5: not judged yet', { closure: 'not asked yet', advisories: 'pending' }, 'verdict_pending'],
+    [
+      'reading 5: not judged yet, npm',
+      { ecosystem: 'npm', closure: 'not asked yet', advisories: 'pending' },
+      'verdict_pending',
+    ],
+    [
+      'reading 5: an override of what is not judged yet',
+      { closure: 'not asked yet', advisories: 'pending', override: true },
+      'verdict_pending',
+    ],
+    [
+      'reading 5: the source is down',
+      { closure: 'not asked yet', advisories: 'unreachable' },
+      'unchecked: unreachable, overridable',
+    ],
+    [
+      'the present is for comparison only',
+      { closure: 'clear, its present unchecked', advisories: 'pending' },
+      'minted',
+    ],
+    [
+      'the present decides where it can excuse',
+      { closure: 'clear, its present unchecked', advisories: 'pending', vulnerabilities: 'introduced' },
+      'verdict_pending',
+    ],
+  ])('%s: %j is %s', (_rule, given, expected) => {
+    expect(text(outcome(given))).toBe(expected);
+  });
+
+  test.each<[Case, readonly string[]]>([
+    [{ override: true }, ['override_not_needed']],
+    [{ ecosystem: 'npm', closure: 'unreachable' }, ['closure_unchecked']],
+    [
+      { ecosystem: 'npm', closure: 'unreachable', override: true },
+      ['override_not_needed', 'closure_unchecked'],
+    ],
+    [{ closure: 'uncovered', uncovered: 'warn' }, ['distribution_uncovered']],
+    [{ ecosystem: 'npm', age: 'young' }, ['age_violation']],
+    [{ ecosystem: 'npm', age: 'young', ageMode: 'off' }, []],
+    [{ closure: 'introduced', override: true }, []],
+    [{}, []],
+  ])('%j warns %j', (given, warnings) => {
+    const verdict = outcome(given);
+    expect(verdict.kind === 'mint' && verdict.warnings).toEqual(warnings);
+  });
+});
+
+describe('the gate in every combination', () => {
+  const all: Required<Case>[] = [];
+  const closures = Object.keys(CLOSURES).filter((name): name is ClosureName => name in CLOSURES);
+  const ages = Object.keys(AGES).filter((name): name is AgeName => name in AGES);
+  for (const ecosystem of ['npm', 'pypi', 'apt', 'dnf'] as const)
+    for (const closureName of closures)
+      for (const ageName of ages)
+        for (const by of ['operator', 'sweep'] as const)
+          for (const ageMode of ['block', 'warn', 'off'] as const)
+            for (const vulnerabilities of ['any', 'introduced'] as const)
+              for (const uncovered of ['block', 'warn'] as const)
+                for (const advisories of ['judged', 'pending', 'unreachable'] as const)
+                  for (const override of [false, true])
+                    all.push({
+                      ...{ ecosystem, closure: closureName, age: ageName, by, ageMode, vulnerabilities },
+                      ...{ uncovered, advisories, override, reason: 'because', planKnown: true },
+                    });
+
+  /** Every case that mints; the properties say what must then be so. */
+  const minted = all.flatMap((given) => {
+    const verdict = outcome(given);
+    return verdict.kind === 'mint' ? [{ given, verdict, facts: CLOSURES[given.closure] }] : [];
+  });
+
+  test('the combinations are there', () => {
+    expect(all).toHaveLength(4 * 10 * 6 * 2 * 3 * 2 * 2 * 3 * 2);
+    expect(minted.length).toBeGreaterThan(1_000);
+    expect(minted.length).toBeLessThan(all.length / 2);
+  });
+
+  test('A7: nothing is minted in block mode over an age violation or an age that is being asked for', () => {
+    for (const { given } of minted) {
+      if (given.ageMode === 'block') expect(given.age).toBe('old');
+    }
+  });
+
+  test('A8: the sweep mints a clear closure and nothing else', () => {
+    for (const { given, facts, verdict } of minted.filter(({ given: { by } }) => by === 'sweep')) {
+      expect([facts.verdict, facts.unchecked, verdict.waived], JSON.stringify(given)).toEqual([
+        'clear',
+        null,
+        null,
+      ]);
+    }
+  });
+
+  test('A1, A3: without an override no vulnerable closure is minted, but for what the policy excuses', () => {
+    for (const { given, facts, verdict } of minted.filter(({ verdict: { waived } }) => waived === null)) {
+      if (facts.verdict !== 'vulnerable') continue;
+      expect(given.vulnerabilities, JSON.stringify(given)).toBe('introduced');
+      expect(facts.findings.every(({ change, malicious }) => change === 'still_present' && !malicious)).toBe(
+        true,
+      );
+      expect(verdict.waived).toBeNull();
+    }
+  });
+
+  test('A2, A3: without an override no unchecked closure of apt or dnf is minted, but for what is uncovered', () => {
+    for (const { given, facts, verdict } of minted) {
+      if (verdict.waived !== null || facts.unchecked === null) continue;
+      if (given.ecosystem !== 'apt' && given.ecosystem !== 'dnf') continue;
+      expect([facts.unchecked, given.uncovered], JSON.stringify(given)).toEqual(['uncovered', 'warn']);
+    }
+  });
+
+  test('A3: an override is needed exactly where the same request without it is blocked', () => {
+    for (const { given, verdict } of minted.filter(({ given: { override } }) => override)) {
+      const without = outcome({ ...given, override: false });
+      expect(without.kind).toBe(verdict.waived ? 'blocked' : 'mint');
+      expect(verdict.warnings.includes('override_not_needed')).toBe(verdict.waived === null);
+    }
+  });
+
+  test('reading 5: nothing is minted over what is not judged yet', () => {
+    for (const { given, facts } of minted) {
+      if (given.advisories === 'pending') expect(facts.missing.after).toBe(0);
+    }
+  });
+
+  test('what is blocked is overridable exactly where the override mints', () => {
+    for (const given of all.filter(({ override }) => !override)) {
+      const verdict = outcome(given);
+      if (verdict.kind !== 'blocked') continue;
+      expect(outcome({ ...given, override: true }).kind === 'mint', JSON.stringify(given)).toBe(
+        verdict.overridable,
+      );
+    }
+  });
+});

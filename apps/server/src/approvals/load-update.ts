@@ -1,0 +1,122 @@
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import { closureSubjects } from '../advisories/closure-facts.ts';
+import { type Closure, readClosure, readClosureFacts } from '../advisories/read-closure.ts';
+import { readReleaseTimes } from '../advisories/store.ts';
+import type { Subject } from '../advisories/subjects.ts';
+import { type AgentRow, findAgent } from '../agents/store.ts';
+import { findUpdate, readPlan, type StoredPlan, type UpdateRow } from '../updates/store.ts';
+import { type AgeFacts, type AgeSubject, ageFacts, ageKey, ageSubjects } from './age-rules.ts';
+import type { ApprovalDeps, SourceOutcome } from './deps.ts';
+import type { UpdateFacts } from './gate.ts';
+import { liveAgeExceptions } from './store.ts';
+
+/** An update with everything that its decision rests on. */
+export interface LoadedUpdate {
+  readonly update: UpdateRow;
+  readonly ecosystem: Ecosystem;
+  readonly agent: AgentRow;
+  /** Null while no plan is known. */
+  readonly planned: {
+    readonly plan: StoredPlan;
+    readonly closure: Closure;
+    readonly aged: AgeSubject[];
+  } | null;
+}
+
+/** Null where there is no such update, or its agent is deleted. */
+export async function loadUpdate({ platform }: ApprovalDeps, id: string): Promise<LoadedUpdate | null> {
+  const db = platform.database.read;
+  const update = await findUpdate(db, id);
+  const agent = update && (await findAgent(db, update.agent_id));
+  if (!update || !agent) return null;
+  const { ecosystem } = update;
+  if (!Value.Check(Ecosystem, ecosystem)) throw new Error(`the update ${id} has an unknown ecosystem`);
+  const plan = update.plan_id === null ? null : await readPlan(db, update.plan_id);
+  if (!plan) return { update, ecosystem, agent, planned: null };
+  const closure = await readClosure(db, {
+    agentId: agent.id,
+    ecosystem,
+    system: { id: agent.os_id, versionId: agent.os_version_id },
+    actions: plan.actions,
+    top: { name: update.name, arch: update.arch },
+  });
+  const aged = ageSubjects({ ecosystem, actions: plan.actions, installed: closure.installed });
+  return { update, ecosystem, agent, planned: { plan, closure, aged } };
+}
+
+/** Whom to ask about an update before it is judged. */
+export function subjectsOfUpdate({ planned }: LoadedUpdate): { advisories: Subject[]; aged: AgeSubject[] } {
+  if (!planned) return { advisories: [], aged: [] };
+  const { after, before } = closureSubjects(planned.closure.packages);
+  return { advisories: [...after, ...before], aged: planned.aged };
+}
+
+export interface Waited {
+  readonly advisories: SourceOutcome;
+  readonly ages: SourceOutcome;
+}
+
+/** Waits for both sources together, never longer than `timeoutMs`. */
+export async function waitForSources(
+  deps: ApprovalDeps,
+  subjects: { advisories: readonly Subject[]; aged: readonly AgeSubject[] },
+  timeoutMs: number,
+): Promise<Waited> {
+  const aged = deps.config.gateEnforcement === 'off' ? [] : subjects.aged;
+  const [advisories, ages] = await Promise.all([
+    deps.worker.ensureJudged(subjects.advisories, timeoutMs),
+    deps.ageSource.ensureTimed(aged, timeoutMs),
+  ]);
+  return { advisories, ages };
+}
+
+/** What the gate is told, from what is stored; the statements for the checks are shared by all updates. */
+export async function factsOf(
+  deps: ApprovalDeps,
+  loaded: readonly LoadedUpdate[],
+  waited: Waited,
+): Promise<UpdateFacts[]> {
+  const nowMs = deps.platform.now();
+  const maxAgeMs = deps.config.advisoryMaxAgeHours * 3_600_000;
+  const closures = loaded.flatMap(({ planned }) => (planned ? [planned.closure] : []));
+  const judged = await readClosureFacts(deps.platform.database.read, closures, { nowMs, maxAgeMs });
+  const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
+  const facts: UpdateFacts[] = [];
+  for (const one of loaded) {
+    const { ecosystem, planned } = one;
+    const closure = planned && byClosure.get(planned.closure);
+    const age =
+      planned && (await readAge(deps, { ecosystem, subjects: planned.aged, source: waited.ages, nowMs }));
+    facts.push({
+      ecosystem,
+      judged: closure && age ? { closure, age } : null,
+      advisories: waited.advisories,
+    });
+  }
+  return facts;
+}
+
+async function readAge(
+  { platform, config }: ApprovalDeps,
+  args: { ecosystem: Ecosystem; subjects: readonly AgeSubject[]; source: SourceOutcome; nowMs: number },
+): Promise<AgeFacts> {
+  const { ecosystem, subjects, source, nowMs } = args;
+  const db = platform.database.read;
+  const mode = config.gateEnforcement;
+  const isAsked = mode !== 'off' && subjects.length > 0;
+  const names = subjects.map(({ name }) => name);
+  const times = isAsked ? await readReleaseTimes(db, { ecosystem, names }) : [];
+  const versions = subjects.map(({ version }) => version);
+  const exceptions = isAsked ? await liveAgeExceptions(db, { ecosystem, versions, nowMs }) : [];
+  return ageFacts({
+    ecosystem,
+    mode,
+    subjects,
+    releasedAtMs: new Map(times.map((row) => [ageKey({ ...row, ecosystem }), row.published_at])),
+    exceptions: new Set(exceptions.map((row) => ageKey({ ...row, ecosystem }))),
+    source,
+    nowMs,
+    minimumHours: config.minAgeHours,
+  });
+}

@@ -1,0 +1,37 @@
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import { type ApprovalDeps, policyOf, type SourceOutcome, WAIT_MS } from './deps.ts';
+import { type ApprovalRequest, judge } from './gate.ts';
+import { gateReport } from './gate-report.ts';
+import { factsOf, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
+
+const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
+
+export type Preview =
+  | { kind: 'report'; report: GateReport }
+  | { kind: 'not_found' }
+  | { kind: 'verdict_pending' };
+
+/** The gate's verdict as an approval would meet it; mints nothing, writes nothing. */
+export async function previewUpdate(deps: ApprovalDeps, updateId: string): Promise<Preview> {
+  const loaded = await loadUpdate(deps, updateId);
+  if (!loaded) return { kind: 'not_found' };
+  const waited = await waitForSources(deps, subjectsOfUpdate(loaded), deps.waitMs ?? WAIT_MS);
+  const [facts] = await factsOf(deps, [loaded], waited);
+  if (!facts) throw new Error('every loaded update has facts');
+  const verdict = judge(facts, policyOf(deps), PLAIN);
+  if (verdict.kind === 'verdict_pending') return { kind: 'verdict_pending' };
+  return { kind: 'report', report: gateReport(loaded, facts, verdict) };
+}
+
+/** The same from what is stored, without waiting for anybody; null where there is no such update. */
+export function createGateOf(deps: ApprovalDeps): (updateId: string) => Promise<GateReport | null> {
+  return async (updateId) => {
+    const loaded = await loadUpdate(deps, updateId);
+    if (!loaded) return null;
+    const status = deps.worker.status();
+    const outcome: SourceOutcome = status === 'ok' || status === 'loading' ? 'pending' : 'unreachable';
+    const [facts] = await factsOf(deps, [loaded], { advisories: outcome, ages: outcome });
+    if (!facts) return null;
+    return gateReport(loaded, facts, judge(facts, policyOf(deps), PLAIN));
+  };
+}

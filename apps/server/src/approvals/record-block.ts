@@ -1,0 +1,78 @@
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { MARKERS } from '../platform/log.ts';
+import type { ApprovalDeps } from './deps.ts';
+import type { Stop, UpdateFacts } from './gate.ts';
+import { packageOf, stopText } from './gate-report.ts';
+import type { LoadedUpdate } from './load-update.ts';
+
+/** Findings that an event names; the update itself has all of them. */
+const EVENT_FINDINGS_MAX = 50;
+/** Updates that the event of a bulk request names. */
+const EVENT_UPDATES_MAX = 500;
+
+export interface Block {
+  readonly loaded: LoadedUpdate;
+  readonly facts: UpdateFacts;
+  readonly stop: Stop;
+}
+
+/** The event of a gate stop. */
+export async function recordBlock(
+  tx: Tx,
+  { platform }: ApprovalDeps,
+  { loaded, facts, stop, actor }: Block & { actor: string },
+): Promise<void> {
+  const closure = facts.judged?.closure;
+  await appendEvent(tx, platform, {
+    ...{ kind: 'system', type: 'approval_blocked', severity: 'warning', component: 'security' },
+    ...{ agentId: loaded.update.agent_id, actor },
+    content: {
+      ...{
+        update_id: loaded.update.id,
+        package: packageOf(loaded),
+        blocked_by: stop.by,
+        reason: stop.reason,
+      },
+      verdict: closure?.verdict ?? 'unchecked',
+      findings: (closure?.findings ?? []).slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
+      actor,
+    },
+  });
+}
+
+/** The log line of a gate stop, written once its event is committed. */
+export function logBlock(
+  { platform }: ApprovalDeps,
+  { loaded, stop, actor }: Block & { actor: string },
+): void {
+  platform.log.security(MARKERS.approvalBlocked, {
+    update_id: loaded.update.id,
+    package: loaded.update.name,
+    version: loaded.update.available_version,
+    cause: stopText(stop),
+    actor,
+  });
+}
+
+/** A6: the event and the log line of what a bulk request did not get. */
+export async function recordBulkBlock(
+  { platform }: ApprovalDeps,
+  { blocks, actor }: { blocks: readonly Block[]; actor: string },
+): Promise<void> {
+  if (blocks.length === 0) return;
+  await platform.database.transact((tx) =>
+    appendEvent(tx, platform, {
+      ...{ kind: 'system', type: 'bulk_approval_blocked', severity: 'warning', component: 'security', actor },
+      content: {
+        count: blocks.length,
+        blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
+          ...{ update_id: loaded.update.id, package: packageOf(loaded) },
+          ...{ blocked_by: stop.by, reason: stop.reason },
+        })),
+        actor,
+      },
+    }),
+  );
+  platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
+}

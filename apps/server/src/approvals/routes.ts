@@ -1,0 +1,200 @@
+import {
+  ApproveAnswer,
+  ApproveRequest,
+  AwaitingPlanAnswer,
+  BulkApproveAnswer,
+  BulkApproveRequest,
+  GateReport,
+  RejectRequest,
+  ReopenRequest,
+  StateAnswer,
+} from '@tidegate/protocol/approvals-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
+import { bulkApprove } from './bulk-approve.ts';
+import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
+import type { ApprovalDeps } from './deps.ts';
+import { gateReport, stopText, warningsOf } from './gate-report.ts';
+import { previewUpdate } from './preview-update.ts';
+
+const approving = { access: { kind: 'operator', role: 'approver', limit: 'approvals' } } as const;
+const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } } as const;
+const tags = ['approvals'];
+const params = strict({ id: Uuid });
+/** When to ask again for a verdict that is not there yet, in seconds. */
+const PENDING_RETRY_SECONDS = 5;
+
+/** E3, E4, and the other decisions of an operator about an update. */
+export function mountApprovals(app: App, deps: ApprovalDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/v1/updates/:id/approve',
+    config: approving,
+    schema: {
+      ...{ summary: 'Approve one update (E3)', tags, params, body: ApproveRequest },
+      response: {
+        200: ApproveAnswer,
+        202: AwaitingPlanAnswer,
+        400: Problem,
+        404: Problem,
+        409: Problem,
+        503: Problem,
+      },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      const outcome = await approveUpdate(deps, {
+        updateId: id,
+        operator: operatorOf(request).username,
+        override: request.body?.override_supply_chain ?? false,
+        overrideReason: request.body?.override_reason ?? null,
+        notBeforeMs: request.body?.not_before === undefined ? null : timeOf(request.body.not_before),
+      });
+      if (outcome.kind === 'approved') {
+        const { token, warnings } = outcome;
+        return { update_id: id, state: 'approved' as const, token, warnings: warningsOf(warnings) };
+      }
+      if (outcome.kind === 'awaiting_plan') {
+        return reply.code(202).send({ update_id: id, state: 'awaiting_plan' });
+      }
+      throw refusalOf(outcome);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/updates/approve',
+    config: approving,
+    schema: {
+      ...{ summary: 'Approve several updates (E4); takes no override (A6)', tags, body: BulkApproveRequest },
+      response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const operator = operatorOf(request).username;
+      const outcome = await bulkApprove(deps, { request: request.body, operator });
+      switch (outcome.kind) {
+        case 'done':
+          return outcome.answer;
+        case 'count_differs':
+          throw new Refusal('conflict', {
+            detail: `The filter means ${outcome.count} updates by now: look again before you approve them.`,
+            extra: { count: outcome.count },
+          });
+        case 'too_many':
+          throw new Refusal('invalid_request', {
+            detail: `The filter means ${outcome.count} updates, which is more than one request may approve.`,
+          });
+      }
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/updates/:id/preview',
+    config: acting,
+    schema: {
+      ...{ summary: "The gate's verdict, minting nothing", tags, params },
+      response: { 200: GateReport, 404: Problem, 503: Problem },
+    },
+    handler: async (request) => {
+      const outcome = await previewUpdate(deps, request.params.id);
+      if (outcome.kind === 'report') return outcome.report;
+      throw refusalOf(outcome);
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/updates/:id/reject',
+    config: acting,
+    schema: {
+      ...{ summary: 'Reject an update', tags, params, body: RejectRequest },
+      response: { 200: StateAnswer, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const { id } = request.params;
+      const change = {
+        updateId: id,
+        operator: operatorOf(request).username,
+        reason: request.body?.reason ?? null,
+      };
+      demandChanged(await rejectUpdate(deps, change));
+      return { update_id: id, state: 'rejected' as const };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: '/api/v1/updates/:id/reopen',
+    config: acting,
+    schema: {
+      ...{ summary: 'Back to pending; also takes an approval back', tags, params, body: ReopenRequest },
+      response: { 200: StateAnswer, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const { id } = request.params;
+      const change = {
+        updateId: id,
+        operator: operatorOf(request).username,
+        reason: request.body?.reason ?? null,
+      };
+      demandChanged(await reopenUpdate(deps, change));
+      return { update_id: id, state: 'pending' as const };
+    },
+  });
+}
+
+function timeOf(timestamp: string): number {
+  const ms = Date.parse(timestamp);
+  if (Number.isFinite(ms)) return ms;
+  const errors = [{ path: '/not_before', message: 'is not a time' }];
+  throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+}
+
+function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiting_plan' }>): Refusal {
+  switch (outcome.kind) {
+    case 'blocked': {
+      const { loaded, facts, verdict } = outcome;
+      return new Refusal('approval_blocked', {
+        detail: `The gate stopped this update (${stopText(verdict.stop)}).`,
+        extra: gateReport(loaded, facts, verdict),
+      });
+    }
+    case 'not_found':
+      return new Refusal('not_found', { detail: 'There is no such update.' });
+    case 'override_reason_required':
+      return new Refusal('override_reason_required', {
+        detail: 'An override needs a reason.',
+        errors: [{ path: '/override_reason', message: 'is required when override_supply_chain is true' }],
+      });
+    case 'plan_required':
+      return new Refusal('plan_required', {
+        detail: 'The plan of this update is not known yet: approve without an override first.',
+      });
+    case 'verdict_pending':
+      return new Refusal('verdict_pending', {
+        detail: 'The closure of this update is not judged yet.',
+        retryAfterSeconds: PENDING_RETRY_SECONDS,
+      });
+    case 'too_large':
+      return new Refusal('conflict', { detail: 'The plan of this update is too large for one approval.' });
+    case 'conflict':
+      return new Refusal('conflict', { detail: `The update cannot be approved: it is ${outcome.state}.` });
+  }
+}
+
+function demandChanged(outcome: ChangeOutcome): void {
+  switch (outcome.kind) {
+    case 'changed':
+      return;
+    case 'not_found':
+      throw new Refusal('not_found', { detail: 'There is no such update.' });
+    case 'conflict':
+      throw new Refusal('conflict', {
+        detail: `That cannot be done with an update that is ${outcome.state}.`,
+      });
+  }
+}

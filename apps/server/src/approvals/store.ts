@@ -1,0 +1,149 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type ApprovalRow = Tables['approvals'];
+export type AgeExceptionRow = Tables['age_exceptions'];
+
+/** Values in one statement; SQLite binds at most 32,766 of them. */
+const IN_VALUES = 500;
+
+/**
+ * Takes the row of an update for this transaction: of many approvals at once one goes on, and its plan cannot change
+ * under the decision. Null where there is no such update. The one write of this slice to a table of another.
+ */
+export async function lockUpdate(
+  tx: Tx,
+  updateId: string,
+): Promise<Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'> | null> {
+  // A no-op update locks the row on both engines without a dialect of its own.
+  const row = await tx
+    .updateTable('updates')
+    .set({ plan_id: sql<string | null>`plan_id` })
+    .where('id', '=', updateId)
+    .returning(['state', 'plan_id', 'not_before'])
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
+  await tx.insertInto('approvals').values(row).execute();
+}
+
+/** Voids the live token of an update, where it has one: no agent is given it from then on. */
+export async function voidLiveApproval(
+  tx: Tx,
+  { updateId, reason, nowMs }: { updateId: string; reason: string; nowMs: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('approvals')
+    .set({ voided_at: nowMs, void_reason: reason })
+    .where('update_id', '=', updateId)
+    .where('voided_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** The token that an agent may have: its own, not void and not expired. */
+export async function findLiveApproval(
+  db: Db,
+  { tokenId, agentId, nowMs }: { tokenId: string; agentId: string; nowMs: number },
+): Promise<ApprovalRow | null> {
+  const row = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('token_id', '=', tokenId)
+    .where('agent_id', '=', agentId)
+    .where('voided_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function expiredApprovals(
+  db: Db,
+  { nowMs, limit }: { nowMs: number; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('voided_at', 'is', null)
+    .where('expires_at', '<=', nowMs)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
+
+/** Updates that wait for their plan, by id. */
+export async function awaitingUpdates(
+  db: Db,
+  { after, limit }: { after: string; limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('updates')
+    .select('id')
+    .where('state', '=', 'awaiting_plan')
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+export async function insertAgeException(tx: Tx, row: AgeExceptionRow): Promise<void> {
+  await tx.insertInto('age_exceptions').values(row).execute();
+}
+
+/** False where there is no such exception, or it is deleted already. */
+export async function deleteAgeException(
+  tx: Tx,
+  { id, nowMs }: { id: string; nowMs: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('age_exceptions')
+    .set({ deleted_at: nowMs })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Newest first, with the expired ones; `before` is the id of the last row of the page before. */
+export async function listAgeExceptions(
+  db: Db,
+  { limit, before }: { limit: number; before: string | null },
+): Promise<AgeExceptionRow[]> {
+  let query = db.selectFrom('age_exceptions').selectAll().where('deleted_at', 'is', null);
+  if (before !== null) query = query.where('id', '<', before);
+  return query.orderBy('id', 'desc').limit(limit).execute();
+}
+
+export async function countAgeExceptions(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('age_exceptions')
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+/** Exceptions in force for versions of an ecosystem. */
+export async function liveAgeExceptions(
+  db: Db,
+  { ecosystem, versions, nowMs }: { ecosystem: string; versions: readonly string[]; nowMs: number },
+): Promise<Pick<AgeExceptionRow, 'name' | 'version'>[]> {
+  const found: Pick<AgeExceptionRow, 'name' | 'version'>[] = [];
+  const distinct = [...new Set(versions)];
+  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+    const rows = await db
+      .selectFrom('age_exceptions')
+      .select(['name', 'version'])
+      .where('ecosystem', '=', ecosystem)
+      .where('version', 'in', distinct.slice(i, i + IN_VALUES))
+      .where('deleted_at', 'is', null)
+      .where('expires_at', '>', nowMs)
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}

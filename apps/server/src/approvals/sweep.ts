@@ -1,0 +1,113 @@
+import { readHistory } from '../updates/store.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
+import { withdraw } from './change-approval.ts';
+import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
+import { type ApprovalRequest, judge } from './gate.ts';
+import { stopText } from './gate-report.ts';
+import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
+import { mintApproval } from './mint-approval.ts';
+import { logBlock, recordBlock } from './record-block.ts';
+import { awaitingUpdates } from './store.ts';
+
+/** How long an approval waits for its plan before it goes back to a human, in milliseconds. */
+export const PLAN_WAIT_MS = 24 * 3_600_000;
+const PAGE_UPDATES = 100;
+const SWEEP: ApprovalRequest = { by: 'sweep', override: false, overrideReason: null };
+
+/**
+ * The automatic confirmation (A8): an approval that waited for its plan is minted when the closure is clear, by the
+ * same decision as an operator's approval, and goes back to a human with the reason otherwise. It never mints for an
+ * unchecked or vulnerable closure.
+ */
+export async function sweepOnce(deps: ApprovalDeps, isStopped: () => boolean = () => false): Promise<void> {
+  let after = '';
+  for (;;) {
+    const ids = await awaitingUpdates(deps.platform.database.read, { after, limit: PAGE_UPDATES });
+    const last = ids.at(-1);
+    if (last === undefined || isStopped()) return;
+    after = last;
+    const loaded: LoadedUpdate[] = [];
+    for (const id of ids) {
+      const one = await loadUpdate(deps, id);
+      if (one) loaded.push(one);
+    }
+    await sweepPage(deps, loaded);
+  }
+}
+
+async function sweepPage(deps: ApprovalDeps, loaded: readonly LoadedUpdate[]): Promise<void> {
+  const subjects = loaded.map(subjectsOfUpdate);
+  const waited = await waitForSources(
+    deps,
+    {
+      advisories: subjects.flatMap(({ advisories }) => advisories),
+      aged: subjects.flatMap(({ aged }) => aged),
+    },
+    deps.waitMs ?? WAIT_MS,
+  );
+  const facts = await factsOf(deps, loaded, waited);
+  for (const [i, one] of loaded.entries()) {
+    const known = facts[i];
+    if (known) await sweepUpdate(deps, { loaded: one, facts: known });
+  }
+}
+
+async function sweepUpdate(
+  deps: ApprovalDeps,
+  { loaded, facts }: { loaded: LoadedUpdate; facts: Parameters<typeof judge>[0] },
+): Promise<void> {
+  const { database } = deps.platform;
+  const asked = await askedBy(deps, loaded);
+  const verdict = judge(facts, policyOf(deps), SWEEP);
+  switch (verdict.kind) {
+    case 'plan_unknown':
+      if (deps.platform.now() - asked.atMs >= PLAN_WAIT_MS) await handBack(deps, loaded, 'no_plan');
+      return;
+    case 'blocked': {
+      const block = { loaded, facts, stop: verdict.stop, actor: 'sweep' };
+      if (await handBack(deps, loaded, stopText(verdict.stop), block)) logBlock(deps, block);
+      return;
+    }
+    case 'mint': {
+      if (loaded.agent.status === 'revoked') return void (await handBack(deps, loaded, 'agent_revoked'));
+      const minting = { loaded, facts, verdict, approvedBy: asked.by, actor: 'sweep', overrideReason: null };
+      const notBeforeMs = loaded.update.not_before;
+      const minted = await database.transact((tx) => mintApproval(tx, deps, { ...minting, notBeforeMs }));
+      if (minted.kind === 'too_large') await handBack(deps, loaded, 'plan_too_large');
+      return;
+    }
+    case 'verdict_pending':
+    case 'plan_required':
+    case 'override_reason_required':
+      // Not judged yet: the next sweep looks again.
+      return;
+  }
+}
+
+/** Who asked for the approval, and when: the newest step to `awaiting_plan`. */
+async function askedBy(
+  { platform }: ApprovalDeps,
+  { update }: LoadedUpdate,
+): Promise<{ by: string; atMs: number }> {
+  const history = await readHistory(platform.database.read, update.id);
+  const step = history.find(({ to_state: state }) => state === 'awaiting_plan');
+  return step ? { by: step.actor, atMs: step.at } : { by: 'sweep', atMs: update.updated_at };
+}
+
+async function handBack(
+  deps: ApprovalDeps,
+  { update }: LoadedUpdate,
+  reason: string,
+  block?: Parameters<typeof recordBlock>[2],
+): Promise<boolean> {
+  return deps.platform.database.transact(async (tx) => {
+    const moved = await transitionUpdate(tx, deps.platform, {
+      ...{ updateId: update.id, from: ['awaiting_plan'], to: 'pending', reason, actor: 'sweep' },
+      set: { not_before: null },
+    });
+    if (!moved) return false;
+    await withdraw(tx, deps, { updateId: update.id, reason });
+    if (block) await recordBlock(tx, deps, block);
+    return true;
+  });
+}

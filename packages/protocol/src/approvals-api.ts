@@ -1,0 +1,142 @@
+import { type Static, Type } from 'typebox';
+import { Envelope } from './documents.ts';
+import { Count, Ecosystem, PackageName, PackageVersion, strict, Timestamp, Uuid } from './scalars.ts';
+import { VulnerabilityVerdict } from './states.ts';
+import { UpdateFilter } from './updates-api.ts';
+
+/** Longest reason that an operator may give, in characters. */
+export const REASON_MAX_CHARS = 4_096;
+/** Most updates that one bulk request names (E4). */
+export const BULK_MAX_UPDATES = 10_000;
+
+const Reason = Type.String({ maxLength: REASON_MAX_CHARS });
+const nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+
+/** E3. The body may be absent: an approval without override. */
+export const ApproveRequest = nullable(
+  strict({
+    override_supply_chain: Type.Optional(Type.Boolean()),
+    override_reason: Type.Optional(Reason),
+    not_before: Type.Optional(Timestamp),
+  }),
+);
+export type ApproveRequest = Static<typeof ApproveRequest>;
+
+export const Warning = strict({ code: Type.String(), detail: Type.String() });
+export type Warning = Static<typeof Warning>;
+
+export const ApproveAnswer = strict({
+  update_id: Uuid,
+  state: Type.Literal('approved'),
+  token: Envelope,
+  warnings: Type.Array(Warning),
+});
+export type ApproveAnswer = Static<typeof ApproveAnswer>;
+
+export const AwaitingPlanAnswer = strict({ update_id: Uuid, state: Type.Literal('awaiting_plan') });
+
+export const UpdatePackage = strict({ ecosystem: Ecosystem, name: PackageName, version: PackageVersion });
+export type UpdatePackage = Static<typeof UpdatePackage>;
+
+export const GateFinding = strict({
+  package: Type.String(),
+  version: Type.String(),
+  id: Type.String(),
+  aliases: Type.Array(Type.String()),
+  severity: nullable(Type.String()),
+  summary: Type.String(),
+  fixed_in: nullable(Type.String()),
+  in_closure: Type.Enum(['top', 'dependency']),
+  change: Type.Enum(['introduced', 'still_present']),
+});
+export type GateFinding = Static<typeof GateFinding>;
+
+export const AgeReport = strict({
+  minimum_hours: Type.Number(),
+  violations: Type.Array(
+    strict({
+      package: Type.String(),
+      version: Type.String(),
+      published_at: nullable(Timestamp),
+      age_hours: nullable(Type.Number()),
+    }),
+  ),
+});
+export type AgeReport = Static<typeof AgeReport>;
+
+export const BlockedBy = Type.Enum(['age', 'vulnerability', 'unchecked']);
+export const BlockReason = Type.Enum([
+  'known_vulnerability',
+  'too_young',
+  'unknown_age',
+  'unreachable',
+  'uncovered',
+  'undecidable',
+]);
+
+/** What the gate says of an update: members of `approval_blocked`, answer of preview, `gate` of GET /updates/{id}. */
+export const GateReport = strict({
+  update_id: Uuid,
+  package: UpdatePackage,
+  blocked_by: nullable(BlockedBy),
+  overridable: Type.Boolean(),
+  reason: nullable(BlockReason),
+  findings: Type.Array(GateFinding),
+  fixed: Type.Array(strict({ id: Type.String(), package: Type.String() })),
+  age: nullable(AgeReport),
+  verdict: VulnerabilityVerdict,
+  checked_at: nullable(Timestamp),
+  source: nullable(Type.String()),
+  snapshot: nullable(Type.String()),
+});
+export type GateReport = Static<typeof GateReport>;
+
+/** E4. No field of it is an override (A6). */
+export const BulkApproveRequest = Type.Union([
+  strict({ update_ids: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX_UPDATES }) }),
+  strict({ filter: UpdateFilter, confirm_count: Count }),
+]);
+export type BulkApproveRequest = Static<typeof BulkApproveRequest>;
+
+export const BulkBlocked = strict({
+  update_id: Uuid,
+  package: UpdatePackage,
+  blocked_by: BlockedBy,
+  reason: BlockReason,
+  findings: Type.Array(GateFinding),
+  age: nullable(AgeReport),
+});
+export type BulkBlocked = Static<typeof BulkBlocked>;
+
+export const BulkApproveAnswer = strict({
+  approved: Type.Array(strict({ update_id: Uuid, token_id: Uuid })),
+  awaiting_plan: Type.Array(Uuid),
+  blocked: Type.Array(BulkBlocked),
+  skipped: Type.Array(strict({ update_id: Uuid, code: Type.String() })),
+});
+export type BulkApproveAnswer = Static<typeof BulkApproveAnswer>;
+
+export const RejectRequest = nullable(strict({ reason: Type.Optional(Reason) }));
+export const ReopenRequest = nullable(strict({ reason: Type.Optional(Reason) }));
+export const StateAnswer = strict({ update_id: Uuid, state: Type.Enum(['pending', 'rejected']) });
+
+/** Ecosystems that have release times, so that the age gate applies (A7). */
+export const AgedEcosystem = Type.Enum(['npm', 'pypi']);
+
+export const AgeExceptionRequest = strict({
+  ecosystem: AgedEcosystem,
+  name: PackageName,
+  version: PackageVersion,
+  reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' }),
+  expires_at: Timestamp,
+});
+export type AgeExceptionRequest = Static<typeof AgeExceptionRequest>;
+
+export const AgeException = strict({
+  id: Uuid,
+  ...AgeExceptionRequest.properties,
+  created_by: Type.String(),
+  created_at: Timestamp,
+});
+export type AgeException = Static<typeof AgeException>;
