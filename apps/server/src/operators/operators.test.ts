@@ -136,6 +136,13 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await status(again)).toBe(401);
   });
 
+  test('an operator who was disabled in the table has no live session either', async () => {
+    const { send, logIn, database } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    await database.transact((tx) => tx.updateTable('operators').set({ disabled_at: 1 }).execute());
+    expect((await send('GET', URL, { headers })).json().code).toBe('access_token_invalid');
+  });
+
   test('who changes the own password keeps that session alone', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const [here, there] = [await logIn(), await logIn()];
