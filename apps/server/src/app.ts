@@ -1,0 +1,181 @@
+import type { AddressInfo } from 'node:net';
+import { createBadgeKeeper } from './advisories/badges.ts';
+import { createOsvClient } from './advisories/osv-client.ts';
+import { createAdvisoryWorker } from './advisories/worker.ts';
+import { createAccessTokens } from './agent-credentials/access-tokens.ts';
+import { mountAgentCredentials } from './agent-credentials/routes.ts';
+import { agentDirectory } from './agents/agent-directory.ts';
+import { createAgentGuard } from './agents/agent-guard.ts';
+import { createCallerReader } from './agents/read-callers.ts';
+import { mountAgents } from './agents/routes.ts';
+import { countAgentsWithKeySet } from './agents/store.ts';
+import { mountAgeExceptions } from './approvals/age-exceptions.ts';
+import { mountAgentApprovals } from './approvals/agent-routes.ts';
+import { createApprovalBackground } from './approvals/background.ts';
+import { createVoidApproval } from './approvals/change-approval.ts';
+import { type ApprovalDeps, NO_AGE_SOURCE } from './approvals/deps.ts';
+import { createGateOf } from './approvals/preview-update.ts';
+import { mountApprovals } from './approvals/routes.ts';
+import { createLastSeen } from './check-in/last-seen.ts';
+import { mountCheckIn } from './check-in/routes.ts';
+import { mountClientErrors } from './client-errors/routes.ts';
+import { mountAgentCommands } from './commands/agent-routes.ts';
+import { queueCommand } from './commands/queue-command.ts';
+import { mountCommands } from './commands/routes.ts';
+import type { Config } from './config.ts';
+import { mountEnrolment } from './enrolment/routes.ts';
+import { mountEvents } from './events/routes.ts';
+import { mountHealth } from './health/routes.ts';
+import { mountInventory } from './inventory/routes.ts';
+import { installOpenApi } from './openapi/document.ts';
+import { mountOpenApi } from './openapi/routes.ts';
+import { mountAuth } from './operators/auth-routes.ts';
+import { prepareFirstOperator } from './operators/first-operator.ts';
+import { createOperatorGuard } from './operators/operator-guard.ts';
+import { createOperatorTokens } from './operators/operator-tokens.ts';
+import { mountOperators } from './operators/operators-routes.ts';
+import { createPasswords } from './operators/passwords.ts';
+import { createSessionCookies } from './operators/session-cookies.ts';
+import { mountSetupPage } from './operators/setup-page.ts';
+import { installSecurityHeaders } from './platform/http/security-headers.ts';
+import { type App, createHttpServer } from './platform/http/server.ts';
+import type { Platform } from './platform/platform.ts';
+import type { Secrets } from './platform/secrets.ts';
+import { createPublicGuard } from './rate-limits/public-guard.ts';
+import { createRateLimits } from './rate-limits/rate-limits.ts';
+import { mountRateLimits } from './rate-limits/routes.ts';
+import type { KeyFolder } from './signing-keys/key-folder.ts';
+import type { KeyRing } from './signing-keys/key-ring.ts';
+import { mountSigningKeys } from './signing-keys/routes.ts';
+import { mountUpdates } from './updates/routes.ts';
+import { VERSION } from './version.ts';
+
+export interface ApplicationParts {
+  config: Config;
+  platform: Platform;
+  secrets: Secrets;
+  keyFolder: KeyFolder;
+  keyRing: KeyRing;
+  tls: { cert: string; key: string } | null;
+}
+
+export interface Application {
+  http: App;
+  /** Path of the one-time page for the first operator; null once one exists. */
+  setupPath: string | null;
+  /** Starts the workers, listens, and returns the URL. */
+  listen(): Promise<string>;
+  /** Ends requests under way, then the workers; what they had buffered is written. */
+  stop(): Promise<void>;
+}
+
+/** The composition root: opens what the slices share and mounts them in the order in which data meets them. */
+export async function createApplication(parts: ApplicationParts): Promise<Application> {
+  const { config, platform, secrets, keyFolder, keyRing, tls } = parts;
+  const { database, now, random } = platform;
+  const bootedAt = now();
+  const isHttps = tls !== null || (config.baseUrl ?? '').startsWith('https:');
+
+  const rateLimits = await createRateLimits({ platform, bootedAt });
+  const { limiter } = rateLimits;
+  const accessTokens = createAccessTokens({ secret: secrets.accessTokens, now, random });
+  const passwords = createPasswords({ random });
+  const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
+  const cookies = createSessionCookies({ secure: isHttps });
+  const operators = createOperatorGuard({ platform, limiter, tokens, cookies });
+  const readCaller = createCallerReader(database);
+  const lastSeen = createLastSeen({ database, log: platform.log });
+  const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
+  const advisories = createAdvisoryWorker({ platform, config, client });
+  const badges = createBadgeKeeper({
+    platform,
+    worker: advisories,
+    maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
+  });
+
+  const approvals: ApprovalDeps = { platform, config, keyRing, worker: advisories, ageSource: NO_AGE_SOURCE };
+  const voidApproval = createVoidApproval(platform);
+  const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
+
+  const http = createHttpServer({
+    log: platform.log,
+    trustedProxies: config.trustedProxies,
+    tls,
+    guards: {
+      public: createPublicGuard(limiter),
+      agent: createAgentGuard({ platform, config, limiter, accessTokens, readCaller }),
+      operator: operators.guard,
+    },
+  });
+  installSecurityHeaders(http, { https: isHttps });
+  await installOpenApi(http, { version: VERSION });
+
+  mountEvents(http, { platform });
+  mountRateLimits(http, rateLimits);
+  mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet });
+  mountAgentCredentials(http, {
+    platform,
+    limiter,
+    accessTokens,
+    tagKey: secrets.refreshTags,
+    directory: agentDirectory,
+  });
+  mountAgents(http, { platform, queueCommand });
+  mountEnrolment(http, { platform, limiter, accessTokens, tagKey: secrets.refreshTags, keyRing });
+  mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
+  mountCommands(http, { platform, voidApproval });
+  mountAgentCommands(http, { platform, config });
+  mountInventory(http, { platform, voidApproval });
+  mountCheckIn(http, {
+    platform,
+    config,
+    keyRing,
+    lastSeen,
+  });
+  mountApprovals(http, approvals);
+  mountAgeExceptions(http, { platform });
+  mountAgentApprovals(http, { platform });
+  mountAuth(http, { platform, limiter, passwords, tokens, cookies });
+  mountSetupPage(http, { platform, passwords });
+  mountOperators(http, { platform, passwords });
+  mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
+  mountClientErrors(http, { platform, limiter, identify: operators.identify });
+  mountOpenApi(http);
+
+  const first = await prepareFirstOperator(platform, { passwords, configured: firstOperatorOf(config) });
+
+  return {
+    http,
+    setupPath: first.kind === 'link' ? first.path : null,
+    async listen() {
+      await http.listen({ host: config.host, port: config.port });
+      rateLimits.start();
+      badges.start();
+      upkeep.start();
+      return urlOf(http, { host: config.host, isTls: tls !== null });
+    },
+    async stop() {
+      await http.close();
+      rateLimits.stop();
+      await upkeep.stop();
+      await badges.stop();
+      await advisories.stop();
+      await lastSeen.stop();
+    },
+  };
+}
+
+function firstOperatorOf({
+  adminUsername,
+  adminPassword,
+}: Config): { username: string; password: string } | null {
+  if (adminUsername === null || adminPassword === null) return null;
+  return { username: adminUsername, password: adminPassword };
+}
+
+function urlOf(http: App, { host, isTls }: { host: string; isTls: boolean }): string {
+  const address: AddressInfo | string | null = http.server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return `${isTls ? 'https' : 'http'}://${name}:${port}`;
+}

@@ -1,0 +1,31 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { configurationDoc } from './configuration-doc.ts';
+import { specMap } from './spec-map.ts';
+
+// Writes the generated documents; with --check says which of them are not as they would be written.
+
+const root = dirname(import.meta.dirname);
+const documents: Readonly<Record<string, string>> = {
+  'docs/configuration.md': configurationDoc(),
+  'docs/spec-map.md': specMap(root),
+};
+
+const stale = Object.entries(documents).filter(([path, text]) => present(path) !== text);
+if (process.argv.includes('--check')) {
+  for (const [path] of stale) console.error(`${path} is not up to date: run npm run docs`);
+  process.exitCode = stale.length > 0 ? 1 : 0;
+} else {
+  for (const [path, text] of stale) writeFileSync(join(root, path), text);
+  console.log(
+    stale.length > 0 ? `written: ${stale.map(([path]) => path).join(', ')}` : 'nothing has changed',
+  );
+}
+
+function present(path: string): string | null {
+  try {
+    return readFileSync(join(root, path), 'utf8');
+  } catch {
+    return null;
+  }
+}
