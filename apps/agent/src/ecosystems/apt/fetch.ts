@@ -15,7 +15,8 @@ const DOWNLOAD_OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
 /** Most that one plan may fetch, in bytes. */
 export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
 
-interface Expected {
+/** A file that a plan names. */
+export interface Expected {
   name: string;
   arch: string;
   version: string;
@@ -127,8 +128,8 @@ async function takeBack(directory: string): Promise<void> {
   for (const name of await readdir(directory)) await lchown(join(directory, name), uid, gid);
 }
 
-/** Exactly the files of the plan must be there, each a plain file with its size and SHA-256. */
-async function checkFiles(directory: string, expected: readonly Expected[]): Promise<FetchOutcome> {
+/** Leaves exactly the files of the plan, each a plain file with its size and SHA-256, or names the first that is not. */
+export async function checkFiles(directory: string, expected: readonly Expected[]): Promise<FetchOutcome> {
   const wanted = new Set(expected.map(({ filename }) => filename));
   for (const name of await readdir(directory)) {
     if (!wanted.has(name)) await rm(join(directory, name), { recursive: true, force: true });
