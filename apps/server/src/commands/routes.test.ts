@@ -1,0 +1,237 @@
+import type { CommandResult } from '@tidegate/protocol/agent-api';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { findUpdate } from '../updates/store.ts';
+import { mountAgentCommands } from './agent-routes.ts';
+import { deliverCommands } from './deliver-commands.ts';
+import { type NewCommand, queueCommand } from './queue-command.ts';
+import { mountCommands } from './routes.ts';
+
+describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const voided: string[] = [];
+    const app = createSliceApp(platform);
+    mountCommands(app, { platform, voidApproval: async (_, { updateId }) => void voided.push(updateId) });
+    mountAgentCommands(app, { platform, config: { minAgentVersion: null } });
+    onTestFinished(() => app.close());
+    const key = await insertTestAgent(database, { n: 1 });
+    const { agentId } = key;
+    const queue = (command: Partial<NewCommand> = {}) =>
+      database.transact((tx) =>
+        queueCommand(tx, platform, { agentId, action: 'scan', params: {}, createdBy: 'ada', ...command }),
+      );
+    const deliver = () =>
+      database.transact((tx) =>
+        deliverCommands(tx, platform, createTestKeyRing(), { agentId, machineId: 'machine-1', received: [] }),
+      );
+    async function post(path: string, payload: object, of = key) {
+      return app.inject({
+        method: 'POST',
+        url: `/api/v1/agents/${of.agentId}/${path}`,
+        headers: {
+          'x-machine-id': of === key ? 'machine-1' : 'machine-2',
+          'x-test-agent': of.agentId,
+          'x-test-family': of.familyId,
+        },
+        payload,
+      });
+    }
+    const report = (id: string, result: CommandResult) => post(`commands/${id}/result`, result);
+    async function install(state = 'approved') {
+      const update = await insertTestUpdate(database, { agentId, n: 1, state, expiresAtMs: 9e15 });
+      const id = await queue({ ...update, action: 'install_update' });
+      await deliver();
+      return { id, updateId: update.updateId };
+    }
+    const events = () =>
+      database.read.selectFrom('events').select(['kind', 'type', 'severity', 'content']).execute();
+    return { app, database, platform, voided, key, queue, deliver, post, report, install, events };
+  }
+
+  test('an install that runs and succeeds: installing, then installed with its event', async () => {
+    const { database, install, report, events } = await setUp();
+    const { id, updateId } = await install();
+    expect((await report(id, { status: 'running', started_at: '2026-11-21T09:00:01Z' })).json()).toEqual({
+      command_id: id,
+      status: 'running',
+    });
+    expect((await findUpdate(database.read, updateId))?.state).toBe('installing');
+    expect((await report(id, { status: 'success', exit_code: 0 })).statusCode).toBe(200);
+    expect((await findUpdate(database.read, updateId))?.state).toBe('installed');
+    expect(await events()).toMatchObject([{ kind: 'system', type: 'update_installed', severity: 'info' }]);
+  });
+
+  test.each(['failed', 'refused', 'interrupted'] as const)(
+    'an install that ends %s fails its update, with the reason in the event',
+    async (status) => {
+      const { database, install, report, events } = await setUp();
+      const { id, updateId } = await install();
+      await report(id, { status, reason: 'plan_drift' });
+      expect(await findUpdate(database.read, updateId)).toMatchObject({
+        state: 'failed',
+        state_reason: 'plan_drift',
+      });
+      const [event] = await events();
+      expect(event).toMatchObject({ type: 'update_failed', severity: 'error' });
+      expect(JSON.parse(event?.content ?? '')).toMatchObject({
+        update_id: updateId,
+        status,
+        reason: 'plan_drift',
+      });
+    },
+  );
+
+  test('a result after the end is 409 command_finished, also the same one again; running twice is not', async () => {
+    const { install, report, events } = await setUp();
+    const { id } = await install();
+    await report(id, { status: 'running' });
+    expect((await report(id, { status: 'running' })).statusCode).toBe(200);
+    await report(id, { status: 'success' });
+    for (const status of ['success', 'failed', 'running'] as const) {
+      const response = await report(id, { status });
+      expect([response.statusCode, response.json().code]).toEqual([409, 'command_finished']);
+    }
+    expect((await events()).length).toBe(1);
+  });
+
+  test('two results at once: one counts, the other is 409', async () => {
+    const { install, report, events } = await setUp();
+    const { id } = await install();
+    const both = await Promise.all([report(id, { status: 'success' }), report(id, { status: 'failed' })]);
+    expect(both.map((response) => response.statusCode).toSorted()).toEqual([200, 409]);
+    expect((await events()).length).toBe(1);
+  });
+
+  test('a plan that failed hands the update back to a human', async () => {
+    const { database, key, queue, deliver, report } = await setUp();
+    const { agentId } = key;
+    const { updateId } = await insertTestUpdate(database, {
+      agentId,
+      n: 1,
+      state: 'awaiting_plan',
+      expiresAtMs: 9,
+    });
+    const params = { update_id: updateId, ecosystem: 'apt', name: 'package-1', to_version: '1.1-1' };
+    const id = await queue({ action: 'plan_update', params, updateId });
+    await deliver();
+    await report(id, { status: 'failed', reason: 'held packages' });
+    expect(await findUpdate(database.read, updateId)).toMatchObject({
+      state: 'pending',
+      state_reason: 'plan_failed: held packages',
+    });
+  });
+
+  test('start times of refused and end times of running results are 400', async () => {
+    const { install, report } = await setUp();
+    const { id } = await install();
+    const at = '2026-11-21T09:00:01Z';
+    expect((await report(id, { status: 'refused', started_at: at })).statusCode).toBe(400);
+    expect((await report(id, { status: 'running', finished_at: at })).statusCode).toBe(400);
+  });
+
+  test('the commands of another agent, and those that were never delivered, do not exist for an agent', async () => {
+    const { database, key, queue, install, post, report } = await setUp();
+    const { id } = await install();
+    const other = await insertTestAgent(database, { n: 2 });
+    expect((await post(`commands/${id}/result`, { status: 'success' }, other)).statusCode).toBe(404);
+    const output = { seq: 0, stream: 'stdout', data: 'x' };
+    expect((await post(`commands/${id}/output`, output, other)).statusCode).toBe(404);
+    expect((await report(await queue(), { status: 'success' })).statusCode).toBe(404);
+    expect(key.agentId).not.toBe(other.agentId);
+  });
+
+  test('output: a seq seen before is ignored, and the stream ends with how the command ended', async () => {
+    const { app, install, post, report } = await setUp();
+    const { id } = await install();
+    for (const [seq, data] of [
+      [0, 'one\n'],
+      [1, 'two\n'],
+      [0, 'again\n'],
+    ] as const) {
+      const response = await post(`commands/${id}/output`, { seq, stream: 'stdout', data });
+      expect(response.statusCode).toBe(202);
+    }
+    await report(id, { status: 'success' });
+    const response = await app.inject({ method: 'GET', url: `/api/v1/commands/${id}/output` });
+    expect(response.headers['content-type']).toContain('text/event-stream');
+    expect(response.body).toBe(
+      'id: 0\nevent: output\ndata: {"seq":0,"stream":"stdout","data":"one\\n"}\n\n' +
+        'id: 1\nevent: output\ndata: {"seq":1,"stream":"stdout","data":"two\\n"}\n\n' +
+        'event: end\ndata: {"status":"success"}\n\n',
+    );
+    const rest = await app.inject({
+      method: 'GET',
+      url: `/api/v1/commands/${id}/output`,
+      headers: { 'last-event-id': '0' },
+    });
+    expect(rest.body.startsWith('id: 1\n')).toBe(true);
+  });
+
+  test('events of an agent become security events; other types are 400', async () => {
+    const { post, events } = await setUp();
+    const event = {
+      type: 'PLAN_DRIFT',
+      severity: 'warning',
+      message: 'x'.repeat(4_000),
+      at: '2026-11-21T09:00:00Z',
+    };
+    const details = { package: 'openssl' };
+    expect((await post('events', { events: [{ ...event, details }] })).statusCode).toBe(202);
+    const [stored] = await events();
+    expect(stored).toMatchObject({ kind: 'security', type: 'PLAN_DRIFT', severity: 'warning' });
+    expect(JSON.parse(stored?.content ?? '')).toEqual({
+      message: 'x'.repeat(1_000),
+      at: event.at,
+      details,
+    });
+    const forged = { ...event, type: 'MACHINE_REBOUND' };
+    expect((await post('events', { events: [forged] })).statusCode).toBe(400);
+    expect((await post('events', { events: Array.from({ length: 101 }, () => event) })).statusCode).toBe(400);
+  });
+
+  test('cancel takes an approval back; a command that runs cannot be cancelled, a finished one is 409', async () => {
+    const { app, database, voided, install, queue, deliver, report } = await setUp();
+    const act = (id: string, what: string) =>
+      app.inject({ method: 'POST', url: `/api/v1/commands/${id}/${what}` });
+    const { id, updateId } = await install();
+    expect((await act(id, 'cancel')).json()).toMatchObject({
+      status: 'cancelled',
+      reason: 'cancelled by ada',
+    });
+    expect((await findUpdate(database.read, updateId))?.state).toBe('pending');
+    expect(voided).toEqual([updateId]);
+    expect((await act(id, 'cancel')).json()).toMatchObject({ code: 'command_finished' });
+    expect((await act(id, 'retry')).json()).toMatchObject({ code: 'conflict' });
+    const running = await queue();
+    await deliver();
+    await report(running, { status: 'running' });
+    expect((await act(running, 'cancel')).json()).toMatchObject({ code: 'conflict' });
+    await report(running, { status: 'failed' });
+    const retried = await act(running, 'retry');
+    expect(retried.statusCode).toBe(202);
+    expect(retried.json().command_id).not.toBe(running);
+  });
+
+  test('the list pages by cursor, newest first, and filters', async () => {
+    const { app, queue } = await setUp();
+    const ids = [];
+    for (let i = 0; i < 5; i++) ids.push(await queue(i === 2 ? { action: 'reboot' } : {}));
+    const seen: string[] = [];
+    let cursor = '';
+    for (let page = 0; page < 3; page++) {
+      const answer = (await app.inject(`/api/v1/commands?limit=2${cursor}`)).json();
+      expect(answer.total).toBe(5);
+      seen.push(...answer.items.map((item: { id: string }) => item.id));
+      cursor = answer.next_cursor === null ? '' : `&cursor=${answer.next_cursor}`;
+    }
+    expect(seen).toEqual(ids.toReversed());
+    const reboots = (await app.inject('/api/v1/commands?action=reboot&status=pending')).json();
+    expect(reboots.items.map((item: { id: string }) => item.id)).toEqual([ids[2]]);
+    expect((await app.inject('/api/v1/commands?state=pending')).statusCode).toBe(400);
+  });
+});

@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { mountInventory } from './routes.ts';
+
+const report: InventoryReport = {
+  scanned_at: '2026-11-21T08:59:00Z',
+  complete: true,
+  packages: [
+    { name: 'openssl', version: '3.0.1-1', arch: 'amd64', source_name: 'openssl', source_version: '3.0.1-1' },
+    { name: 'zlib1g', version: '1.2.13-1', arch: 'amd64', held: true },
+  ],
+  updates: [
+    {
+      name: 'openssl',
+      arch: 'amd64',
+      current_version: '3.0.1-1',
+      available_version: '3.0.2-1',
+      security: true,
+    },
+  ],
+};
+
+describe.each(ENGINES)('inventory reports on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    let transactions = 0;
+    const counted = {
+      ...platform,
+      database: {
+        ...database,
+        transact: (work: Parameters<typeof database.transact>[0]) => {
+          transactions++;
+          return database.transact(work);
+        },
+      } as typeof database,
+    };
+    const voided: string[] = [];
+    const app = createSliceApp(counted);
+    mountInventory(app, {
+      platform: counted,
+      voidApproval: async (_, { updateId }) => void voided.push(updateId),
+    });
+    onTestFinished(() => app.close());
+    const key = await insertTestAgent(database, { n: 1 });
+    async function put(body: unknown, { encoding = 'identity', ecosystem = 'apt', of = key.agentId } = {}) {
+      platform.clock.advance(1_000);
+      const json = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+      const payload =
+        encoding === 'gzip' ? gzipSync(json) : encoding === 'zstd' ? zstdCompressSync(json) : json;
+      return app.inject({
+        method: 'PUT',
+        url: `/api/v1/agents/${of}/inventory/${ecosystem}`,
+        headers: {
+          'content-type': 'application/json',
+          ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+          'x-machine-id': 'machine-1',
+          'x-test-agent': key.agentId,
+          'x-test-family': key.familyId,
+        },
+        payload,
+      });
+    }
+    const stored = () =>
+      database.read
+        .selectFrom('agent_packages')
+        .select(['ecosystem', 'name', 'version', 'held'])
+        .orderBy('name')
+        .execute();
+    return { database, platform, put, stored, voided, key, transactions: () => transactions };
+  }
+
+  test.each(['identity', 'gzip', 'zstd'])(
+    'a report in %s is stored and answered with its updates',
+    async (encoding) => {
+      const { database, put, stored, key } = await setUp();
+      const response = await put(report, { encoding });
+      expect(response.statusCode).toBe(200);
+      expect(response.json()).toEqual({
+        accepted: true,
+        updates: [{ update_id: expect.any(String), name: 'openssl', available_version: '3.0.2-1' }],
+      });
+      expect(await stored()).toEqual([
+        { ecosystem: 'apt', name: 'openssl', version: '3.0.1-1', held: 0 },
+        { ecosystem: 'apt', name: 'zlib1g', version: '1.2.13-1', held: 1 },
+      ]);
+      const digest = createHash('sha256').update(JSON.stringify(report)).digest('hex');
+      const agent = await database.read
+        .selectFrom('agents')
+        .select('inventory_digests')
+        .where('id', '=', key.agentId)
+        .executeTakeFirst();
+      expect(agent?.inventory_digests).toBe(`apt=${digest}`);
+    },
+  );
+
+  test('the same bytes again are answered from what is stored, without a transaction', async () => {
+    const { put, transactions } = await setUp();
+    const first = await put(report);
+    expect(transactions()).toBe(1);
+    const again = await put(report, { encoding: 'gzip' });
+    expect(again.json()).toEqual(first.json());
+    expect(transactions()).toBe(1);
+  });
+
+  test('only the differences are written: new, changed and gone packages', async () => {
+    const { put, stored } = await setUp();
+    await put(report);
+    const packages = [
+      { name: 'openssl', version: '3.0.2-1', arch: 'amd64' },
+      { name: 'zlib1g', version: '1.2.13-1', arch: 'amd64' },
+      { name: 'curl', version: '8.0-1', arch: 'amd64' },
+      { name: 'curl', version: '8.0-1', arch: 'amd64' },
+    ];
+    await put({ ...report, packages, updates: [] });
+    expect((await stored()).map((row) => [row.name, row.version, row.held])).toEqual([
+      ['curl', '8.0-1', 0],
+      ['openssl', '3.0.2-1', 0],
+      ['zlib1g', '1.2.13-1', 0],
+    ]);
+  });
+
+  test('an incomplete report removes no package and closes no update', async () => {
+    const { database, put, stored } = await setUp();
+    await put(report);
+    const response = await put({ ...report, complete: false, packages: [], updates: [] });
+    expect(response.json()).toMatchObject({ updates: [{ name: 'openssl' }] });
+    expect((await stored()).length).toBe(2);
+    const states = await database.read.selectFrom('updates').select('state').execute();
+    expect(states).toEqual([{ state: 'pending' }]);
+  });
+
+  test('an approved update that a scan closes loses its commands and its token', async () => {
+    const { database, put, voided, key } = await setUp();
+    const { agentId } = key;
+    const { updateId } = await insertTestUpdate(database, {
+      agentId,
+      n: 5,
+      state: 'approved',
+      expiresAtMs: 9e15,
+    });
+    const command = { id: 'c', agent_id: agentId, action: 'install_update', params: '{}', status: 'pending' };
+    const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15, update_id: updateId };
+    await database.transact((tx) =>
+      tx
+        .insertInto('agent_commands')
+        .values({ ...command, ...times })
+        .execute(),
+    );
+    await put({ ...report, packages: [{ name: 'package-5', version: '1.1-1', arch: 'amd64' }], updates: [] });
+    expect(voided).toEqual([updateId]);
+    const row = await database.read
+      .selectFrom('agent_commands')
+      .select(['status', 'reason'])
+      .executeTakeFirst();
+    expect(row).toEqual({ status: 'cancelled', reason: 'closed_by_scan' });
+  });
+
+  test.each([
+    ['an unknown field', { ...report, extra: 1 }],
+    ['a wrong type', { ...report, complete: 'yes' }],
+    ['a duplicate key', `{"complete":true,${JSON.stringify(report).slice(1)}`],
+    ['no JSON', '{'],
+    [
+      'a plan without an artifact',
+      {
+        ...report,
+        updates: [
+          {
+            ...report.updates[0],
+            plan: {
+              resolved_at: report.scanned_at,
+              actions: [{ action: 'upgrade', name: 'openssl', to_version: '3.0.2-1' }],
+            },
+          },
+        ],
+      },
+    ],
+  ])('%s is 400 and changes nothing', async (_, body) => {
+    const { put, stored } = await setUp();
+    const response = await put(body);
+    expect(response.statusCode).toBe(400);
+    expect(response.json().code).toBe('invalid_request');
+    expect(response.json().errors.length).toBeGreaterThan(0);
+    expect(await stored()).toEqual([]);
+  });
+
+  test('8 MiB after decompression is the limit: 413', async () => {
+    const { put } = await setUp();
+    const response = await put(' '.repeat(8 * 1024 * 1024 + 1), { encoding: 'gzip' });
+    expect(response.statusCode).toBe(413);
+  });
+
+  test('an unknown ecosystem is 400 and the path of another agent is 404', async () => {
+    const { database, put } = await setUp();
+    const other = await insertTestAgent(database, { n: 2 });
+    expect((await put(report, { ecosystem: 'cargo' })).statusCode).toBe(400);
+    expect((await put(report, { of: other.agentId })).statusCode).toBe(404);
+  });
+});

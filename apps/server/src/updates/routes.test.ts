@@ -1,0 +1,160 @@
+import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { recordScan } from './record-scan.ts';
+import { mountUpdates } from './routes.ts';
+import { planDigest } from './store-plan.ts';
+import { transitionUpdate } from './transition-update.ts';
+
+const sha256 = 'a'.repeat(64);
+const plan = {
+  resolved_at: '2026-11-21T09:00:00Z',
+  actions: [
+    {
+      action: 'upgrade' as const,
+      name: 'openssl',
+      from_version: '1',
+      to_version: '2',
+      artifact: { filename: 'openssl.deb', url: 'https://deb.example/openssl.deb', size_bytes: 5, sha256 },
+    },
+  ],
+};
+
+describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const app = createSliceApp(platform);
+    mountUpdates(app, { platform, gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }) });
+    onTestFinished(() => app.close());
+    const keys = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];
+    const [first = { agentId: '', familyId: '' }] = keys;
+    async function scan(of: number, names: readonly string[], more: Partial<InventoryUpdate> = {}) {
+      platform.clock.advance(1_000);
+      const agentId = keys[of]?.agentId ?? '';
+      const updates = names.map((name) => ({ name, current_version: '1', available_version: '2', ...more }));
+      const report = { complete: true, packages: [], updates };
+      return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
+    }
+    const get = async (url: string) => (await app.inject(url)).json();
+    async function putPlan(updateId: string, body: object, of = first) {
+      return app.inject({
+        method: 'PUT',
+        url: `/api/v1/agents/${of.agentId}/plans/${updateId}`,
+        headers: { 'x-machine-id': 'm', 'x-test-agent': of.agentId, 'x-test-family': of.familyId },
+        payload: body,
+      });
+    }
+    return { app, database, platform, keys, scan, get, putPlan };
+  }
+
+  test('the list pages by cursor without gaps or repeats, and counts all', async () => {
+    const { scan, get } = await setUp();
+    const names = Array.from({ length: 7 }, (_, i) => `p${i}`);
+    await scan(0, names);
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await get(`/api/v1/updates?limit=3${cursor}`);
+      expect(page.total).toBe(7);
+      seen.push(...page.items.map((item: { name: string }) => item.name));
+      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
+    } while (cursor !== '');
+    expect(seen).toEqual(names.toReversed());
+  });
+
+  test.each([
+    ['state=pending', ['a_b', 'aXb', 'Curl']],
+    ['state=rejected', ['wget']],
+    ['name=Curl', ['Curl']],
+    ['q=cUR', ['Curl']],
+    ['q=a_b', ['a_b']],
+    ['security=true', ['Curl']],
+    ['security=false&state=pending', ['a_b', 'aXb']],
+    ['ecosystem=npm', []],
+    ['group=web', []],
+    ['verdict=clear', []],
+    ['since=2026-11-21T09:00:03Z', ['wget']],
+    ['until=2026-11-21T09:00:02Z', ['a_b', 'aXb']],
+  ])('the filter %s finds %j', async (query, names) => {
+    const { database, platform, scan, get } = await setUp();
+    await scan(0, ['a_b', 'aXb']);
+    await scan(0, ['Curl'], { security: true });
+    const { updates } = await scan(1, ['wget']);
+    const updateId = updates[0]?.update_id ?? '';
+    await database.transact((tx) =>
+      transitionUpdate(tx, platform, { updateId, from: ['pending'], to: 'rejected', actor: 'ada' }),
+    );
+    const page = await get(`/api/v1/updates?${query}`);
+    expect(page.items.map((item: { name: string }) => item.name).toSorted()).toEqual(names.toSorted());
+    expect(page.total).toBe(names.length);
+  });
+
+  test.each(['state=new', 'limit=0', 'limit=201', 'cursor=x', 'colour=red', 'security=maybe'])(
+    'the query %s is 400',
+    async (query) => {
+      const { app } = await setUp();
+      expect((await app.inject(`/api/v1/updates?${query}`)).statusCode).toBe(400);
+    },
+  );
+
+  test('one update comes with plan, history and the verdict of the gate', async () => {
+    const { scan, get, app } = await setUp();
+    const { updates } = await scan(0, ['openssl'], { plan });
+    const id = updates[0]?.update_id ?? '';
+    expect(await get(`/api/v1/updates/${id}`)).toMatchObject({
+      id,
+      hostname: 'host-1',
+      arch: null,
+      state: 'pending',
+      has_plan: true,
+      plan: { plan_sha256: planDigest(plan), actions: plan.actions, resolved_at: '2026-11-21T09:00:00.000Z' },
+      history: [{ from_state: null, to_state: 'pending', actor: 'scan' }],
+      gate: { update_id: id, verdict: 'clear' },
+    });
+    const unknown = await app.inject('/api/v1/updates/01900000-0000-7000-8000-0000000000ff');
+    expect(unknown.statusCode).toBe(404);
+  });
+
+  test('packages are updates rolled up over hosts, paged by name', async () => {
+    const { scan, get } = await setUp();
+    await scan(0, ['openssl', 'curl']);
+    await scan(1, ['openssl'], { available_version: '3', security: true });
+    const first = await get('/api/v1/packages?limit=1');
+    expect(first).toMatchObject({ total: 2, items: [{ id: 'apt/curl', hosts: 1, states: { pending: 1 } }] });
+    const second = await get(`/api/v1/packages?limit=1&cursor=${first.next_cursor}`);
+    expect(second.items).toEqual([
+      {
+        id: 'apt/openssl',
+        ecosystem: 'apt',
+        name: 'openssl',
+        hosts: 2,
+        updates: 2,
+        available_versions: 2,
+        newest_update_at: '2026-11-21T09:00:02.000Z',
+        security: true,
+        states: { pending: 2 },
+      },
+    ]);
+    expect(second.next_cursor).toBeNull();
+  });
+
+  test('an agent sends plans for its own updates only; an unsound plan is 400', async () => {
+    const { scan, get, putPlan } = await setUp();
+    const own = (await scan(0, ['openssl'])).updates[0]?.update_id ?? '';
+    const foreign = (await scan(1, ['openssl'])).updates[0]?.update_id ?? '';
+    expect((await putPlan(own, plan)).json()).toEqual({ update_id: own, state: 'pending' });
+    expect((await get(`/api/v1/updates/${own}`)).plan.plan_sha256).toBe(planDigest(plan));
+    expect((await putPlan(foreign, plan)).statusCode).toBe(404);
+    const [action] = plan.actions;
+    const { artifact: _, ...bare } = action ?? { artifact: null };
+    const unsound = await putPlan(own, { ...plan, actions: [bare] });
+    expect(unsound.json()).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ path: '/actions/0/artifact' }],
+    });
+  });
+});
