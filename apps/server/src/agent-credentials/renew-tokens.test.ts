@@ -170,6 +170,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     await next(it, t0);
     expect(await statusOf(it, displaced)).toBe(401);
     expect(await reuses(it)).toBe(1);
+    expect((await familyOf(it, t0)).revoked_reason).toBe('displaced');
     const other = await enrol(it, 'machine-2');
     const requestId = randomUUID();
     const options = { machineId: 'machine-2', requestId };

@@ -1,4 +1,4 @@
-import type { Database, Db, Tx } from '../platform/db/engine.ts';
+import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type FamilyRow = Tables['refresh_families'];
@@ -25,15 +25,6 @@ export async function lockActiveFamily(
     .where('agent_id', '=', agentId)
     .where('status', '=', 'active');
   const row = await (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
-  return row ?? null;
-}
-
-export async function findFamily(db: Db, familyId: string): Promise<FamilyRow | null> {
-  const row = await db
-    .selectFrom('refresh_families')
-    .selectAll()
-    .where('id', '=', familyId)
-    .executeTakeFirst();
   return row ?? null;
 }
 

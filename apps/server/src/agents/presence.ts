@@ -7,13 +7,13 @@ export const CHECK_IN_INTERVAL_SECONDS = 60;
 /** An agent is online while its last check-in is younger than this many of its intervals (wire.md, "States"). */
 export const ONLINE_INTERVALS = 3;
 
-export function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
+function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
   if (agent.status === 'revoked') return 'revoked';
   return agent.machine_id === null ? 'unbound' : 'bound';
 }
 
 /** A revoked agent is offline at once: nothing that it sends counts any more. */
-export function isOnline(
+function isOnline(
   agent: Pick<AgentRow, 'status' | 'last_seen_at' | 'polling_interval_seconds'>,
   nowMs: number,
 ): boolean {

@@ -163,6 +163,8 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     expect((await call(it, 'DELETE', `${AGENTS}/${agent.agent_id}`, { token: 'admin' })).status).toBe(404);
     expect((await get(it, `${AGENTS}/${agent.agent_id}`)).status).toBe(404);
     expect((await get(it, AGENTS)).body.total).toBe(0);
+    expect((await call(it, 'POST', `${AGENTS}/${agent.agent_id}/scan`, { token: 'admin' })).status).toBe(404);
+    expect(it.queued).toEqual([]);
     expect(await eventTypes(it)).toEqual(['AGENT_ENROLLED', 'AGENT_REVOKED']);
   });
 

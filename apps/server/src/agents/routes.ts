@@ -130,7 +130,7 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
   mountHostCommands(app, deps);
 }
 
-export function unknownAgent(): Refusal {
+function unknownAgent(): Refusal {
   return new Refusal('not_found', { detail: 'There is no such agent.' });
 }
 
