@@ -110,11 +110,11 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     });
     const { read } = it.platform.database;
     const row = await read
-      .selectFrom('security_events')
+      .selectFrom('events')
       .selectAll()
       .where('type', '=', 'MACHINE_REBOUND')
       .executeTakeFirstOrThrow();
-    expect(row).toMatchObject({ actor: 'admin', agent_id: agent.agent_id });
+    expect(row).toMatchObject({ kind: 'security', actor: 'admin', agent_id: agent.agent_id });
     expect(JSON.parse(row.content)).toEqual({ reason: 'new mainboard', previous_machine_id: 'machine-1' });
     expect((await call(it, 'POST', url, { token: 'admin', body: { reason: 'again' } })).status).toBe(200);
   });
