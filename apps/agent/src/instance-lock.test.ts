@@ -41,7 +41,7 @@ function start(command: readonly string[], ...args: string[]) {
 
 /** An enrolled folder and a server that tells of each check-in. */
 async function enrolled() {
-  const fleet = createFleet();
+  const fleet = createFleet(Date.now());
   const server: FleetServer = await startFleetServer(fleet);
   const folder = tmpDir();
   stops.push(server.stop, folder.remove);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { INVENTORY_MAX_BYTES, InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import type { Plan } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
@@ -10,10 +11,8 @@ import type { EcosystemDriver, HostPaths, Scan } from './ecosystems/ecosystem.ts
 import { errorCode, ownUid, readTrusted, writeDurably } from './file-layer.ts';
 import type { Log } from './log.ts';
 
-/** Most updates that get a plan in one scan; the server asks for the others by `plan_update`. */
-const PLANS_MAX = 500;
-/** Longest time that planning may take in one scan. */
-const PLANNING_MAX_MS = 10 * 60_000;
+/** How many updates are planned at a stretch, so that commands need not wait long behind it. */
+const PLAN_BATCH = 20;
 
 export interface InventoryDependencies {
   folder: string;
@@ -22,14 +21,17 @@ export interface InventoryDependencies {
   /** The ecosystems that the configuration allows; null for all. */
   allowed: readonly Ecosystem[] | null;
   nowMs: () => number;
-  elapsedMs: () => number;
   log: Log;
 }
 
 /** The latest report of each ecosystem as the bytes that are (or were) sent. */
 export interface Inventory {
-  /** Scans and plans; a scan that found what the last one found keeps the bytes of that one, and so its digest. */
+  /** Scans; a scan that found what the last one found keeps the bytes of that one, and so its digest. */
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
+  /** Plans some of the updates that the scan left without a plan; the reports then hold them. */
+  planMore(): Promise<void>;
+  /** Whether `planMore` has something left to do. */
+  hasUnplanned(): boolean;
   body(ecosystem: Ecosystem): Uint8Array | null;
   /** sha256 of each body, as the check-in reports it. */
   digests(): Partial<Record<Ecosystem, string>>;
@@ -40,8 +42,9 @@ export interface Inventory {
 interface Report {
   bytes: Uint8Array;
   sha256: string;
-  /** Digest of what the package manager said, before plans were made of it. */
+  /** Digest of what the package manager said, plans left aside. */
   contentSha256: string;
+  content: InventoryReport;
 }
 
 /** Opens the inventory of a folder, with the reports of the last run where they are still there. */
@@ -53,16 +56,50 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
     if (report !== null) reports.set(ecosystem, report);
   }
 
+  /** Updates whose plan failed or did not fit; not tried again before the plans are forgotten. */
+  const given = new Set<string>();
+
+  function keep(ecosystem: Ecosystem, content: InventoryReport): boolean {
+    const bytes = encodeReport(content);
+    if (bytes === null) return false;
+    reports.set(ecosystem, { bytes, sha256: sha256(bytes), contentSha256: contentDigest(content), content });
+    saveReport(folder, ecosystem, bytes, log);
+    return true;
+  }
+
   async function scanOne(driver: EcosystemDriver): Promise<string | null> {
-    const scan = await driver.scan(dependencies.paths);
-    const contentSha256 = contentDigest(scan);
-    if (reports.get(driver.ecosystem)?.contentSha256 === contentSha256) return scan.reason;
-    const updates = await planUpdates(dependencies, driver, scan.updates);
-    const bytes = encodeReport({ ...scan, updates }, timestamp(dependencies.nowMs()));
-    if (bytes === null) return 'the inventory is larger than the server takes';
-    reports.set(driver.ecosystem, { bytes, sha256: sha256(bytes), contentSha256 });
-    saveReport(folder, driver.ecosystem, bytes, log);
-    return scan.reason;
+    const { reason, ...scan } = await driver.scan(dependencies.paths);
+    if (reports.get(driver.ecosystem)?.contentSha256 === contentDigest(scan)) return reason;
+    const kept = keep(driver.ecosystem, { scanned_at: timestamp(dependencies.nowMs()), ...scan });
+    return kept ? reason : 'the inventory is larger than the server takes';
+  }
+
+  const keyOf = (ecosystem: Ecosystem, { name, arch, available_version }: InventoryUpdate) =>
+    `${ecosystem} ${name}:${arch ?? ''} ${available_version}`;
+  const unplannedOf = (ecosystem: Ecosystem) =>
+    (reports.get(ecosystem)?.content.updates ?? []).filter(
+      (update) => update.plan === undefined && !given.has(keyOf(ecosystem, update)),
+    );
+
+  /** Walk 2 of design.md: a plan for every update, so that the verdict is there before anybody approves. */
+  async function planSome(driver: EcosystemDriver): Promise<void> {
+    const { ecosystem } = driver;
+    const planned = new Map<string, Plan>();
+    for (const update of unplannedOf(ecosystem).slice(0, PLAN_BATCH)) {
+      const { name, arch, available_version: toVersion } = update;
+      const target = { name, toVersion, ...(arch === undefined ? {} : { arch }) };
+      const outcome = await driver.plan(dependencies.paths, target);
+      given.add(keyOf(ecosystem, update));
+      if (outcome.ok) planned.set(keyOf(ecosystem, update), outcome.plan);
+      else log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
+    }
+    const content = reports.get(ecosystem)?.content;
+    if (planned.size === 0 || content === undefined) return;
+    const updates = content.updates.map((update) => {
+      const plan = planned.get(keyOf(ecosystem, update));
+      return plan === undefined ? update : { ...update, plan };
+    });
+    keep(ecosystem, { ...content, updates });
   }
 
   return {
@@ -80,47 +117,24 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       }
       return { scanned, problems };
     },
+    planMore: async () => {
+      for (const driver of drivers) await planSome(driver);
+    },
+    hasUnplanned: () => drivers.some(({ ecosystem }) => unplannedOf(ecosystem).length > 0),
     body: (ecosystem) => reports.get(ecosystem)?.bytes ?? null,
     digests: () => Object.fromEntries([...reports].map(([ecosystem, report]) => [ecosystem, report.sha256])),
     forgetPlans: () => {
+      given.clear();
       for (const report of reports.values()) report.contentSha256 = '';
     },
   };
 }
 
-/** Walk 2 of design.md: a plan with every scan, so that the verdict is there before anybody approves. */
-async function planUpdates(
-  { paths, elapsedMs, log }: InventoryDependencies,
-  driver: EcosystemDriver,
-  updates: readonly InventoryUpdate[],
-): Promise<InventoryUpdate[]> {
-  const startedMs = elapsedMs();
-  const planned: InventoryUpdate[] = [];
-  for (const [index, update] of updates.entries()) {
-    if (update.plan !== undefined || index >= PLANS_MAX || elapsedMs() - startedMs > PLANNING_MAX_MS) {
-      planned.push(update);
-      continue;
-    }
-    const outcome = await driver.plan(paths, {
-      name: update.name,
-      ...(update.arch === undefined ? {} : { arch: update.arch }),
-      toVersion: update.available_version,
-    });
-    if (!outcome.ok)
-      log.warn('an update cannot be planned', { package: update.name, reason: outcome.reason });
-    planned.push(outcome.ok ? { ...update, plan: outcome.plan } : update);
-  }
-  return planned;
-}
-
 /** Plans are the first to go when a report is too large: the server can ask for each of them. */
-function encodeReport(scan: Scan, scannedAt: string): Uint8Array | null {
-  const { complete, packages } = scan;
-  const bare = scan.updates.map(({ plan: _, ...update }) => update);
-  for (const updates of [scan.updates, bare]) {
-    const bytes = new TextEncoder().encode(
-      JSON.stringify({ scanned_at: scannedAt, complete, packages, updates }),
-    );
+function encodeReport(content: InventoryReport): Uint8Array | null {
+  const bare = content.updates.map(({ plan: _, ...update }) => update);
+  for (const updates of [content.updates, bare]) {
+    const bytes = new TextEncoder().encode(JSON.stringify({ ...content, updates }));
     if (bytes.length <= INVENTORY_MAX_BYTES) return bytes;
   }
   return null;
@@ -141,7 +155,8 @@ function loadReport(folder: string, ecosystem: Ecosystem): Report | null {
   if (!read.ok) return null; // it is only a cache of the last scan
   const parsed = parseStrictJson(read.bytes);
   if (!parsed.ok || !Check(InventoryReport, parsed.value)) return null;
-  return { bytes: read.bytes, sha256: sha256(read.bytes), contentSha256: contentDigest(parsed.value) };
+  const content = parsed.value;
+  return { bytes: read.bytes, sha256: sha256(read.bytes), contentSha256: contentDigest(content), content };
 }
 
 function saveReport(folder: string, ecosystem: Ecosystem, bytes: Uint8Array, log: Log): void {

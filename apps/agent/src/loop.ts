@@ -12,10 +12,11 @@ export const ROUNDS_MAX = 50;
 /** Waits, or ends early when the signal is given. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** One full round: scan, check in, report, carry out every command, until nothing is left. Null when all went well. */
+/** One full round: scan, plan, check in, report, carry out every command, until nothing is left. Null when all went well. */
 export async function runOnce(runtime: Runtime): Promise<Failure | null> {
   const taker = createCommandTaker(runtime);
   await scan(runtime);
+  await runtime.inventory.planMore();
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const checked = await checkIn(runtime);
     if (!checked.ok) return checked.failure;
@@ -46,7 +47,7 @@ export async function runLoop(
   const worker = createWorker(runtime);
   let failures = 0;
   while (!signal.aborted) {
-    worker.scanIfDue();
+    worker.startIfDue();
     const outcome = await pollOnce(runtime, worker);
     const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
     if (stopped !== null) {
@@ -93,7 +94,8 @@ async function scan(runtime: Runtime): Promise<void> {
 interface Worker {
   /** Replaces what is waiting: what the server no longer delivers was cancelled. */
   offer(commands: unknown[], state: Envelope): void;
-  scanIfDue(): void;
+  /** Starts a scan that is due, or goes on planning. */
+  startIfDue(): void;
   failure(): Failure | null;
   /** Fires when the work is done and there is something to report. */
   wake(): AbortSignal;
@@ -119,13 +121,23 @@ function createWorker(runtime: Runtime): Worker {
         hasNews ||= digestsOf(runtime) !== before;
       }
       const next = waiting.shift();
-      if (next === undefined || state === null) break;
+      if (next === undefined || state === null) {
+        if (!hasNews) hasNews = await planMore(); // what there is to report goes first
+        break;
+      }
       const taken = await taker.take(next, state);
       failed = taken.failure;
       hasNews ||= taken.outcome === 'done';
     }
     working = null;
     if (hasNews || failed !== null) waker.abort();
+  }
+
+  /** One batch at a time: between two of them the loop reports, and commands come first. */
+  async function planMore(): Promise<boolean> {
+    const before = digestsOf(runtime);
+    await runtime.inventory.planMore();
+    return digestsOf(runtime) !== before;
   }
 
   function start(): void {
@@ -138,8 +150,8 @@ function createWorker(runtime: Runtime): Worker {
       state = newState;
       if (waiting.length > 0) start();
     },
-    scanIfDue: () => {
-      if (runtime.elapsedMs() >= scanDueMs) start();
+    startIfDue: () => {
+      if (runtime.elapsedMs() >= scanDueMs || runtime.inventory.hasUnplanned()) start();
     },
     failure: () => failed,
     wake: () => {

@@ -49,7 +49,7 @@ export function startRuntime(
   });
   const paths = { aptConfig: loaded.paths?.apt_config ?? null };
   const allowed = loaded.ecosystems;
-  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, elapsedMs, log });
+  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
   const runtime: Runtime = {
     config,
     journal,

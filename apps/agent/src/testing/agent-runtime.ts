@@ -85,7 +85,7 @@ function startRuntime(agent: TestAgent): Runtime {
   return {
     config,
     journal,
-    inventory: openInventory({ folder, drivers, paths, allowed: null, nowMs, elapsedMs, log }),
+    inventory: openInventory({ folder, drivers, paths, allowed: null, nowMs, log }),
     session,
     client,
     drivers,

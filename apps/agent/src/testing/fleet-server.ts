@@ -32,6 +32,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
 
   function answer(name: string, body: string): Reply {
     if (name === 'check-in') return checkIn(JSON.parse(body));
+    if (name === 'agents/register') return register();
     if (name === 'public-keys') return json({ keys: [], key_set: self.keySet });
     const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
     if (ecosystem !== undefined) {
@@ -44,6 +45,17 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
       return approval === undefined ? problem('not_found') : json(approval);
     }
     return json({}, 202);
+  }
+
+  function register(): Reply {
+    const tokens = {
+      access_token: 'access-0',
+      expires_in: 900,
+      refresh_token: 'refresh-0',
+      refresh_expires_at: timestamp(NOW_MS),
+    };
+    const keys = { keys: [], key_set: self.keySet };
+    return json({ agent_id: fleet.agentId, ...tokens, check_in_interval_seconds: 60, ...keys }, 201);
   }
 
   function checkIn(body: { received: string[]; inventory_digest: Record<string, string> }): Reply {

@@ -69,12 +69,14 @@ export function revoked(entry: SigningKeyEntry): SigningKeyEntry {
   return { ...entry, status: 'revoked', revoked_at: timestamp(NOW_MS) };
 }
 
-export function createFleet(machineId = randomUUID()): TestFleet {
+/** Makes a fleet of one agent whose documents are dated `nowMs`: the fixed time, or the present for real processes. */
+export function createFleet(nowMs = NOW_MS): TestFleet {
+  const machineId = randomUUID();
   const fleetId = randomUUID();
   const agentId = randomUUID();
   const machineSha256 = createHash('sha256').update(machineId).digest('hex');
   const key = createKey(1);
-  const expires_at = timestamp(NOW_MS + 90 * 24 * HOUR_MS);
+  const expires_at = timestamp(nowMs + 90 * 24 * HOUR_MS);
   const sign = (signedBy: TestKey, type: string, payload: object) =>
     signEnvelope(signedBy.key, type, new TextEncoder().encode(JSON.stringify(payload)));
   return {
@@ -93,9 +95,9 @@ export function createFleet(machineId = randomUUID()): TestFleet {
         command_id: randomUUID(),
         agent_id: agentId,
         machine_sha256: machineSha256,
-        issued_at: timestamp(NOW_MS),
-        not_before: timestamp(NOW_MS),
-        expires_at: timestamp(NOW_MS + 24 * HOUR_MS),
+        issued_at: timestamp(nowMs),
+        not_before: timestamp(nowMs),
+        expires_at: timestamp(nowMs + 24 * HOUR_MS),
         key_id: signedBy.entry.key_id,
         key_version: signedBy.entry.version,
         action: 'scan',
@@ -123,8 +125,8 @@ export function createFleet(machineId = randomUUID()): TestFleet {
           snapshot: null,
         },
         override: null,
-        issued_at: timestamp(NOW_MS),
-        expires_at: timestamp(NOW_MS + 7 * 24 * HOUR_MS),
+        issued_at: timestamp(nowMs),
+        expires_at: timestamp(nowMs + 7 * 24 * HOUR_MS),
         ...members,
       } satisfies ApprovalPayload);
       return { envelope, reference: referenceTo(envelope) };
@@ -133,14 +135,14 @@ export function createFleet(machineId = randomUUID()): TestFleet {
       version,
       keys,
       signedBy = key,
-      expiresMs = NOW_MS + 90 * 24 * HOUR_MS,
+      expiresMs = nowMs + 90 * 24 * HOUR_MS,
       fleetId: named = fleetId,
     }) =>
       sign(signedBy, KEYSET_TYPE, {
         v: 1,
         fleet_id: named,
         version,
-        issued_at: timestamp(NOW_MS),
+        issued_at: timestamp(nowMs),
         expires_at: timestamp(expiresMs),
         keys,
       }),
@@ -148,7 +150,7 @@ export function createFleet(machineId = randomUUID()): TestFleet {
       sign(signedBy, STATE_TYPE, {
         v: 1,
         fleet_id: fleetId,
-        server_time: timestamp(NOW_MS),
+        server_time: timestamp(nowMs),
         epoch: 1,
         key_set_version: 1,
         events_head: null,
