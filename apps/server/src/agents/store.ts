@@ -194,3 +194,15 @@ function filtered(db: Db, filter: AgentListFilter) {
   }
   return query;
 }
+
+/** How many agents that may act hold a key set of at least this version. */
+export async function countAgentsWithKeySet(db: Db, version: number): Promise<number> {
+  const row = await db
+    .selectFrom('agents')
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .where('status', '=', 'active')
+    .where('deleted_at', 'is', null)
+    .where('key_set_version', '>=', version)
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
