@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { type ApprovalsApp, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+
+const bulk = (it: ApprovalsApp, body: object) => it.call('POST', '/api/v1/updates/approve', body);
+
+async function eventsOf({ database }: ApprovalsApp, type: string) {
+  const rows = await database.read.selectFrom('events').selectAll().where('type', '=', type).execute();
+  return rows.map((row) => ({ ...row, content: JSON.parse(row.content) }));
+}
+
+describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
+  test('what is clear is approved, what is flagged comes back in blocked, the rest is named with its code', async () => {
+    const it = await createApprovalsApp(engine);
+    it.vulnerable({ name: 'zlib', version: '1.3-1' });
+    const clear = await it.addUpdate();
+    const flagged = await it.addUpdate({ name: 'zlib', version: '1.3-1' });
+    const unplanned = await it.addUpdate({ name: 'curl', plan: null });
+    const rejected = await it.addUpdate({ name: 'vim', state: 'rejected' });
+    const unknown = '01900000-0000-7000-8000-ffffffffffff';
+    const answer = await bulk(it, { update_ids: [clear, flagged, unplanned, rejected, unknown, clear] });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        approved: [{ update_id: clear }],
+        awaiting_plan: [unplanned],
+        blocked: [
+          {
+            update_id: flagged,
+            package: { ecosystem: 'apt', name: 'zlib', version: '1.3-1' },
+            blocked_by: 'vulnerability',
+            reason: 'known_vulnerability',
+            findings: [{ id: 'CVE-1', package: 'zlib' }],
+            age: null,
+          },
+        ],
+        skipped: [
+          { update_id: rejected, code: 'conflict' },
+          { update_id: unknown, code: 'not_found' },
+        ],
+      },
+    });
+    const row = await findUpdate(it.database.read, clear);
+    expect(row).toMatchObject({ state: 'approved', approval_id: answer.body.approved[0].token_id });
+    expect(await findUpdate(it.database.read, flagged)).toMatchObject({ state: 'pending' });
+    expect(await eventsOf(it, 'bulk_approval_blocked')).toMatchObject([
+      { actor: 'ada', content: { count: 1, blocked: [{ update_id: flagged, blocked_by: 'vulnerability' }] } },
+    ]);
+    expect(await eventsOf(it, 'supply_chain_override')).toEqual([]);
+    const marker = '[SECURITY] [server] [supply_chain] bulk_approval_blocked';
+    expect(it.platform.lines.filter((line) => line.startsWith(marker))).toHaveLength(1);
+  });
+
+  test.each([
+    [{ override_supply_chain: true }],
+    [{ override_supply_chain: false }],
+    [{ override_reason: 'all of them' }],
+    [{ override_supply_chain: true, override_reason: 'all of them' }],
+  ])('A6: a blanket override is 400 and approves nothing: %j', async (override) => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    for (const body of [{ update_ids: [id] }, { filter: {}, confirm_count: 1 }]) {
+      expect(await bulk(it, { ...body, ...override })).toMatchObject({
+        status: 400,
+        code: 'invalid_request',
+      });
+    }
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
+  });
+
+  test('a filter approves exactly what the operator confirmed, and 409 conflict where the count differs', async () => {
+    const it = await createApprovalsApp(engine);
+    const ids = [await it.addUpdate(), await it.addUpdate({ name: 'curl' })];
+    await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' });
+    const filter = { state: 'pending', ecosystem: 'apt' };
+    for (const confirm_count of [1, 3]) {
+      const answer = await bulk(it, { filter, confirm_count });
+      expect(answer).toMatchObject({ status: 409, code: 'conflict', body: { count: 2 } });
+    }
+    const { body } = await bulk(it, { filter, confirm_count: 2 });
+    expect(body.approved.map((one: { update_id: string }) => one.update_id).toSorted()).toEqual(
+      ids.toSorted(),
+    );
+  });
+
+  test.each([
+    [{}],
+    [{ update_ids: [] }],
+    [{ update_ids: ['x'] }],
+    [{ filter: { colour: 'red' }, confirm_count: 1 }],
+    [{ filter: {} }],
+  ])('a body of another form is 400: %j', async (body) => {
+    const it = await createApprovalsApp(engine);
+    expect((await bulk(it, body)).status).toBe(400);
+  });
+
+  test('one wait for the whole request: what is not judged by then is skipped as verdict_pending', async () => {
+    const it = await createApprovalsApp(engine, { waitMs: 50 });
+    const known = await it.addUpdate({ name: 'known' });
+    await it.call('POST', `/api/v1/updates/${known}/preview`);
+    it.osv.mode = 'hang';
+    const ids = [known];
+    for (const name of ['a1', 'b1', 'c1', 'd1', 'e1']) ids.push(await it.addUpdate({ name }));
+    const startMs = performance.now();
+    const { body } = await bulk(it, { update_ids: ids });
+    expect(performance.now() - startMs).toBeLessThan(5 * 50 + 1_000);
+    expect(body.approved).toMatchObject([{ update_id: known }]);
+    expect(body.skipped).toEqual(ids.slice(1).map((update_id) => ({ update_id, code: 'verdict_pending' })));
+  });
+
+  test('250 updates are one question to the source, and 250 tokens', async () => {
+    const it = await createApprovalsApp(engine);
+    const ids: string[] = [];
+    for (let i = 0; i < 250; i++) {
+      it.clock.advance(1);
+      ids.push(await it.addUpdate({ name: `p${i % 5}`, version: `1.${i}-1` }));
+    }
+    const { body } = await bulk(it, { update_ids: ids });
+    expect(body.approved).toHaveLength(250);
+    expect(new Set(body.approved.map((one: { token_id: string }) => one.token_id)).size).toBe(250);
+    expect(it.osv.requests.length).toBeLessThanOrEqual(2);
+  });
+});

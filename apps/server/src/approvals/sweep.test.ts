@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { storePlan } from '../updates/store-plan.ts';
+import { createApprovalBackground } from './background.ts';
+import { housekeepOnce } from './housekeeping.ts';
+import { sweepOnce } from './sweep.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** An update that was approved before its plan was known, and whose plan has come since. */
+async function awaited(
+  it: ApprovalsApp,
+  given: Parameters<ApprovalsApp['addUpdate']>[0] = {},
+): Promise<string> {
+  const { name = 'openssl', version = '3.0.12-1', ecosystem = 'apt' } = given;
+  const id = await it.addUpdate({ ...given, plan: null });
+  expect((await it.approve(id, { not_before: '2026-11-25T00:00:00Z' })).status).toBe(202);
+  const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [actionOf({ name, version, ecosystem })] };
+  await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+  return id;
+}
+
+async function eventsOf({ database }: ApprovalsApp, type: string) {
+  return database.read.selectFrom('events').selectAll().where('type', '=', type).execute();
+}
+
+const approvalsOf = ({ database }: ApprovalsApp) =>
+  database.read.selectFrom('approvals').selectAll().execute();
+const commandsOf = ({ database }: ApprovalsApp, action: string) =>
+  database.read.selectFrom('agent_commands').selectAll().where('action', '=', action).orderBy('id').execute();
+
+describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
+  test('mints when the plan comes back clear, for the operator who asked and from their time', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await awaited(it);
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+    expect(await approvalsOf(it)).toMatchObject([{ approved_by: 'ada', override_by: null }]);
+    expect(await commandsOf(it, 'install_update')).toMatchObject([
+      { not_before: Date.parse('2026-11-25T00:00:00Z'), created_by: 'sweep' },
+    ]);
+    expect(await eventsOf(it, 'update_approved')).toMatchObject([{ actor: 'sweep' }]);
+    await sweepOnce(it.deps);
+    expect(await approvalsOf(it)).toHaveLength(1);
+  });
+
+  test.each([
+    ['apt', 'vulnerable'],
+    ['npm', 'vulnerable'],
+    ['apt', 'unreachable'],
+    ['npm', 'unreachable'],
+    ['pypi', 'unreachable'],
+    ['apt', 'uncovered'],
+  ] as const)('%s, %s: back to a human with the reason, and nothing is minted', async (ecosystem, what) => {
+    const it = await createApprovalsApp(engine, { settings: { uncovered: 'warn' } });
+    const version = ecosystem === 'apt' ? '3.0.12-1' : '3.0.12';
+    const id = await awaited(it, { ecosystem, version });
+    if (what === 'vulnerable')
+      it.vulnerable({ ecosystem: ecosystem === 'apt' ? 'Debian:12' : 'npm', version });
+    if (what === 'unreachable') it.osv.mode = 'down';
+    if (what === 'uncovered') it.osv.covered.delete('Debian:12');
+    await sweepOnce(it.deps);
+    const reason = what === 'vulnerable' ? 'vulnerability: known_vulnerability' : `unchecked: ${what}`;
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending', state_reason: reason });
+    expect(await approvalsOf(it)).toEqual([]);
+    expect(await commandsOf(it, 'install_update')).toEqual([]);
+    expect(await commandsOf(it, 'plan_update')).toMatchObject([{ status: 'cancelled' }]);
+    expect(await eventsOf(it, 'approval_blocked')).toMatchObject([{ actor: 'sweep' }]);
+    expect(it.platform.lines.some((line) => line.includes('approval_blocked'))).toBe(true);
+  });
+
+  test('A7 in block mode: too young goes back, too', async () => {
+    const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
+    const id = await awaited(it, { ecosystem: 'npm', version: '1.0.0' });
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({
+      state: 'pending',
+      state_reason: 'age: unknown_age',
+    });
+  });
+
+  test('what is not judged yet waits for the next sweep', async () => {
+    const it = await createApprovalsApp(engine, { waitMs: 20 });
+    const id = await awaited(it);
+    it.osv.mode = 'hang';
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'awaiting_plan' });
+  });
+
+  test('24 h without a plan: back to pending, and the command for the plan is cancelled', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate({ plan: null });
+    await it.approve(id);
+    it.clock.advance(24 * HOUR_MS - 1);
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'awaiting_plan' });
+    it.clock.advance(1);
+    await sweepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({
+      state: 'pending',
+      state_reason: 'no_plan',
+    });
+    expect(await commandsOf(it, 'plan_update')).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  test('an operator may pass what the sweep handed back, with an override (only a human can)', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await awaited(it);
+    it.vulnerable();
+    await sweepOnce(it.deps);
+    const answer = await it.approve(id, { override_supply_chain: true, override_reason: 'I looked' });
+    expect(answer.status).toBe(200);
+  });
+
+  test('the background runs the sweep, goes on after a failure, and stops', async () => {
+    const it = await createApprovalsApp(engine);
+    await awaited(it);
+    const { loadedOnce, deps } = failingFirst(it);
+    const background = createApprovalBackground(deps, { intervalMs: 1 });
+    background.start();
+    await loadedOnce;
+    while ((await approvalsOf(it)).length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await background.stop();
+    expect(it.platform.lines.some((line) => line.startsWith('[ERROR] sweep of approvals failed'))).toBe(true);
+  });
+});
+
+/** Dependencies whose worker throws at its first question. */
+function failingFirst(it: ApprovalsApp) {
+  const { promise: loadedOnce, resolve } = Promise.withResolvers<void>();
+  let calls = 0;
+  const worker: typeof it.deps.worker = {
+    ...it.deps.worker,
+    async ensureJudged(subjects, timeoutMs) {
+      if (calls++ > 0) return it.deps.worker.ensureJudged(subjects, timeoutMs);
+      resolve();
+      throw new Error('first');
+    },
+  };
+  return { loadedOnce, deps: { ...it.deps, worker } };
+}
+
+describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
+  test('an install command that expires while its approval lives is issued anew', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    it.clock.advance(25 * HOUR_MS);
+    await housekeepOnce(it.deps);
+    const commands = await commandsOf(it, 'install_update');
+    expect(commands.map(({ status }) => status)).toEqual(['expired', 'pending']);
+    expect(new Set(commands.map(({ approval_id: token }) => token)).size).toBe(1);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+  });
+
+  test('an approval that expires puts its update back to pending, without a command', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    it.clock.advance(7 * 24 * HOUR_MS - 1);
+    await housekeepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+    it.clock.advance(1);
+    await housekeepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({
+      ...{ state: 'pending', state_reason: 'approval_expired', approval_id: null },
+    });
+    expect(await approvalsOf(it)).toMatchObject([{ void_reason: 'approval_expired' }]);
+    expect((await commandsOf(it, 'install_update')).every(({ status }) => status !== 'pending')).toBe(true);
+    expect((await it.approve(id)).status).toBe(200);
+  });
+});

@@ -1,0 +1,138 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { onTestFinished } from 'vitest';
+import { createOsvClient } from '../advisories/osv-client.ts';
+import { createAdvisoryWorker } from '../advisories/worker.ts';
+import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
+import { mountAgentApprovals } from '../approvals/agent-routes.ts';
+import { type ApprovalDeps, NO_AGE_SOURCE } from '../approvals/deps.ts';
+import { createGateOf } from '../approvals/preview-update.ts';
+import { mountApprovals } from '../approvals/routes.ts';
+import { type Config, defaultConfig } from '../config.ts';
+import type { Database } from '../platform/db/engine.ts';
+import type { UpdateRow } from '../updates/store.ts';
+import { insertUpdates } from '../updates/store.ts';
+import { storePlan } from '../updates/store-plan.ts';
+import { insertTestAgent } from './agent-rows.ts';
+import type { TestEngine } from './engines.ts';
+import { createSliceApp, createTestKeyRing } from './slice-app.ts';
+import { createTestPlatform } from './test-platform.ts';
+
+export interface ApprovalsAppOptions {
+  settings?: Partial<Config>;
+  waitMs?: number;
+  /** Replaces the database by one that looks at what is done with it. */
+  wrap?: (database: Database) => Database;
+}
+
+/** The approvals' side of the server on a real database, with a fake OSV and one Debian 12 host. */
+export async function createApprovalsApp(engine: TestEngine, options: ApprovalsAppOptions = {}) {
+  const osv = await startFakeOsv({ covered: ['Debian:12'] });
+  onTestFinished(() => osv.stop());
+  const opened = await engine.open();
+  const database = options.wrap ? options.wrap(opened) : opened;
+  const platform = createTestPlatform(database);
+  const config = defaultConfig({ advisorySource: 'api', advisoryApiUrl: osv.url, ...options.settings });
+  const client = createOsvClient({
+    baseUrl: osv.url,
+    timeouts: { batchMs: 300, singleMs: 300 },
+    sleep: async () => {},
+  });
+  const worker = createAdvisoryWorker({ platform, config, client });
+  onTestFinished(() => worker.stop());
+  const keyRing = createTestKeyRing();
+  const deps: ApprovalDeps = {
+    ...{ platform, config, keyRing, worker, ageSource: NO_AGE_SOURCE },
+    waitMs: options.waitMs ?? 5_000,
+  };
+  const app = createSliceApp(platform);
+  onTestFinished(() => app.close());
+  mountApprovals(app, deps);
+  mountAgentApprovals(app, { platform });
+  mountAgeExceptions(app, { platform });
+  const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
+
+  async function call(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) {
+    const answer = await app.inject({ method, url, ...(payload === undefined ? {} : { payload }) });
+    const body = answer.body === '' ? null : answer.json();
+    return { status: answer.statusCode, body, code: body?.code, headers: answer.headers };
+  }
+
+  /** An update of a package on the host; with its plan unless told otherwise. */
+  async function addUpdate(given: NewTestUpdate = {}): Promise<string> {
+    const { name = 'openssl', ecosystem = 'apt', version = '3.0.12-1', state = 'pending' } = given;
+    const id = platform.newId();
+    await database.transact(async (tx) => {
+      await insertUpdates(tx, [
+        updateRow({ id, agentId, ecosystem, name, version, state, now: platform.now() }),
+      ]);
+      if (given.plan === null) return;
+      const actions = given.plan ?? [actionOf({ name, version, ecosystem })];
+      await storePlan(tx, platform, { updateId: id, plan: { resolved_at: '2026-11-21T09:00:00Z', actions } });
+    });
+    return id;
+  }
+
+  return {
+    ...{ app, osv, platform, database, deps, keyRing, worker, agentId, familyId, call, addUpdate },
+    clock: platform.clock,
+    gateOf: createGateOf(deps),
+    approve: (id: string, body?: object) => call('POST', `/api/v1/updates/${id}/approve`, body),
+    /** A known vulnerability of one version. */
+    vulnerable(of: { id?: string; name?: string; version?: string; ecosystem?: string } = {}) {
+      const { id = 'CVE-1', name = 'openssl', version = '3.0.12-1', ecosystem = 'Debian:12' } = of;
+      osv.addRecord({ id, summary: 'bad' }, [{ ecosystem, name, versions: [version] }]);
+    },
+  };
+}
+
+export type ApprovalsApp = Awaited<ReturnType<typeof createApprovalsApp>>;
+export type { FakeOsv };
+
+interface NewTestUpdate {
+  name?: string;
+  ecosystem?: Ecosystem;
+  version?: string;
+  state?: string;
+  /** Null: no plan yet. */
+  plan?: PlanAction[] | null;
+}
+
+/** An action with all that the gate and the wire ask for. */
+export function actionOf(given: {
+  name: string;
+  version: string;
+  ecosystem?: Ecosystem;
+  fields?: Partial<PlanAction>;
+}): PlanAction {
+  const { name, version, ecosystem = 'apt', fields = {} } = given;
+  const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
+  return {
+    ...{ action: 'upgrade', name, from_version: '1.0.0-1', to_version: version },
+    ...(isSystem ? { source_name: name, source_version: version } : {}),
+    artifact: {
+      ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
+      ...{ size_bytes: 10, sha256: 'a'.repeat(64) },
+    },
+    ...fields,
+  };
+}
+
+function updateRow(given: {
+  id: string;
+  agentId: string;
+  ecosystem: Ecosystem;
+  name: string;
+  version: string;
+  state: string;
+  now: number;
+}): UpdateRow {
+  const { id, agentId, ecosystem, name, version, state, now } = given;
+  return {
+    ...{ id, agent_id: agentId, ecosystem, name, arch: '', current_version: '1.0.0-1' },
+    ...{ available_version: version, origin: null, security: 0, size_bytes: null, state, state_reason: null },
+    ...{ out_of_band: 0, plan_id: null, approval_id: null, not_before: null, verdict: null, severity: null },
+    ...{ discovered_at: now, updated_at: now },
+  };
+}
