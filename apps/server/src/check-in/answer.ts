@@ -17,7 +17,15 @@ export interface AnswerParts {
 /** The answer as JSON text, put together by hand: everything in it is JSON already, or cannot need escaping. */
 export function answerText({ nowMs, state, commands, report, nextCheckInSeconds }: AnswerParts): string {
   const names = report.length === 0 ? '' : `"${report.join('","')}"`;
-  return `{"server_time":"${rfc3339(nowMs)}","state":${state},"commands":[${commands.join(',')}],"report":[${names}],"next_check_in_seconds":${nextCheckInSeconds}}`;
+  return `{"server_time":"${timeText(nowMs)}","state":${state},"commands":[${commands.join(',')}],"report":[${names}],"next_check_in_seconds":${nextCheckInSeconds}}`;
+}
+
+let last = { ms: 0, text: rfc3339(0) };
+
+/** Many check-ins share a millisecond, and its text costs more than all the rest of the answer. */
+function timeText(ms: number): string {
+  if (ms !== last.ms) last = { ms, text: rfc3339(ms) };
+  return last.text;
 }
 
 /** Ecosystems of the agent whose digest is not the stored one: their reports are asked for. */

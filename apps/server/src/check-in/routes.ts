@@ -49,9 +49,7 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       const caller = ownAgent(request, request.params.agent_id);
       const facts = request.body;
       const nowMs = platform.now();
-      const commands = (await isIdle(deps, { caller, facts, nowMs }))
-        ? NO_COMMANDS
-        : await takeNews(deps, { caller, facts });
+      const commands = isIdle(caller, facts) ? NO_COMMANDS : await takeNews(deps, { caller, facts, nowMs });
       lastSeen.note(caller.agentId, nowMs);
       const text = answerText({
         nowMs,
@@ -68,32 +66,36 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
 interface Visit {
   caller: AgentCaller;
   facts: CheckInRequest;
+  nowMs: number;
 }
 
-/** Whether the agent has no news and there is none for it; the database is asked only about commands that wait. */
-function isIdle(
-  { platform }: CheckInDeps,
-  { caller, facts, nowMs }: Visit & { nowMs: number },
-): boolean | Promise<boolean> {
-  const unchanged =
+/** Whether the agent has no news and there is none for it. */
+function isIdle(caller: AgentCaller, facts: CheckInRequest): boolean {
+  return !caller.hasOpenCommands && isUnchanged(caller, facts);
+}
+
+function isUnchanged(caller: AgentCaller, facts: CheckInRequest): boolean {
+  return (
     caller.bound &&
     facts.received.length === 0 &&
     caller.bootId === facts.boot_id &&
     caller.agentVersion === facts.agent_version &&
-    caller.keySetVersion === facts.key_set_version;
-  if (!unchanged) return false;
-  if (!caller.hasOpenCommands) return true;
-  const { agentId } = caller;
-  return hasDueCommands(platform.database.read, { agentId, nowMs }).then((due) => !due);
+    caller.keySetVersion === facts.key_set_version
+  );
 }
 
 /** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */
 async function takeNews(
   { platform, config, keyRing }: CheckInDeps,
-  { caller, facts }: Visit,
+  { caller, facts, nowMs }: Visit,
 ): Promise<readonly string[]> {
   const { agentId, machineId } = caller;
-  return platform.database.transact(async (tx) => {
+  const { database } = platform;
+  // Commands that are withheld for hours must not cost a transaction each time.
+  if (isUnchanged(caller, facts) && !(await hasDueCommands(database.read, { agentId, nowMs }))) {
+    return NO_COMMANDS;
+  }
+  return database.transact(async (tx) => {
     if (!caller.bound) {
       const outcome = await bindMachine(tx, platform, { agentId, machineId, by: 'check-in' });
       if (outcome === 'conflict') {
