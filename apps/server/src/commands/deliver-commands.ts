@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { COMMAND_TYPE, CommandPayload } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
 import { Compile } from 'typebox/compile';
-import { lockAgent, setNextSeq } from '../agents/lock-agent.ts';
+import { lockAgent, setNextSeq } from '../agents/store.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';

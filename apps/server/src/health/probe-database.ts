@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
+import { ping } from '../platform/db/ping.ts';
 
 const PROBE_TIMEOUT_MS = 1_000;
 /** Health is asked without a limit: an answer this young is given again. */
@@ -30,7 +30,7 @@ async function probe(database: Pick<Database, 'read'>, timeoutMs: number): Promi
   const { promise: late, resolve } = Promise.withResolvers<'down'>();
   const timer = setTimeout(() => resolve('down'), timeoutMs);
   // Whatever a database throws, it is not to be used.
-  const answer = sql`SELECT 1`.execute(database.read).then(
+  const answer = ping(database.read).then(
     () => 'ok' as const,
     () => 'down' as const,
   );

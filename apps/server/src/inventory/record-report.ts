@@ -1,6 +1,6 @@
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { lockAgent } from '../agents/lock-agent.ts';
+import { lockAgent } from '../agents/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';

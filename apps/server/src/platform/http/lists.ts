@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import { Refusal } from './refusal.ts';
 
 export const PAGE_DEFAULT = 50;
@@ -49,12 +49,6 @@ function isKey(value: unknown): value is string | number {
     : typeof value === 'number' && Number.isFinite(value);
 }
 
-export interface Page<T> {
-  items: T[];
-  next_cursor: string | null;
-  total: number;
-}
-
 export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
   return Type.Object({
     items: Type.Array(item),
@@ -62,4 +56,3 @@ export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
     total: Type.Integer({ minimum: 0 }),
   });
 }
-export type PageQuery = Static<ReturnType<typeof Type.Object<typeof PageQuery>>>;
