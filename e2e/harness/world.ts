@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aptHostMissing } from '@tidegate/testkit/apt-host';
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
@@ -29,6 +29,7 @@ export type World = {
 export async function createWorld(engine: TestEngine, env: Record<string, string> = {}): Promise<World> {
   const folder = tmpDir('tidegate-e2e-');
   onTestFinished(() => folder.remove());
+  await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
   const place = await engine.place();
   const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
   onTestFinished(() => osv.stop());

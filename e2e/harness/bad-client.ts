@@ -1,0 +1,108 @@
+import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
+import { Check } from 'typebox/value';
+import { type Endpoint, sampleOf } from './open-api.ts';
+
+export type Credentials = {
+  operator: string;
+  agent: string;
+  registration: string;
+  machineId: string;
+  agentId: string;
+};
+
+export type BadRequest = {
+  endpoint: Endpoint;
+  /** What is sent, byte for byte; null for no body. */
+  body: Uint8Array<ArrayBuffer> | string | null;
+  /** Texts for parameters of the path and the query, in place of samples. */
+  parameters?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>>;
+};
+
+export type BadAnswer = { status: number; text: string; fault: string | null };
+
+/** An id that nothing has. */
+const NOBODY = '01900000-0000-7000-8000-00000000dead';
+const ANSWER_WITHIN_MS = 20_000;
+const LANES = 16;
+
+/** Sends what no client should send, with a good credential, and judges the form of the answer. */
+export function createBadClient(url: string, credentials: Credentials) {
+  async function send(request: BadRequest): Promise<BadAnswer> {
+    const { endpoint, body } = request;
+    const response = await fetch(`${url}${targetOf(request, credentials)}`, {
+      method: endpoint.method,
+      headers: {
+        ...(body === null ? {} : { 'content-type': 'application/json' }),
+        ...credentialOf(endpoint, credentials),
+        ...request.headers,
+      },
+      ...(body === null ? {} : { body }),
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      redirect: 'manual',
+    });
+    if (response.headers.get('content-type')?.startsWith('text/event-stream')) {
+      await response.body?.cancel();
+      return { status: response.status, text: '', fault: null };
+    }
+    const text = await response.text();
+    return { status: response.status, text, fault: faultOf(response, text) };
+  }
+
+  /** Sends all of them, some at a time; returns the answers in order. */
+  async function sendAll(requests: readonly BadRequest[]): Promise<BadAnswer[]> {
+    const answers: BadAnswer[] = [];
+    const queue = requests.entries();
+    const lane = async () => {
+      for (const [index, request] of queue) answers[index] = await send(request);
+    };
+    await Promise.all(Array.from({ length: LANES }, lane));
+    return answers;
+  }
+
+  return { send, sendAll };
+}
+
+function credentialOf({ caller }: Endpoint, { operator, agent, machineId, registration }: Credentials) {
+  switch (caller) {
+    case 'agent':
+      return { authorization: `Bearer ${agent}`, 'x-machine-id': machineId };
+    case 'operator':
+      return { authorization: `Bearer ${operator}` };
+    case 'nobody':
+      // Registration brings a token of its own; the others of these take none.
+      return { authorization: `Bearer ${registration}`, 'x-machine-id': machineId };
+  }
+}
+
+function targetOf({ endpoint, parameters = {} }: BadRequest, { agentId }: Credentials): string {
+  const query = new URLSearchParams();
+  let path = endpoint.path;
+  for (const { name, in: place, schema } of endpoint.parameters) {
+    const given = parameters[name];
+    if (place === 'path') {
+      const text = given ?? (name === 'agent_id' && endpoint.caller === 'agent' ? agentId : textOf(schema));
+      path = path.replace(`{${name}}`, encodeURIComponent(text));
+    } else if (place === 'query' && given !== undefined) {
+      query.set(name, given);
+    }
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+function textOf(schema: unknown): string {
+  const sample = String(sampleOf(schema));
+  return sample.includes('-0000-7000-') ? NOBODY : sample;
+}
+
+/** Null for an answer that may be: a success, or a refusal in the one form of the wire. */
+function faultOf(response: Response, text: string): string | null {
+  const { status } = response;
+  if (status >= 200 && status < 300) return null;
+  if (status >= 500) return `${status}: ${text.slice(0, 300)}`;
+  if (status === 429) return 'a rate limit hides what would have happened';
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.startsWith(PROBLEM_MEDIA_TYPE)) return `${status} as ${type}`;
+  const problem: unknown = JSON.parse(text);
+  return Check(Problem, problem) && problem.status === status ? null : `${status} of another form: ${text}`;
+}

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import type { Host } from './harness/host.ts';
+import { type Approved, Blocked, codeOf, expectAnswer, type Operator, pause } from './harness/operator.ts';
+import { ADVISORY, AFFECTED, NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
+import { createWorld, must, storyMissing } from './harness/world.ts';
+
+/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
+const RECHECK_WITHIN_MS = 90_000;
+
+const missing = storyMissing();
+
+describe.skipIf(missing !== null).each(ENGINES)('one update on $name', (engine) => {
+  test('is stopped by an advisory on its dependency (A1), overridden with a reason (A3), verified and installed (A4), and recorded (A5)', async () => {
+    const { osv, operator, enrolled, server } = await createWorld(engine);
+    osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
+    const host = await enrolled({ packages: [STORY] });
+    expect(await host.installed()).toEqual(OLD);
+
+    const update = await updateOf(operator, 'demo');
+    expect(update).toMatchObject({ state: 'pending', current_version: '1.0-1', available_version: '1.1-1' });
+    const planned = (await operator.update(update.id)).plan?.actions ?? [];
+    expect(planned.map(({ name, to_version }) => [name, to_version]).sort()).toEqual(
+      Object.entries(NEW).sort(),
+    );
+
+    const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
+    expect(blocked).toMatchObject({ blocked_by: 'vulnerability', reason: 'known_vulnerability' });
+    expect(blocked.overridable).toBe(true);
+    expect(blocked.findings).toContainEqual(
+      expect.objectContaining({ id: ADVISORY, in_closure: 'dependency' }),
+    );
+    must(await host.runOnce());
+    expect(await host.installed()).toEqual(OLD);
+
+    const unreasoned = await operator.approve(update.id, { override_supply_chain: true });
+    expect([unreasoned.status, codeOf(unreasoned)]).toEqual([400, 'override_reason_required']);
+    const reason = 'the flaw needs a feature that we do not use';
+    const approved = await operator.approved(update.id, {
+      override_supply_chain: true,
+      override_reason: reason,
+    });
+    const token = payloadOf(approved);
+    expect(token.verdict.vulnerability).toBe('vulnerable');
+    expect(token.override?.reason_sha256).toBe(sha256(reason));
+    expectRealHashes(token, host);
+
+    must(await host.runOnce());
+    await expectInstalled(operator, host, update.id);
+    const [override] = await operator.events({ type: 'supply_chain_override' });
+    expect(override).toMatchObject({ kind: 'system', component: 'security' });
+    expect(override?.content).toMatchObject({ reason, update_id: update.id });
+    const security = server.lines().filter((line) => line.startsWith('[SECURITY]'));
+    expect(security.some((line) => line.includes('[supply_chain] approval_blocked'))).toBe(true);
+    expect(security.some((line) => line.includes('[supply_chain] gate_overridden'))).toBe(true);
+  });
+
+  test('passes without an override once the advisory is withdrawn', async () => {
+    const { osv, operator, enrolled } = await createWorld(engine, SHORT_MEMORY);
+    osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
+    const host = await enrolled({ packages: [STORY] });
+    const update = await updateOf(operator, 'demo');
+    expectAnswer(await operator.approve(update.id), 409, Blocked);
+
+    osv.withdraw(ADVISORY);
+    await untilClear(operator, update.id);
+    const approved = await operator.approved(update.id);
+    expect(approved.warnings).toEqual([]);
+    const token = payloadOf(approved);
+    expect(token).toMatchObject({ override: null, verdict: { vulnerability: 'clear' } });
+    expectRealHashes(token, host);
+
+    must(await host.runOnce());
+    await expectInstalled(operator, host, update.id);
+    expect(await operator.events({ type: 'supply_chain_override' })).toEqual([]);
+  });
+});
+
+async function updateOf(operator: Operator, name: string) {
+  const [update, ...others] = await operator.updates({ name });
+  if (update === undefined || others.length > 0) throw new Error(`not one update of ${name}`);
+  return update;
+}
+
+/** Everything that says "installed": dpkg, the maintainer scripts, the update, its command and the audit. */
+async function expectInstalled(operator: Operator, host: Host, updateId: string): Promise<void> {
+  const commands = await operator.commands({ agent_id: host.agentId() });
+  const installs = commands.filter(({ action }) => action === 'install_update');
+  expect(installs.map(({ status, reason }) => [status, reason])).toEqual([['success', null]]);
+  expect(await host.installed()).toEqual(NEW);
+  // One run of each script, and no device but the loopback: the executor has no network.
+  const runs = Object.entries(NEW).map(([name, version]) => `${name} ${version} lo`);
+  expect((await host.trace(TRACE)).sort()).toEqual(runs.sort());
+  const after = await operator.update(updateId);
+  expect([after.state, after.out_of_band]).toEqual(['installed', false]);
+  expect(await operator.events({ type: 'update_installed' })).toHaveLength(1);
+  const debs = Object.keys(NEW).map((name) => host.apt.fetched.filter((path) => path.includes(`/${name}_`)));
+  expect(debs.every((paths) => paths.length > 0)).toBe(true);
+}
+
+/** A4: the token binds the files as they are in the archive. */
+function expectRealHashes(token: ApprovalPayload, host: Host): void {
+  const bound = token.actions.map(({ name, artifact }) => [name, artifact?.sha256]);
+  const real = Object.entries(NEW).map(([name, version]) => [
+    name,
+    sha256(readFileSync(host.apt.debPath(name, version))),
+  ]);
+  expect(bound.sort()).toEqual(real.sort());
+}
+
+async function untilClear(operator: Operator, updateId: string): Promise<void> {
+  const untilMs = performance.now() + RECHECK_WITHIN_MS;
+  for (;;) {
+    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
+    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
+    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
+    await pause(2_000); // nothing tells of a re-check but the verdict itself
+  }
+}
+
+function payloadOf({ token }: Approved): ApprovalPayload {
+  const payload: unknown = JSON.parse(Buffer.from(token.payload, 'base64').toString('utf8'));
+  return Value.Parse(ApprovalPayload, payload);
+}
+
+function sha256(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
