@@ -119,7 +119,7 @@ async function writeBadges(
   });
 }
 
-const SEVERITIES = ['critical', 'high', 'important', 'medium', 'moderate', 'low', 'negligible', 'none'];
+const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
 
 /** The badge fails open (specification, "Advisory checks"): while the source is away there is no hint at all. */
 function badgeOf(facts: ClosureFacts | undefined): { verdict: string | null; severity: string | null } {
@@ -127,8 +127,9 @@ function badgeOf(facts: ClosureFacts | undefined): { verdict: string | null; sev
   if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable')
     return { verdict: null, severity: null };
   const severities = new Set(facts.findings.map(({ severity }) => severity));
+  const unrated = facts.findings.length > 0 ? 'unknown' : null;
   return {
     verdict: facts.verdict,
-    severity: SEVERITIES.find((severity) => severities.has(severity)) ?? null,
+    severity: SEVERITIES.find((severity) => severities.has(severity)) ?? unrated,
   };
 }

@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
 import { type OsvRecord as Osv, OsvRecord, parseAs } from './osv-schema.ts';
+import { severityOf } from './severity.ts';
 import type { Subject } from './subjects.ts';
 
 /** What an operator is shown about an advisory, and what joins two ids of one vulnerability. */
@@ -15,7 +16,6 @@ export interface AdvisoryDetails {
 
 const SUMMARY_MAX_CHARS = 500;
 const ALIASES_MAX = 100;
-const SEVERITY_WORD = /^(none|negligible|low|moderate|medium|important|high|critical|unknown)$/i;
 /** CWE-506: embedded malicious code, which is how GHSA marks malware. */
 const MALICIOUS_CODE = 'CWE-506';
 
@@ -33,13 +33,6 @@ export function advisoryDetails(id: string, text: string | null): AdvisoryDetail
     malicious: isMalware,
     record,
   };
-}
-
-function severityOf(record: Osv): string | null {
-  const word = record.database_specific?.severity;
-  if (typeof word === 'string' && SEVERITY_WORD.test(word)) return word.toLowerCase();
-  const ubuntu = record.severity?.find(({ score }) => SEVERITY_WORD.test(score));
-  return ubuntu ? ubuntu.score.toLowerCase() : null;
 }
 
 /** The lowest version above the given one that fixes it; null where none is known. */

@@ -62,8 +62,15 @@ function isReason(text: string | null): text is Check['reason'] {
 
 export async function saveChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
   const rows = checks.map(({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }) => ({
-    ...{ ecosystem: subject.ecosystem, name: subject.name, version: subject.version },
-    ...{ verdict, reason, advisory_ids: JSON.stringify(ids), checked_at: checkedAtMs, source, snapshot },
+    ecosystem: subject.ecosystem,
+    name: subject.name,
+    version: subject.version,
+    verdict,
+    reason,
+    advisory_ids: JSON.stringify(ids),
+    checked_at: checkedAtMs,
+    source,
+    snapshot,
   }));
   // One order for every writer, so that two replicas do not wait for each other.
   rows.sort((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1));

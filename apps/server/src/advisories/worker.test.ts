@@ -2,7 +2,8 @@ import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { createOsvClient } from './osv-client.ts';
+import { checkPackages } from './check-packages.ts';
+import { createOsvClient, type OsvClient } from './osv-client.ts';
 import { readAdvisories, readChecks, readCoverage } from './store.ts';
 import { type Subject, subjectKey } from './subjects.ts';
 import { createAdvisoryWorker, type WorkerOptions } from './worker.ts';
@@ -41,7 +42,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
       const checks = await readChecks(database.read, subjects);
       return subjects.map((subject) => checks.get(subjectKey(subject)) ?? null);
     };
-    return { osv, platform, database, worker, checksOf };
+    return { osv, platform, database, client, worker, checksOf };
   }
 
   test('clear and vulnerable packages are stored with the records of what was found', async () => {
@@ -91,11 +92,18 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     },
   );
 
-  test('a coverage probe that fails leaves an empty answer unjudged', async () => {
-    const { osv, worker, checksOf } = await setUp();
-    osv.mode = 'hang';
-    expect(await worker.ensureJudged([ZLIB], 5_000)).toBe('unreachable');
-    expect(await checksOf(ZLIB)).toEqual([null]);
+  test('a coverage probe that fails leaves an empty answer unjudged, and a hit a hit', async () => {
+    const { client, platform, checksOf } = await setUp();
+    const probeFails: OsvClient = {
+      ...client,
+      async query(subjects) {
+        if (subjects.every(({ name }) => name !== 'linux')) return client.query(subjects);
+        return subjects.map(() => ({ kind: 'unreachable', ids: [], cause: 'test' }));
+      },
+    };
+    const outcome = await checkPackages(platform, probeFails, [ZLIB, OPENSSL]);
+    expect(outcome).toMatchObject({ failed: new Set([subjectKey(ZLIB)]), cause: 'test' });
+    expect(await checksOf(ZLIB, OPENSSL)).toMatchObject([null, { verdict: 'vulnerable' }]);
   });
 
   test('a subject that is not judged in time is pending while nothing says that the source is down', async () => {
@@ -150,6 +158,16 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     await worker.stop();
     expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
     expect(osv.requests).toHaveLength(0);
+  });
+
+  test('stopping ends every wait at once', async () => {
+    const { osv, worker } = await setUp();
+    osv.mode = 'hang';
+    const waits = [worker.ensureJudged([LEFT], 60_000), worker.judgeInBackground([ZLIB], 60_000)];
+    while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    waits.push(worker.ensureJudged([OPENSSL], 60_000));
+    await worker.stop();
+    expect(await Promise.all(waits)).toEqual(['unreachable', 'unreachable', 'unreachable']);
   });
 
   test('a page that was not fetched leaves what was found, and is asked for again', async () => {

@@ -163,6 +163,8 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     async stop() {
       isStopped = true;
       await client.close();
+      // Nobody is left to wait for what will not be asked any more.
+      for (const [key, waiting] of [...waiters]) for (const waiter of waiting) waiter.done(key, true);
       await Promise.all([urgent.idle(), background.idle()]);
     },
   };

@@ -32,7 +32,9 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     url: URL,
     config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
     schema: {
-      ...{ summary: 'Exceptions from the age gate, newest first', tags, querystring: strict(PageQuery) },
+      summary: 'Exceptions from the age gate, newest first',
+      tags,
+      querystring: strict(PageQuery),
       response: { 200: pageOf(AgeException), 400: Problem },
     },
     handler: async ({ query }) => {
@@ -54,7 +56,9 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     url: URL,
     config: changing,
     schema: {
-      ...{ summary: 'Except one version from the age gate', tags, body: AgeExceptionRequest },
+      summary: 'Except one version from the age gate',
+      tags,
+      body: AgeExceptionRequest,
       response: { 201: AgeException, 400: Problem },
     },
     handler: async (request, reply) => {
@@ -62,24 +66,24 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
       const actor = operatorOf(request).username;
       const nowMs = platform.now();
       const row = {
-        ...{ id: platform.newId(), ecosystem, name, version, reason },
-        ...{
-          created_by: actor,
-          created_at: nowMs,
-          expires_at: expiryOf(expires_at, nowMs),
-          deleted_at: null,
-        },
+        id: platform.newId(),
+        ecosystem,
+        name,
+        version,
+        reason,
+        created_by: actor,
+        created_at: nowMs,
+        expires_at: expiryOf(expires_at, nowMs),
+        deleted_at: null,
       };
       await database.transact(async (tx) => {
         await insertAgeException(tx, row);
         await appendEvent(tx, platform, {
-          ...{
-            kind: 'system',
-            type: 'age_exception_added',
-            severity: 'warning',
-            component: 'security',
-            actor,
-          },
+          kind: 'system',
+          type: 'age_exception_added',
+          severity: 'warning',
+          component: 'security',
+          actor,
           content: { exception_id: row.id, package: { ecosystem, name, version }, reason, expires_at, actor },
         });
       });
@@ -92,7 +96,9 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     url: `${URL}/:id`,
     config: changing,
     schema: {
-      ...{ summary: 'End an exception', tags, params: strict({ id: Uuid }) },
+      summary: 'End an exception',
+      tags,
+      params: strict({ id: Uuid }),
       response: { 204: Type.Null(), 404: Problem },
     },
     handler: async (request, reply) => {
@@ -115,7 +121,13 @@ function expiryOf(timestamp: string, nowMs: number): number {
 function view(row: AgeExceptionRow): AgeException {
   const { id, ecosystem, name, version, reason, created_by, created_at, expires_at } = row;
   return Value.Parse(AgeException, {
-    ...{ id, ecosystem, name, version, reason, created_by },
-    ...{ created_at: rfc3339(created_at), expires_at: rfc3339(expires_at) },
+    id,
+    ecosystem,
+    name,
+    version,
+    reason,
+    created_by,
+    created_at: rfc3339(created_at),
+    expires_at: rfc3339(expires_at),
   });
 }

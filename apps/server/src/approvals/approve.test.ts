@@ -355,8 +355,15 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
       tx
         .insertInto('agent_packages')
         .values({
-          ...{ agent_id: it.agentId, ecosystem: 'apt', name: 'openssl', arch: '', version: '1.0.0-1' },
-          ...{ source_name: 'openssl', source_version: '1.0.0-1', origin: null, held: 0 },
+          agent_id: it.agentId,
+          ecosystem: 'apt',
+          name: 'openssl',
+          arch: '',
+          version: '1.0.0-1',
+          source_name: 'openssl',
+          source_version: '1.0.0-1',
+          origin: null,
+          held: 0,
         })
         .execute(),
     );

@@ -21,7 +21,10 @@ export async function awaitPlan(
   if (locked?.plan_id !== null) return 'plan_changed';
   if (locked.state === 'awaiting_plan') return 'awaiting_plan';
   const moved = await transitionUpdate(tx, platform, {
-    ...{ updateId: update.id, from: ['pending'], to: 'awaiting_plan', actor },
+    updateId: update.id,
+    from: ['pending'],
+    to: 'awaiting_plan',
+    actor,
     set: { not_before: notBeforeMs },
   });
   if (!moved) return 'conflict';

@@ -269,8 +269,17 @@ describe('the gate in every combination', () => {
                 for (const advisories of ['judged', 'pending', 'unreachable'] as const)
                   for (const override of [false, true])
                     all.push({
-                      ...{ ecosystem, closure: closureName, age: ageName, by, ageMode, vulnerabilities },
-                      ...{ uncovered, advisories, override, reason: 'because', planKnown: true },
+                      ecosystem,
+                      closure: closureName,
+                      age: ageName,
+                      by,
+                      ageMode,
+                      vulnerabilities,
+                      uncovered,
+                      advisories,
+                      override,
+                      reason: 'because',
+                      planKnown: true,
                     });
 
   /** Every case that mints; the properties say what must then be so. */

@@ -21,7 +21,11 @@ export async function housekeepOnce({ platform }: Pick<ApprovalDeps, 'platform'>
     await platform.database.transact(async (tx) => {
       await withdraw(tx, { platform }, { updateId, reason });
       await transitionUpdate(tx, platform, {
-        ...{ updateId, from: ['approved'], to: 'pending', reason, actor: 'server' },
+        updateId,
+        from: ['approved'],
+        to: 'pending',
+        reason,
+        actor: 'server',
         set: { approval_id: null, not_before: null },
       });
     });

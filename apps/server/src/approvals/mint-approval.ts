@@ -65,8 +65,14 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
   const draft = {
-    ...{ deps, minting, tokenId, plan: planned.plan, closure: facts.judged.closure, age: facts.judged.age },
-    ...{ nowMs, expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS },
+    deps,
+    minting,
+    tokenId,
+    plan: planned.plan,
+    closure: facts.judged.closure,
+    age: facts.judged.age,
+    nowMs,
+    expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS,
   };
   // Known before anything is written: base64 adds a third, the rest of the payload less than the reserve.
   const actionBytes = Buffer.byteLength(JSON.stringify(planned.plan.actions));
@@ -78,14 +84,21 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
   const sha256 = sha256Hex(bytes);
   await voidLiveApproval(tx, { updateId: update.id, reason: 'replaced', nowMs });
   await insertApproval(tx, {
-    ...{ token_id: tokenId, update_id: update.id, agent_id: update.agent_id, plan_id: planned.plan.id },
-    ...{ envelope: JSON.stringify(token), payload_sha256: sha256 },
+    token_id: tokenId,
+    update_id: update.id,
+    agent_id: update.agent_id,
+    plan_id: planned.plan.id,
+    envelope: JSON.stringify(token),
+    payload_sha256: sha256,
     verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
     override_by: override?.by ?? null,
     override_reason: override ? minting.overrideReason : null,
     override_event_id: override?.event_id ?? null,
-    ...{ approved_by: minting.approvedBy, issued_at: nowMs, expires_at: draft.expiresAtMs },
-    ...{ voided_at: null, void_reason: null },
+    approved_by: minting.approvedBy,
+    issued_at: nowMs,
+    expires_at: draft.expiresAtMs,
+    voided_at: null,
+    void_reason: null,
   });
   await queueCommand(tx, platform, {
     agentId: update.agent_id,
@@ -97,18 +110,30 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
     createdBy: actor,
   });
   await transitionUpdate(tx, platform, {
-    ...{ updateId: update.id, from: [locked.state], to: 'approved', actor },
+    updateId: update.id,
+    from: [locked.state],
+    to: 'approved',
+    actor,
     reason: override
       ? `override of ${stopText(verdict.waived ?? { by: 'unchecked', reason: 'unreachable' })}`
       : null,
     set: { approval_id: tokenId, not_before: minting.notBeforeMs },
   });
   await appendEvent(tx, platform, {
-    ...{ kind: 'system', type: 'update_approved', severity: 'info', component: 'approvals' },
-    ...{ agentId: update.agent_id, actor },
+    kind: 'system',
+    type: 'update_approved',
+    severity: 'info',
+    component: 'approvals',
+    agentId: update.agent_id,
+    actor,
     content: {
-      ...{ update_id: update.id, package: packageOf(loaded), token_id: tokenId, actor },
-      ...{ approved_by: minting.approvedBy, verdict: draft.closure.verdict, override: override !== null },
+      update_id: update.id,
+      package: packageOf(loaded),
+      token_id: tokenId,
+      actor,
+      approved_by: minting.approvedBy,
+      verdict: draft.closure.verdict,
+      override: override !== null,
     },
   });
   return { kind: 'minted', tokenId, token };
@@ -167,8 +192,12 @@ async function recordOverride(
   const reason = overrideReason ?? '';
   const closure = facts.judged?.closure;
   const eventId = await appendEvent(tx, platform, {
-    ...{ kind: 'system', type: 'supply_chain_override', severity: 'warning', component: 'security' },
-    ...{ agentId: loaded.update.agent_id, actor: approvedBy },
+    kind: 'system',
+    type: 'supply_chain_override',
+    severity: 'warning',
+    component: 'security',
+    agentId: loaded.update.agent_id,
+    actor: approvedBy,
     content: {
       package: packageOf(loaded),
       cause: {

@@ -25,15 +25,17 @@ export async function recordBlock(
 ): Promise<void> {
   const closure = facts.judged?.closure;
   await appendEvent(tx, platform, {
-    ...{ kind: 'system', type: 'approval_blocked', severity: 'warning', component: 'security' },
-    ...{ agentId: loaded.update.agent_id, actor },
+    kind: 'system',
+    type: 'approval_blocked',
+    severity: 'warning',
+    component: 'security',
+    agentId: loaded.update.agent_id,
+    actor,
     content: {
-      ...{
-        update_id: loaded.update.id,
-        package: packageOf(loaded),
-        blocked_by: stop.by,
-        reason: stop.reason,
-      },
+      update_id: loaded.update.id,
+      package: packageOf(loaded),
+      blocked_by: stop.by,
+      reason: stop.reason,
       verdict: closure?.verdict ?? 'unchecked',
       findings: (closure?.findings ?? []).slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
       actor,
@@ -63,12 +65,18 @@ export async function recordBulkBlock(
   if (blocks.length === 0) return;
   await platform.database.transact((tx) =>
     appendEvent(tx, platform, {
-      ...{ kind: 'system', type: 'bulk_approval_blocked', severity: 'warning', component: 'security', actor },
+      kind: 'system',
+      type: 'bulk_approval_blocked',
+      severity: 'warning',
+      component: 'security',
+      actor,
       content: {
         count: blocks.length,
         blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
-          ...{ update_id: loaded.update.id, package: packageOf(loaded) },
-          ...{ blocked_by: stop.by, reason: stop.reason },
+          update_id: loaded.update.id,
+          package: packageOf(loaded),
+          blocked_by: stop.by,
+          reason: stop.reason,
         })),
         actor,
       },

@@ -34,7 +34,10 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     url: '/api/v1/updates/:id/approve',
     config: approving,
     schema: {
-      ...{ summary: 'Approve one update (E3)', tags, params, body: ApproveRequest },
+      summary: 'Approve one update (E3)',
+      tags,
+      params,
+      body: ApproveRequest,
       response: {
         200: ApproveAnswer,
         202: AwaitingPlanAnswer,
@@ -69,7 +72,9 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     url: '/api/v1/updates/approve',
     config: approving,
     schema: {
-      ...{ summary: 'Approve several updates (E4); takes no override (A6)', tags, body: BulkApproveRequest },
+      summary: 'Approve several updates (E4); takes no override (A6)',
+      tags,
+      body: BulkApproveRequest,
       response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
     },
     handler: async (request) => {
@@ -96,7 +101,9 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     url: '/api/v1/updates/:id/preview',
     config: acting,
     schema: {
-      ...{ summary: "The gate's verdict, minting nothing", tags, params },
+      summary: "The gate's verdict, minting nothing",
+      tags,
+      params,
       response: { 200: GateReport, 404: Problem, 503: Problem },
     },
     handler: async (request) => {
@@ -111,7 +118,10 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     url: '/api/v1/updates/:id/reject',
     config: acting,
     schema: {
-      ...{ summary: 'Reject an update', tags, params, body: RejectRequest },
+      summary: 'Reject an update',
+      tags,
+      params,
+      body: RejectRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
     handler: async (request) => {
@@ -131,7 +141,10 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     url: '/api/v1/updates/:id/reopen',
     config: acting,
     schema: {
-      ...{ summary: 'Back to pending; also takes an approval back', tags, params, body: ReopenRequest },
+      summary: 'Back to pending; also takes an approval back',
+      tags,
+      params,
+      body: ReopenRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
     handler: async (request) => {

@@ -165,7 +165,9 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     it.clock.advance(1);
     await housekeepOnce(it.deps);
     expect(await findUpdate(it.database.read, id)).toMatchObject({
-      ...{ state: 'pending', state_reason: 'approval_expired', approval_id: null },
+      state: 'pending',
+      state_reason: 'approval_expired',
+      approval_id: null,
     });
     expect(await approvalsOf(it)).toMatchObject([{ void_reason: 'approval_expired' }]);
     expect((await commandsOf(it, 'install_update')).every(({ status }) => status !== 'pending')).toBe(true);

@@ -102,7 +102,11 @@ async function handBack(
 ): Promise<boolean> {
   return deps.platform.database.transact(async (tx) => {
     const moved = await transitionUpdate(tx, deps.platform, {
-      ...{ updateId: update.id, from: ['awaiting_plan'], to: 'pending', reason, actor: 'sweep' },
+      updateId: update.id,
+      from: ['awaiting_plan'],
+      to: 'pending',
+      reason,
+      actor: 'sweep',
       set: { not_before: null },
     });
     if (!moved) return false;

@@ -43,7 +43,11 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   onTestFinished(() => worker.stop());
   const keyRing = createTestKeyRing();
   const deps: ApprovalDeps = {
-    ...{ platform, config, keyRing, worker, ageSource: NO_AGE_SOURCE },
+    platform,
+    config,
+    keyRing,
+    worker,
+    ageSource: NO_AGE_SOURCE,
     waitMs: options.waitMs ?? 5_000,
   };
   const app = createSliceApp(platform);
@@ -75,7 +79,17 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   }
 
   return {
-    ...{ app, osv, platform, database, deps, keyRing, worker, agentId, familyId, call, addUpdate },
+    app,
+    osv,
+    platform,
+    database,
+    deps,
+    keyRing,
+    worker,
+    agentId,
+    familyId,
+    call,
+    addUpdate,
     clock: platform.clock,
     gateOf: createGateOf(deps),
     approve: (id: string, body?: object) => call('POST', `/api/v1/updates/${id}/approve`, body),
@@ -109,11 +123,16 @@ export function actionOf(given: {
   const { name, version, ecosystem = 'apt', fields = {} } = given;
   const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
   return {
-    ...{ action: 'upgrade', name, from_version: '1.0.0-1', to_version: version },
+    action: 'upgrade',
+    name,
+    from_version: '1.0.0-1',
+    to_version: version,
     ...(isSystem ? { source_name: name, source_version: version } : {}),
     artifact: {
-      ...{ filename: `${name}.pkg`, url: `https://mirror.example/${name}.pkg` },
-      ...{ size_bytes: 10, sha256: 'a'.repeat(64) },
+      filename: `${name}.pkg`,
+      url: `https://mirror.example/${name}.pkg`,
+      size_bytes: 10,
+      sha256: 'a'.repeat(64),
     },
     ...fields,
   };
@@ -130,9 +149,25 @@ function updateRow(given: {
 }): UpdateRow {
   const { id, agentId, ecosystem, name, version, state, now } = given;
   return {
-    ...{ id, agent_id: agentId, ecosystem, name, arch: '', current_version: '1.0.0-1' },
-    ...{ available_version: version, origin: null, security: 0, size_bytes: null, state, state_reason: null },
-    ...{ out_of_band: 0, plan_id: null, approval_id: null, not_before: null, verdict: null, severity: null },
-    ...{ discovered_at: now, updated_at: now },
+    id,
+    agent_id: agentId,
+    ecosystem,
+    name,
+    arch: '',
+    current_version: '1.0.0-1',
+    available_version: version,
+    origin: null,
+    security: 0,
+    size_bytes: null,
+    state,
+    state_reason: null,
+    out_of_band: 0,
+    plan_id: null,
+    approval_id: null,
+    not_before: null,
+    verdict: null,
+    severity: null,
+    discovered_at: now,
+    updated_at: now,
   };
 }

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { createBadgeKeeper, refreshBadges } from './badges.ts';
+
+const MAX_AGE_MS = 24 * 3_600_000;
+
+describe.each(ENGINES)('badges of open updates on $name', (engine) => {
+  async function setUp() {
+    const it = await createApprovalsApp(engine);
+    it.osv.addRecord({ id: 'CVE-1', database_specific: { severity: 'HIGH' } }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] },
+    ]);
+    const ids = [
+      await it.addUpdate(),
+      await it.addUpdate({ name: 'zlib' }),
+      await it.addUpdate({ name: 'x', plan: null }),
+    ];
+    const options = { platform: it.platform, worker: it.worker, maxAgeMs: MAX_AGE_MS };
+    const badges = async () => {
+      const rows = await Promise.all(ids.map((id) => findUpdate(it.database.read, id)));
+      return rows.map((row) => [row?.verdict, row?.severity]);
+    };
+    return { ...it, options, badges };
+  }
+
+  test('an update with a plan is shown as its closure is', async () => {
+    const { options, badges } = await setUp();
+    await refreshBadges(options, { onlyUnjudged: true });
+    expect(await badges()).toEqual([
+      ['vulnerable', 'high'],
+      ['clear', null],
+      [null, null],
+    ]);
+  });
+
+  test('while the source is away there is no hint, a warning in the log, and a decision of nobody', async () => {
+    const { options, badges, osv, platform } = await setUp();
+    osv.mode = 'down';
+    await refreshBadges(options, { onlyUnjudged: true });
+    expect(await badges()).toEqual([
+      [null, null],
+      [null, null],
+      [null, null],
+    ]);
+    expect(platform.lines.filter((line) => /^\[WARNING\] .*supply_chain/.test(line))).toHaveLength(1);
+    osv.mode = 'up';
+    await refreshBadges(options, { onlyUnjudged: true });
+    expect((await badges())[0]).toEqual(['vulnerable', 'high']);
+  });
+
+  test('a badge follows what is learned later', async () => {
+    const { options, badges, osv, clock } = await setUp();
+    await refreshBadges(options, { onlyUnjudged: false });
+    osv.addRecord({ id: 'CVE-2' }, [{ ecosystem: 'Debian:12', name: 'zlib', all: true }]);
+    clock.advance(MAX_AGE_MS);
+    await refreshBadges(options, { onlyUnjudged: true });
+    expect((await badges())[1]).toEqual(['clear', null]);
+    await refreshBadges(options, { onlyUnjudged: false });
+    expect((await badges())[1]).toEqual(['vulnerable', 'unknown']);
+  });
+
+  test('the keeper does it by itself, and stops', async () => {
+    const { options, badges } = await setUp();
+    const keeper = createBadgeKeeper({ ...options, tickMs: 1 });
+    keeper.start();
+    while ((await badges())[0]?.[0] === null) await new Promise((resolve) => setImmediate(resolve));
+    await keeper.stop();
+  });
+});
