@@ -6,6 +6,8 @@ import type { BenchOptions } from './run.ts';
 
 const AGENTS = 10_000;
 const CONNECTIONS = 64;
+/** Until the compiler of the engine has seen enough of the hot path. */
+const WARM_UP_SECONDS = 5;
 
 interface Figures {
   /** CPU of the server process by request, in units of the bare server's. */
@@ -47,7 +49,7 @@ export async function benchCheckIn(
           maxRequests: AGENTS,
         });
         await runLoad({ url: hello.url, connections: CONNECTIONS, seconds: 1, requests: [HELLO] });
-        await runLoad({ url: fleet.url, connections: CONNECTIONS, seconds: 1, requests });
+        await runLoad({ url: fleet.url, connections: CONNECTIONS, seconds: WARM_UP_SECONDS, requests });
         result[engine] = await measure(options, {
           engine,
           fleet,

@@ -1,4 +1,4 @@
-import type { Database, HotSql, SqlRow } from '../platform/db/engine.ts';
+import type { Database, HotRow, HotSql } from '../platform/db/engine.ts';
 import type { AgentFacts } from '../platform/http/access.ts';
 
 /** Who a token says is calling; the database alone says whether that still holds. */
@@ -72,28 +72,29 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-function settle(batch: readonly Waiter[], rows: readonly SqlRow[]): void {
-  const byFamily = new Map<string, CallerRow>();
-  for (const row of rows) byFamily.set(text(row.family_id), callerOf(row));
+function settle(batch: readonly Waiter[], rows: readonly HotRow[]): void {
+  const byFamily = new Map<unknown, HotRow>();
+  for (const row of rows) byFamily.set(row[0], row);
   for (const { key, resolve } of batch) {
     const row = byFamily.get(key.familyId);
-    resolve(row?.agentId === key.agentId ? row : null);
+    // By family alone: it names its agent, which must be the one of the token.
+    resolve(row !== undefined && row[2] === key.agentId ? callerOf(row) : null);
   }
 }
 
-function callerOf(row: SqlRow): CallerRow {
+/** The columns in the order of COLUMNS. */
+function callerOf(row: HotRow): CallerRow {
   return {
-    agentId: text(row.agent_id),
-    machineId: textOrNull(row.machine_id),
-    agentStatus: row.agent_status === 'active' ? 'active' : 'revoked',
-    familyActive: row.family_status === 'active',
-    agentVersion: text(row.agent_version),
-    bootId: textOrNull(row.boot_id),
-    keySetVersion: Number(row.key_set_version),
-    pollingIntervalSeconds:
-      typeof row.polling_interval_seconds === 'number' ? row.polling_interval_seconds : null,
-    hasOpenCommands: row.open_commands === 1,
-    digests: digestsOf(text(row.inventory_digests)),
+    agentId: text(row[2]),
+    machineId: textOrNull(row[3]),
+    agentStatus: row[4] === 'active' ? 'active' : 'revoked',
+    familyActive: row[1] === 'active',
+    agentVersion: text(row[5]),
+    bootId: textOrNull(row[6]),
+    keySetVersion: Number(row[7]),
+    pollingIntervalSeconds: typeof row[8] === 'number' ? row[8] : null,
+    hasOpenCommands: row[10] === 1,
+    digests: digestsOf(text(row[9])),
   };
 }
 
@@ -119,14 +120,11 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-const COLUMNS = `f.id AS family_id, f.status AS family_status, a.id AS agent_id, a.machine_id AS machine_id,
-  a.status AS agent_status, a.agent_version AS agent_version, a.boot_id AS boot_id,
-  a.key_set_version AS key_set_version, a.polling_interval_seconds AS polling_interval_seconds,
-  a.inventory_digests AS inventory_digests,
+const COLUMNS = `f.id, f.status, a.id, a.machine_id, a.status, a.agent_version, a.boot_id, a.key_set_version,
+  a.polling_interval_seconds, a.inventory_digests,
   CASE WHEN EXISTS (SELECT 1 FROM agent_commands c WHERE c.agent_id = a.id AND c.status IN ('pending', 'sent'))
-    THEN 1 ELSE 0 END AS open_commands`;
+    THEN 1 ELSE 0 END`;
 
-/** By family alone: it names its agent, and the key's agent is compared with that one afterwards. */
 const READ_CALLERS: HotSql = {
   name: 'read_callers',
   sqlite: `SELECT ${COLUMNS} FROM json_each(?) k CROSS JOIN refresh_families f ON f.id = k.value

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+
 import { INVENTORY_MAX_BYTES, InventoryAnswer, InventoryReport } from '@tidegate/protocol/agent-api';
 import { planFaults } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
@@ -9,6 +9,7 @@ import { ownAgent } from '../agents/own-agent.ts';
 import { parseBody } from '../platform/http/body.ts';
 import { type FieldFault, Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
+import { compileValidator } from '../platform/http/validate.ts';
 import { openUpdates } from '../updates/record-scan.ts';
 import { type ReportDeps, recordReport } from './record-report.ts';
 import { findReport } from './store.ts';
@@ -33,7 +34,7 @@ export function mountInventory(app: App, deps: ReportDeps): void {
       response: { 200: InventoryAnswer, 400: Problem, 413: Problem },
     },
     // The body is hashed first, and parsed only where it is not the one that is stored.
-    validatorCompiler: (route) => (route.httpPart === 'body' ? () => true : TypeBoxValidatorCompiler(route)),
+    validatorCompiler: (route) => (route.httpPart === 'body' ? () => true : compileValidator(route)),
     handler: async (request) => {
       const { agentId } = ownAgent(request, request.params.agent_id);
       const { ecosystem } = request.params;

@@ -7,7 +7,6 @@ export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
 export type SqlValue = string | number | null;
-export type SqlRow = Record<string, SqlValue>;
 
 /** One statement text for each engine: `?` placeholders on SQLite, `$1` on PostgreSQL. */
 export interface HotSql {
@@ -19,8 +18,11 @@ export interface HotSql {
 /** A list is one parameter: JSON text for json_each on SQLite, an array for any($1::text[]) on PostgreSQL. */
 export type HotParameter = SqlValue | readonly string[];
 
+/** Values of one row in the order of the columns: an object for each would cost more than the lookup. */
+export type HotRow = readonly SqlValue[];
+
 /** A statement that is prepared once and used for the life of the process (hot path only). */
-export type HotRead = (parameters: readonly HotParameter[]) => Promise<SqlRow[]>;
+export type HotRead = (parameters: readonly HotParameter[]) => Promise<readonly HotRow[]>;
 export type HotWrite = (parameters: readonly HotParameter[]) => Promise<void>;
 
 export interface Database {

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
-import { type Database, DatabaseFault, type HotParameter, type HotSql, type SqlRow } from './engine.ts';
+import { type Database, DatabaseFault, type HotParameter, type HotRow, type HotSql } from './engine.ts';
 import type { Tables } from './tables.ts';
 
 const INT8_OID = 20;
@@ -24,9 +24,14 @@ export function openPostgres(
   // An idle connection that breaks must not end the process: the next query opens another one.
   pool.on('error', (error) => options.onError?.(error));
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
-  async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<SqlRow[]> {
+  async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
     try {
-      const result = await pool.query<SqlRow>({ name, text: postgres, values: [...parameters] });
+      const result = await pool.query<[...HotRow]>({
+        name,
+        text: postgres,
+        values: [...parameters],
+        rowMode: 'array',
+      });
       return result.rows;
     } catch (error) {
       return rethrow(error);

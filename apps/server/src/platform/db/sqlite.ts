@@ -13,8 +13,8 @@ import {
   type Database,
   DatabaseFault,
   type HotParameter,
+  type HotRow,
   type HotSql,
-  type SqlRow,
   type SqlValue,
 } from './engine.ts';
 import type { Tables } from './tables.ts';
@@ -41,6 +41,7 @@ export function openSqlite(file: string): Database {
     transact: (work) => writes.transaction().execute(work).catch(rethrow),
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);
+      statement.setReturnArrays(true);
       return async (parameters) => rows(statement, parameters);
     },
     prepareWrite({ sqlite }: HotSql) {
@@ -141,8 +142,13 @@ function toSql(value: unknown): SqlValue {
   throw new TypeError(`a ${typeof value} cannot be a parameter: columns hold text, numbers and null`);
 }
 
-function rows(statement: StatementSync, parameters: readonly HotParameter[]): SqlRow[] {
-  return statement.all(...parameters.map(bound)) as SqlRow[];
+function rows(statement: StatementSync, parameters: readonly HotParameter[]): HotRow[] {
+  try {
+    // setReturnArrays makes each row an array, which the types of node:sqlite do not know.
+    return statement.all(...parameters.map(bound)) as unknown as HotRow[];
+  } catch (error) {
+    rethrow(error);
+  }
 }
 
 function bound(parameter: HotParameter): SqlValue {

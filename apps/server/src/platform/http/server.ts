@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type TypeBoxTypeProvider, TypeBoxValidatorCompiler } from '@fastify/type-provider-typebox';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { installBodyParser } from './body.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
+import { compileValidator } from './validate.ts';
 
 /** Checks the credential and the limit of a route, in that order, and says who is calling. */
 export interface Guards {
@@ -45,7 +46,7 @@ export function createHttpServer(options: HttpOptions) {
     exposeHeadRoutes: false,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(TypeBoxValidatorCompiler);
+  app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.decorateRequest('agentCaller', null);
   app.decorateRequest('operatorCaller', null);
