@@ -47,6 +47,16 @@ describe('only our own JSON codes are believed (design reading 9)', () => {
   });
 });
 
+test('a redirect is not followed, even within the server: tokens go where they were sent and nowhere else', async () => {
+  const server = await startServer(({ path }) =>
+    path === '/x' ? { status: 307, headers: { location: '/y' }, body: '' } : json({ ok: true }),
+  );
+  stops.push(server.stop);
+  const client = createServerClient({ baseUrl: server.url });
+  expect((await client.request({ method: 'GET', path: '/x' })).kind).toBe('unreachable');
+  expect(server.seen.map(({ path }) => path)).toEqual(['/x']);
+});
+
 test('Retry-After is read in seconds and as a date, and bounded', async () => {
   const after = async (value: string) => {
     const { answer } = await ask(problem('rate_limited', { 'retry-after': value }));

@@ -15,7 +15,11 @@ afterEach(async () => {
 });
 
 /** A session against a server whose E1 works; `answer` is for every other request. */
-async function open(answer: (request: Seen) => Reply | 'hang up', nowMs = NOW_MS, renewal?: () => Reply) {
+async function open(
+  answer: (request: Seen) => Reply | 'hang up' | Promise<Reply>,
+  nowMs = NOW_MS,
+  renewal?: () => Reply,
+) {
   const folder = tmpDir();
   const server = await startServer((request) => {
     if (request.path !== '/api/v1/agents/renew') return answer(request);
@@ -68,6 +72,19 @@ test('requests that meet an expired token together renew once', async () => {
   const { session, count } = await open(withNewToken);
   const outcomes = await Promise.all([1, 2, 3, 4].map(() => session.call(request)));
   expect(outcomes.every((outcome) => outcome.ok)).toBe(true);
+  expect(count()).toBe(1);
+});
+
+test('a request whose 401 comes after another one has renewed does not renew again', async () => {
+  const renewed = Promise.withResolvers<void>();
+  const { session, count } = await open(async (seen) => {
+    if (seen.path === '/late' && seen.headers.authorization !== 'Bearer access-1') await renewed.promise;
+    return withNewToken(seen);
+  });
+  const late = session.call({ method: 'GET', path: '/late' });
+  await session.call(request);
+  renewed.resolve();
+  expect((await late).ok).toBe(true);
   expect(count()).toBe(1);
 });
 

@@ -61,6 +61,13 @@ test('mix and match: a genuine approval other than the one that the command name
   const named = fleet.approval(sound);
   const { envelope } = fleet.approval(sound);
   expect(judge({ envelope, reference: named.reference })).toBe('not_the_referenced_one');
+  const token_id = named.reference.token_id;
+  expect(
+    judge({
+      ...fleet.approval({ ...sound, token_id, issued_at: timestamp(NOW_MS - 1_000) }),
+      reference: named.reference,
+    }),
+  ).toBe('not_the_referenced_one');
   const sameBytes = { ...named.reference, token_id: randomUUID() };
   expect(judge({ envelope: named.envelope, reference: sameBytes })).toBe('not_the_referenced_one');
 });

@@ -154,6 +154,7 @@ describe('keys', () => {
   test('key confusion: the body must name the key that signed it, whatever the keyid hint says', () => {
     const foreign = fleet.command({ ...good, key_id: second.entry.key_id, key_version: 2 });
     expect(judge(foreign)).toBe('wrong_key');
+    expect(judge(fleet.command({ ...good, key_id: second.entry.key_id }))).toBe('wrong_key');
     const [signature] = fleet.command(good).signatures;
     const hinted = { ...fleet.command(good, second), signatures: [] };
     expect(judge({ ...hinted, signatures: [{ keyid: second.entry.key_id, sig: signature?.sig }] })).toBe(
