@@ -90,6 +90,7 @@ describe('run --once', () => {
     expect(agent.server.commands).toEqual([]);
     const loaded = loadConfig(agent.folder);
     expect(loaded.ok && loaded.config.polling.check_in_seconds).toBe(77);
+    expect(loaded.ok && loaded.config.highest_seq).toEqual({ epoch: 1, seq });
   });
 
   test('plan_update sends the plan', async () => {
