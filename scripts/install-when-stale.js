@@ -13,7 +13,7 @@ if (stale !== null) {
   process.stderr.write(`Installing packages (${stale}); this takes about half a minute…\n`);
   const started = Date.now();
   const npm = process.env.npm_execpath;
-  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error', '--progress=true'];
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--progress=true'];
   const options = { cwd: root, stdio: ['ignore', 2, 2] };
   const result = npm
     ? spawnSync(process.execPath, [npm, ...args], options)

@@ -157,9 +157,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     async stop() {
       await http.close();
       rateLimits.stop();
+      // First the worker: it ends every wait, so that a source that hangs does not hold the others.
+      await advisories.stop();
       await upkeep.stop();
       await badges.stop();
-      await advisories.stop();
       await lastSeen.stop();
     },
   };
