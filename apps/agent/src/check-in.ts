@@ -7,6 +7,7 @@ import { agentEvent } from './events.ts';
 import { type Failure, type Outcome, retryable } from './failures.ts';
 import { refreshKeys } from './refresh-keys.ts';
 import { callAgent, type Runtime } from './runtime.ts';
+import { noteSecondStart } from './second-start.ts';
 import { verifyState } from './verify-state.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -34,6 +35,8 @@ export interface CheckedIn {
 /** Says that the agent is alive, and brings back what it is to do. */
 export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
   const { config, journal, inventory } = runtime;
+  const noted = noteSecondStart(runtime);
+  if (!noted.ok) return storage(noted.detail);
   const received = journal.unacknowledged().slice(0, RECEIVED_MAX);
   const load = runtime.loadAverage();
   const answer = await callAgent(runtime, {

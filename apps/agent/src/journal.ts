@@ -51,6 +51,8 @@ export interface Journal {
   /** The last signed server time that was seen, or null. */
   serverTime(): string | null;
   isKnown(commandId: string): boolean;
+  /** Whether the server has our word that the command arrived, and so has no reason to deliver it again. */
+  isAcknowledged(commandId: string): boolean;
   /** Writes "accepted" before anything is done, so that nothing is silently done twice. */
   accept(command: CommandPayload, nowMs: number): SaveOutcome;
   finish(commandId: string, result: CommandResult): SaveOutcome;
@@ -147,6 +149,8 @@ function journalOf(path: string, loaded: JournalState, files: FileLayer): Journa
     highest: () => state.highest,
     serverTime: () => state.server_time,
     isKnown: (commandId) => state.commands.some((entry) => entry.command_id === commandId),
+    isAcknowledged: (commandId) =>
+      state.commands.some((entry) => entry.command_id === commandId && entry.acknowledged),
     accept: (command, nowMs) => {
       const accepted: JournalCommand = {
         command_id: command.command_id,

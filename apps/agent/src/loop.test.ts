@@ -13,6 +13,7 @@ import { BACK_OFF_CAP_MS, backOffMs, pollMs } from './back-off.ts';
 import { timestamp } from './clock.ts';
 import { loadConfig } from './config-file.ts';
 import { runLoop, runOnce } from './loop.ts';
+import { leaveSecondStartMark } from './second-start.ts';
 import { ARTIFACT, createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { createKey, NOW_MS, revoked, upgradeOf } from './testing/fleet.ts';
 import { problem } from './testing/scripted-server.ts';
@@ -152,14 +153,22 @@ describe('refusals', () => {
 });
 
 describe('delivery and crashes', () => {
-  test('a redelivered command is answered again and not carried out twice', async () => {
+  test('a second process on the configuration is told to the server, once (section 5)', async () => {
+    expect([leaveSecondStartMark(agent.folder), leaveSecondStartMark(agent.folder)]).toEqual([true, true]);
+    await runOnce(agent.start());
+    await runOnce(agent.start());
+    expect(eventTypes()).toEqual(['AGENT_ERROR']);
+  });
+
+  test('a command that comes again after it was acknowledged is a replay: an event, the result again, done once', async () => {
     const id = deliver({ action: 'set_polling', params: { interval_seconds: 5 } });
     const [again] = agent.server.commands;
     await runOnce(agent.start());
     if (again !== undefined) agent.server.commands = [again];
     await runOnce(agent.start());
     expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success', 'success']);
-    expect(eventTypes()).toEqual([]);
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+    expect(agent.server.received('check-in').length).toBeLessThan(10);
   });
 
   test('a command that a crash cut short is reported as interrupted', async () => {

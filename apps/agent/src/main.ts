@@ -13,6 +13,7 @@ import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
 import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
 import { DEFAULT_MACHINE_ID_SOURCE } from './machine-id.ts';
+import { leaveSecondStartMark } from './second-start.ts';
 import { readHostFacts } from './start-executor.ts';
 import { startRuntime } from './start-runtime.ts';
 import { AGENT_VERSION } from './version.ts';
@@ -102,7 +103,10 @@ async function runAgent(values: Values): Promise<Ending> {
     return failed(EXIT.terminal, `${exists.detail}: enrol this host first`);
   }
   const locked = await holdInstanceLock(folder);
-  if (!locked.ok) return failed(EXIT.failed, locked.detail); // section 5
+  if (!locked.ok) {
+    if (locked.reason === 'held') leaveSecondStartMark(folder);
+    return failed(EXIT.failed, locked.detail); // section 5
+  }
   const loaded = loadConfig(folder); // under the lock: nobody changes it any more
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
   const started = startRuntime(folder, loaded.config, { drivers: ECOSYSTEM_DRIVERS, log });

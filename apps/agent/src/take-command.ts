@@ -14,6 +14,8 @@ const REFUSALS_MAX = 1_000;
 /** What came of one delivered envelope. `waiting`: not now, the server delivers it again. */
 export type Taken = { outcome: 'done' | 'refused' | 'known' | 'waiting'; failure: Failure | null };
 
+type Refused = Taken & { isFirst: boolean };
+
 /** Takes delivered envelopes one at a time: verify, persist "accepted", act, persist the result. */
 export interface CommandTaker {
   take(delivered: unknown, state: Envelope): Promise<Taken>;
@@ -24,17 +26,17 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
   const answered = new Set<string>();
   const { journal, config, log, nowMs } = runtime;
 
-  function refuse(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload | null): Taken {
+  function refuse(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload | null): Refused {
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const key = `${reason} ${sha256}`;
-    if (refusedOnce.has(key)) return { outcome: 'refused', failure: null };
+    if (refusedOnce.has(key)) return { outcome: 'refused', failure: null, isFirst: false };
     if (refusedOnce.size >= REFUSALS_MAX) refusedOnce.clear();
     refusedOnce.add(key);
     log.error('a command was refused', { check: reason, command_id: command?.command_id ?? null });
     const details = { check: reason, envelope_sha256: sha256, command_id: command?.command_id ?? null };
     const text = COMMAND_REFUSAL_TEXT[reason];
     const queued = journal.queueEvent(agentEvent('COMMAND_REFUSED', text, { nowMs: nowMs(), details }));
-    return { outcome: 'refused', failure: storageFailure(queued) };
+    return { outcome: 'refused', failure: storageFailure(queued), isFirst: true };
   }
 
   /** So that the operator sees the refusal beside the command, and not only as an event. */
@@ -47,6 +49,22 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
     if (!sent.ok && sent.failure.kind !== 'rejected') return; // the next delivery is answered
     if (answered.size >= REFUSALS_MAX) answered.clear();
     answered.add(key);
+  }
+
+  /**
+   * A command that is signed, for us, and was accepted before. While the server lacks our word for it that is a
+   * redelivery; the same bytes after it has it are a replay. It may also have lost our word (a restored backup), so it
+   * gets it again, once.
+   */
+  function takeAgain(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload): Taken {
+    const { command_id: id } = command;
+    if (!journal.isAcknowledged(id)) {
+      journal.redelivered(id);
+      return { outcome: 'known', failure: null };
+    }
+    const refused = refuse(bytes, reason, command);
+    if (refused.isFirst) journal.redelivered(id);
+    return refused;
   }
 
   async function take(delivered: unknown, state: Envelope): Promise<Taken> {
@@ -62,10 +80,8 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
     });
     if (!judged.ok) {
       const { reason, command } = judged;
-      // Signed, for us, and accepted before: the server lacks our word for it, and nobody attacks.
       if (command !== null && isReplay(reason) && journal.isKnown(command.command_id)) {
-        journal.redelivered(command.command_id);
-        return { outcome: 'known', failure: null };
+        return takeAgain(bytes, reason, command);
       }
       const taken = refuse(bytes, reason, command);
       if (reason === 'not_yet_valid') return { ...taken, outcome: 'waiting' };

@@ -67,7 +67,11 @@ export async function fetchActions(
       identity,
       cwd: directory,
     });
-    if (!download.ok) return { ok: false, reason: download.detail };
+    if (!download.ok) {
+      // apt has seen it first: the file is not the one of its index.
+      const isMismatch = download.detail.includes('Hash Sum mismatch');
+      return { ok: false, reason: `${isMismatch ? 'artifact_mismatch: ' : ''}${download.detail}` };
+    }
   } finally {
     if (identity !== null) await takeBack(directory);
   }
