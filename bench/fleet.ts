@@ -14,6 +14,8 @@ import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
 import { cpuOf, cpuOfFamily, SERVER_CORE, type ServerProcess, startServerProcess } from './processes.ts';
 
 const JWT_SECRET = 'a secret of a benchmark that guards nothing';
+export const BENCH_USER = 'bench';
+export const BENCH_PASSWORD = 'a password of a benchmark';
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
 export const DIGEST = 'a'.repeat(64);
 export const BOOT_ID = 'c0ffee00-0000-4000-8000-000000000001';
@@ -56,8 +58,8 @@ export async function startFleet(
       SERVICE_PORT: '0',
       SERVICE_JWT_SECRET: JWT_SECRET,
       SERVICE_ADVISORY_SOURCE: 'off',
-      SERVICE_ADMIN_USERNAME: 'bench',
-      SERVICE_ADMIN_PASSWORD: 'a password of a benchmark',
+      SERVICE_ADMIN_USERNAME: BENCH_USER,
+      SERVICE_ADMIN_PASSWORD: BENCH_PASSWORD,
       ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
     },
   });
