@@ -1,8 +1,7 @@
-import type { SigningKey } from '@tidegate/signing/sign';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { KEY_SET_LIFETIME_MS, signKeySet } from './key-set.ts';
+import { KEY_SET_LIFETIME_MS, signKeySet, type Vouchers } from './key-set.ts';
 import {
   insertKey,
   insertKeySet,
@@ -14,9 +13,9 @@ import {
   setKeyInUse,
 } from './store.ts';
 
-/** A change of keys takes the private half that signs the new key set: no key enters unvouched (reading 11). */
+/** A change of keys takes the private halves that sign the new key set: no key enters unvouched (reading 11). */
 export interface Vouching {
-  voucher: SigningKey;
+  vouchers: Vouchers;
   actor: string;
 }
 
@@ -31,7 +30,7 @@ export interface NewKey {
 export async function addKey(
   tx: Tx,
   platform: Platform,
-  { key, voucher, actor }: Vouching & { key: NewKey },
+  { key, vouchers, actor }: Vouching & { key: NewKey },
 ): Promise<SigningKeyRow> {
   await lockFleet(tx);
   const now = platform.now();
@@ -47,7 +46,7 @@ export async function addKey(
     first_key_set_version: ((await newestKeySet(tx))?.version ?? 0) + 1,
   };
   await insertKey(tx, row);
-  await issueKeySet(tx, platform, voucher);
+  await issueKeySet(tx, platform, vouchers);
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'SIGNING_KEY_ADDED',
@@ -65,14 +64,14 @@ export type RevokeOutcome = 'revoked' | 'unknown' | 'already_revoked' | 'in_use'
 export async function revokeVersion(
   tx: Tx,
   platform: Platform,
-  { version, voucher, actor }: Vouching & { version: number },
+  { version, vouchers, actor }: Vouching & { version: number },
 ): Promise<RevokeOutcome> {
   await lockFleet(tx);
   const key = (await listKeys(tx)).find((row) => row.version === version);
   if (!key) return 'unknown';
   if (key.in_use === 1) return 'in_use';
   if (!(await revokeKey(tx, { keyId: key.key_id, now: platform.now() }))) return 'already_revoked';
-  await issueKeySet(tx, platform, voucher);
+  await issueKeySet(tx, platform, vouchers);
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'SIGNING_KEY_REVOKED',
@@ -94,16 +93,16 @@ export async function putKeyInUse(tx: Tx, keyId: string): Promise<'in_use' | 'no
 }
 
 /** Signs the keys as they stand now, with the next version. */
-export async function issueKeySet(tx: Tx, platform: Platform, voucher: SigningKey): Promise<void> {
+export async function issueKeySet(tx: Tx, platform: Platform, vouchers: Vouchers): Promise<void> {
   const fleet = await lockFleet(tx);
   const now = platform.now();
   const version = ((await newestKeySet(tx))?.version ?? 0) + 1;
-  const envelope = signKeySet(voucher, { fleetId: fleet.fleet_id, version, keys: await listKeys(tx), now });
+  const envelope = signKeySet(vouchers, { fleetId: fleet.fleet_id, version, keys: await listKeys(tx), now });
   const expires_at = now + KEY_SET_LIFETIME_MS;
   await insertKeySet(tx, {
     version,
     envelope: JSON.stringify(envelope),
-    signed_by: voucher.keyId,
+    signed_by: vouchers[0].keyId,
     issued_at: now,
     expires_at,
   });

@@ -5,7 +5,7 @@ import { headHash } from '../events/store.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import { issueKeySet } from './change-keys.ts';
-import { KEY_SET_RENEWAL_MS } from './key-set.ts';
+import { KEY_SET_RENEWAL_MS, type Vouchers, vouchersOf } from './key-set.ts';
 import { listKeys, newestKeySet, readFleet, type SigningKeyRow } from './store.ts';
 
 /** The state document is signed at most once in this time, for the whole fleet. */
@@ -23,6 +23,8 @@ export interface KeyRing {
   rows(): readonly SigningKeyRow[];
   held(keyId: string): SigningKey | null;
   hold(key: SigningKey): void;
+  /** The keys that sign the next key set. */
+  vouchers(): Vouchers;
   /** Reads the keys again, after a change here or (by `state`) in another replica. */
   reload(): Promise<void>;
 }
@@ -79,6 +81,7 @@ export async function openKeyRing(
     },
     rows: () => loaded.rows,
     held: (keyId) => held.get(keyId) ?? null,
+    vouchers: () => vouchersOf(loaded.signer, held),
     hold: (key) => void held.set(key.keyId, key),
     reload,
   };
@@ -102,7 +105,7 @@ async function load(platform: Platform, held: Map<string, SigningKey>): Promise<
   if (!fleet || !current || !signer) throw new Error('the signing key in use is not held by this server');
   let stored = await newestKeySet(db);
   if (!stored || stored.expires_at - platform.now() < KEY_SET_RENEWAL_MS) {
-    await platform.database.transact((tx) => issueKeySet(tx, platform, signer));
+    await platform.database.transact((tx) => issueKeySet(tx, platform, vouchersOf(signer, held)));
     stored = await newestKeySet(db);
   }
   const keySet: unknown = stored && JSON.parse(stored.envelope);

@@ -9,6 +9,9 @@ const DAY_MS = 86_400_000;
 export const KEY_SET_LIFETIME_MS = 90 * DAY_MS;
 export const KEY_SET_RENEWAL_MS = 30 * DAY_MS;
 
+/** The key in use first, then the others whose private halves are held, newest first. */
+export type Vouchers = readonly [SigningKey, ...SigningKey[]];
+
 export interface KeySetFacts {
   fleetId: string;
   version: number;
@@ -16,8 +19,15 @@ export interface KeySetFacts {
   now: number;
 }
 
-/** The signed list of every key, revoked ones included, so that an agent learns of revocations (reading 11). */
-export function signKeySet(signer: SigningKey, facts: KeySetFacts): Envelope {
+/** Most keys that sign one key set; agents look at no more signatures (`maximumSignatures`). */
+export const VOUCHERS_MAX = 8;
+
+/**
+ * The signed list of every key, revoked ones included, so that an agent learns of revocations (reading 11). All the
+ * given keys sign it, also one that it revokes: whoever slept through a rotation, as an executor does between two jobs,
+ * still trusts the old key alone. Who knows of the revocation does not count that signature.
+ */
+export function signKeySet([first, ...others]: Vouchers, facts: KeySetFacts): Envelope {
   const payload: KeySetPayload = {
     v: 1,
     fleet_id: facts.fleetId,
@@ -26,7 +36,16 @@ export function signKeySet(signer: SigningKey, facts: KeySetFacts): Envelope {
     expires_at: rfc3339Seconds(facts.now + KEY_SET_LIFETIME_MS),
     keys: facts.keys.map(entryOf),
   };
-  return signEnvelope(signer, KEYSET_TYPE, Buffer.from(JSON.stringify(payload)));
+  const bytes = Buffer.from(JSON.stringify(payload));
+  const envelope = signEnvelope(first, KEYSET_TYPE, bytes);
+  const more = others.flatMap((key) => signEnvelope(key, KEYSET_TYPE, bytes).signatures);
+  return { ...envelope, signatures: [...envelope.signatures, ...more].slice(0, VOUCHERS_MAX) };
+}
+
+/** Everybody who can vouch: the key in use, then what else is held, newest first. */
+export function vouchersOf(signer: SigningKey, held: ReadonlyMap<string, SigningKey>): Vouchers {
+  const others = [...held.values()].filter((key) => key.keyId !== signer.keyId);
+  return [signer, ...others.reverse()];
 }
 
 function entryOf(row: SigningKeyRow): SigningKeyEntry {

@@ -103,18 +103,23 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
     expect(await load()).toMatchObject({ ok: false, fault: expect.stringContaining('is not here') });
 
     const two = loadSigningKey({ keyId: platform.newId(), privateKeyHex: keyTwo });
-    const voucher = ring.held(ring.signer().keyId);
-    if (!voucher) throw new Error('the key in use is held');
+    const vouchers = ring.vouchers();
     await platform.database.transact(async (tx) => {
       const key = { keyId: two.keyId, publicKeyHex: two.publicKeyHex, inUse: false };
-      await addKey(tx, platform, { key, voucher, actor: 'test' });
+      await addKey(tx, platform, { key, vouchers, actor: 'test' });
       await putKeyInUse(tx, two.keyId);
-      expect(await revokeVersion(tx, platform, { version: 1, voucher: two, actor: 'test' })).toBe('revoked');
-      expect(await revokeVersion(tx, platform, { version: 1, voucher: two, actor: 'test' })).toBe(
+      expect(await revokeVersion(tx, platform, { version: 1, vouchers: [two], actor: 'test' })).toBe(
+        'revoked',
+      );
+      expect(await revokeVersion(tx, platform, { version: 1, vouchers: [two], actor: 'test' })).toBe(
         'already_revoked',
       );
-      expect(await revokeVersion(tx, platform, { version: 2, voucher: two, actor: 'test' })).toBe('in_use');
-      expect(await revokeVersion(tx, platform, { version: 9, voucher: two, actor: 'test' })).toBe('unknown');
+      expect(await revokeVersion(tx, platform, { version: 2, vouchers: [two], actor: 'test' })).toBe(
+        'in_use',
+      );
+      expect(await revokeVersion(tx, platform, { version: 9, vouchers: [two], actor: 'test' })).toBe(
+        'unknown',
+      );
     });
     expect(await load({ signingPrivateKey: keyOne })).toMatchObject({
       ok: false,

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addKey } from './change-keys.ts';
 import type { KeyFolder } from './key-folder.ts';
+import { vouchersOf } from './key-set.ts';
 import { insertFleet, listKeys, readFleet, type SigningKeyRow } from './store.ts';
 
 type KeyConfig = Pick<Config, 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
@@ -35,7 +36,9 @@ export async function loadKeys(
   if (!signer) return { ok: false, fault: missingHalf(current, unknown !== null) };
   if (unknown) {
     const key = { keyId: unknown.keyId, publicKeyHex: unknown.publicKeyHex, inUse: false };
-    await platform.database.transact((tx) => addKey(tx, platform, { key, voucher: signer, actor: 'server' }));
+    await platform.database.transact((tx) =>
+      addKey(tx, platform, { key, vouchers: vouchersOf(signer, held.keys), actor: 'server' }),
+    );
     held.keys.set(unknown.keyId, unknown);
     platform.log.warn('signing key from the environment added; it signs after `use`', {
       key_id: unknown.keyId,
@@ -73,7 +76,9 @@ async function firstKey(
     );
   }
   const key = { keyId, publicKeyHex: signer.publicKeyHex, inUse: true };
-  await platform.database.transact((tx) => addKey(tx, platform, { key, voucher: signer, actor: 'server' }));
+  await platform.database.transact((tx) =>
+    addKey(tx, platform, { key, vouchers: [signer], actor: 'server' }),
+  );
   return { ok: true, fleetId, held: new Map([[keyId, signer]]) };
 }
 

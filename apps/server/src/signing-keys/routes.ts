@@ -94,7 +94,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
         throw new Refusal('conflict', { detail: 'This key is known already.' });
       }
       const key = { keyId, publicKeyHex, inUse: false };
-      const change = { key, voucher: voucherOf(keyRing), actor: operatorOf(request).username };
+      const change = { key, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
       const row = await platform.database.transact((tx) => addKey(tx, platform, change));
       await keyRing.reload();
       return reply.code(201).send(answerOf(row));
@@ -136,7 +136,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     },
     handler: async (request) => {
       const version = Number(request.params.version);
-      const change = { version, voucher: voucherOf(keyRing), actor: operatorOf(request).username };
+      const change = { version, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
       const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
       switch (outcome) {
         case 'unknown':
@@ -171,12 +171,6 @@ function requireSound(keyId: string, publicKeyHex: string): void {
     ];
     throw new Refusal('invalid_request', { detail: 'The key cannot be used.', errors });
   }
-}
-
-function voucherOf(keyRing: KeyRing) {
-  const voucher = keyRing.held(keyRing.signer().keyId);
-  if (!voucher) throw new Error('the key in use is always held');
-  return voucher;
 }
 
 function findVersion(keyRing: KeyRing, version: string): SigningKeyRow {
