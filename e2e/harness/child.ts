@@ -51,18 +51,21 @@ export function startChild(
   const watchers = new Set<(line: string) => void>();
   const stdout = keepLines(child.stdout, watchers);
   const stderr = keepLines(child.stderr, watchers);
-  const ended = endingOf(child).then((ending) => {
+  const ended = endingOf(child).then(async (ending) => {
     leash?.tell(`- ${pid}`);
+    await Promise.all([stdout.closed, stderr.closed]);
     return ending;
   });
 
   function line(pattern: RegExp, withinMs = 30_000): Promise<string> {
-    const present = [...stdout, ...stderr].find((text) => pattern.test(text));
+    const present = [...stdout.lines, ...stderr.lines].find((text) => pattern.test(text));
     if (present !== undefined) return Promise.resolve(present);
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const fail = (why: string) =>
       reject(
-        new Error(`${why} before ${pattern} was said:\n${[...stdout, ...stderr].slice(-30).join('\n')}`),
+        new Error(
+          `${why} before ${pattern} was said:\n${[...stdout.lines, ...stderr.lines].slice(-30).join('\n')}`,
+        ),
       );
     const timer = setTimeout(() => fail(`${withinMs} ms passed`), withinMs);
     const watch = (text: string) => {
@@ -78,8 +81,8 @@ export function startChild(
 
   return {
     pid,
-    stdout,
-    stderr,
+    stdout: stdout.lines,
+    stderr: stderr.lines,
     ended,
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     line,
@@ -92,11 +95,15 @@ async function endingOf(child: ChildProcess): Promise<Ending> {
   return { code: child.exitCode, signal: child.signalCode };
 }
 
-function keepLines(stream: Readable, watchers: ReadonlySet<(line: string) => void>): string[] {
+function keepLines(
+  stream: Readable,
+  watchers: ReadonlySet<(line: string) => void>,
+): { lines: string[]; closed: Promise<unknown> } {
   const lines: string[] = [];
-  createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY }).on('line', (line) => {
+  const reader = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+  reader.on('line', (line) => {
     lines.push(line);
     for (const watch of watchers) watch(line);
   });
-  return lines;
+  return { lines, closed: once(reader, 'close') };
 }

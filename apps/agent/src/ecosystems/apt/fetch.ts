@@ -69,8 +69,8 @@ export async function fetchActions(
     });
     if (!download.ok) {
       // apt has seen it first: the file is not the one of its index.
-      const isMismatch = download.detail.includes('Hash Sum mismatch');
-      return { ok: false, reason: `${isMismatch ? 'artifact_mismatch: ' : ''}${download.detail}` };
+      const mismatch = download.stderr.split('\n').find((line) => line.includes('Hash Sum mismatch'));
+      return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : download.detail };
     }
   } finally {
     if (identity !== null) await takeBack(directory);
