@@ -5,7 +5,13 @@ import type { VerifiedApproval } from '../verify-approval.ts';
 export type InstallOutcome =
   | { ok: true; installed: { name: string; version: string; arch?: string }[]; output: string }
   /** `plan_drift`: the transaction would not be the approved one; nothing was started. */
-  | { ok: false; reason: 'plan_drift' | 'install_failed'; detail: string; exitCode: number | null; output: string };
+  | {
+      ok: false;
+      reason: 'plan_drift' | 'install_failed';
+      detail: string;
+      exitCode: number | null;
+      output: string;
+    };
 
 /** Installs one ecosystem's packages, as root and without network. It takes nothing that was not verified (A4). */
 export interface Installer {
