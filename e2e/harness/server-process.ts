@@ -67,7 +67,6 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
 
 function start({ dataDir, databaseUrl, advisoryUrl, env }: ServerOptions, port: number): Child {
   return startChild(process.execPath, [MAIN], {
-    cwd: dataDir,
     env: {
       PATH: SYSTEM_PATH,
       SERVICE_HOST: '127.0.0.1',

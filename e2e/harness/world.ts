@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aptHostMissing } from '@tidegate/testkit/apt-host';
@@ -9,6 +8,7 @@ import { onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { createHost, type Host, type HostOptions } from './host.ts';
 import { logIn, type Operator } from './operator.ts';
+import { ecosystemsOfThisHost } from './os-release.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts';
 
@@ -70,11 +70,4 @@ export function storyMissing(): string | null {
 export function must<T extends { code: number | null; json: unknown; log: readonly string[] }>(run: T): T {
   if (run.code === 0) return run;
   throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
-}
-
-/** The agent reports the system that it runs on, so the fake has to know that one. */
-function ecosystemsOfThisHost(): string[] {
-  const release = readFileSync('/etc/os-release', 'utf8');
-  const version = /^VERSION_ID="?([^"\n]+)/m.exec(release)?.[1] ?? '12';
-  return [`Debian:${version}`, `Ubuntu:${version}`, `Ubuntu:${version}:LTS`, 'npm', 'PyPI', 'AlmaLinux:9'];
 }

@@ -1,0 +1,9 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** The agent reports the system that it runs on, so a fake OSV has to know that one beside its own. */
+export function ecosystemsOfThisHost(): string[] {
+  const release = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
+  const version = /^VERSION_ID="?([^"\n]+)/m.exec(release)?.[1] ?? '12';
+  const here = [`Debian:${version}`, `Ubuntu:${version}`, `Ubuntu:${version}:LTS`];
+  return [...here, 'Debian:12', 'AlmaLinux:9', 'npm', 'PyPI'];
+}

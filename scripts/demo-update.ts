@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApprovalPayload } from '@tidegate/protocol/documents';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import type { FakeOsv } from '@tidegate/testkit/fake-osv';
+import { Value } from 'typebox/value';
+import { type AgentRun, createHost, type Host } from '../e2e/harness/host.ts';
+import { type Approved, Blocked, expectAnswer, type Operator } from '../e2e/harness/operator.ts';
+import type { ServerProcess } from '../e2e/harness/server-process.ts';
+import { ADVISORY, AFFECTED, STORY, TRACE } from '../e2e/harness/story-packages.ts';
+import { say, title } from './demo-voice.ts';
+
+export type Stage = { folder: string; server: ServerProcess; operator: Operator; osv: FakeOsv };
+
+const REASON = 'the flaw needs a feature that this host does not use';
+
+/** The story of one update, on a real package manager with packages that are really outdated. */
+export async function showOneUpdate({ folder, server, operator, osv }: Stage): Promise<void> {
+  title('One update, from an outdated host to an installed package');
+  const dir = join(folder, 'host');
+  await mkdir(dir);
+  const host = await createHost(dir, { serverUrl: server.url, packages: [STORY] });
+  try {
+    say('host', `has ${shown(await host.installed())} and an archive that offers newer ones`);
+    osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
+    say('osv', `publishes ${ADVISORY}: the new libdemo has a known vulnerability`);
+    await enrol(host, operator);
+    const update = await report(host, operator);
+    await stopped(operator, update);
+    await overridden(operator, update);
+    await installed(host, operator, update.id);
+  } finally {
+    await host.stop();
+  }
+}
+
+async function enrol(host: Host, operator: Operator): Promise<void> {
+  const token = await operator.registrationToken();
+  say('operator', 'makes a registration token: one seat, 24 hours');
+  orEnd(await host.enrol(token));
+  say('agent', `is enrolled as ${host.agentId()} and pins the server's signing keys`);
+}
+
+async function report(host: Host, operator: Operator): Promise<UpdateItem> {
+  orEnd(await host.runOnce());
+  say('agent', 'scans, plans each update with a SHA-256 for every file, checks in and reports');
+  const updates = await operator.updates({ agent_id: host.agentId() });
+  for (const { name, current_version, available_version } of updates) {
+    say('server', `knows of ${name} ${current_version} -> ${available_version}`);
+  }
+  const update = updates.find(({ name }) => name === 'demo');
+  if (update === undefined) throw new Error('the update of the demo was not reported');
+  return update;
+}
+
+async function stopped(operator: Operator, update: UpdateItem): Promise<void> {
+  say('operator', `approves ${update.name} ${update.available_version}`);
+  const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
+  say('server', `answers ${blocked.status} ${blocked.code} (${blocked.reason}); nothing is minted`);
+  for (const { id, package: name, in_closure: where } of blocked.findings) {
+    say('server', `  ${id} in ${name}, a ${where === 'dependency' ? 'dependency' : 'package'} of the update`);
+  }
+}
+
+async function overridden(operator: Operator, update: UpdateItem): Promise<void> {
+  say('operator', `overrides it, and has to say why: "${REASON}"`);
+  const approved = await operator.approved(update.id, {
+    override_supply_chain: true,
+    override_reason: REASON,
+  });
+  const { token, digest } = opened(approved);
+  say('server', `mints token ${token.token_id}, signed with Ed25519`);
+  say('server', `  sha256 of the token  ${digest}`);
+  for (const { name, to_version, artifact } of token.actions) {
+    say('server', `  binds ${name} ${to_version}: sha256 ${artifact?.sha256}`);
+  }
+  const [event] = await operator.events({ type: 'supply_chain_override' });
+  say('server', `writes the event ${event?.type} (${event?.component}), actor ${event?.actor}`);
+}
+
+async function installed(host: Host, operator: Operator, updateId: string): Promise<void> {
+  say('agent', 'checks in, is given the signed command and verifies it');
+  const run = orEnd(await host.runOnce());
+  for (const line of run.log.filter((text) => text.includes('command'))) say('agent', `  ${line}`);
+  const [command] = await operator.commands({ agent_id: host.agentId() });
+  if (command?.status !== 'success') {
+    say('agent', `does not install: ${command?.status}, ${command?.reason}`);
+    if (process.getuid?.() !== 0) {
+      say(
+        'host',
+        'That is so because this is no root: an installation has to be cut off the network first, in a',
+      );
+      say('host', 'namespace of its own, and that takes root. Run the demo as root to see the installation.');
+    }
+    return;
+  }
+  say(
+    'agent',
+    `fetches the token, verifies it, and downloads ${host.apt.fetched.filter(isDeb).length} files as an ordinary user`,
+  );
+  const scripts = await host.trace(TRACE);
+  say(
+    'executor',
+    'verifies everything once more, hashes its own copies, simulates, and installs without network',
+  );
+  for (const line of scripts)
+    say('executor', `  ran the script of ${line.replace(/ (\S+)$/, ' and saw the network device $1 only')}`);
+  say('host', `dpkg-query shows ${shown(await host.installed())}`);
+  say('server', `the update is ${(await operator.update(updateId)).state}, the command ${command.status}`);
+}
+
+function opened({ token }: Approved): { token: ApprovalPayload; digest: string } {
+  const bytes = Buffer.from(token.payload, 'base64');
+  const payload: unknown = JSON.parse(bytes.toString('utf8'));
+  return {
+    token: Value.Parse(ApprovalPayload, payload),
+    digest: createHash('sha256').update(bytes).digest('hex'),
+  };
+}
+
+function isDeb(path: string): boolean {
+  return path.endsWith('.deb');
+}
+
+function shown(packages: Record<string, string>): string {
+  return Object.entries(packages)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ');
+}
+
+function orEnd(run: AgentRun): AgentRun {
+  if (run.code === 0) return run;
+  throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
+}
