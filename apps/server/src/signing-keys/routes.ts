@@ -44,7 +44,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     method: 'GET',
     url: '/api/v1/public-keys',
     config: { access: { kind: 'public', limit: 'public_access' } },
-    schema: { summary: 'E8: active signing keys', tags: ['agent'], response: { 200: PublicKeysAnswer } },
+    schema: { summary: 'E8: active signing keys', tags: ['agents'], response: { 200: PublicKeysAnswer } },
     handler: async () => {
       // Another replica may have changed the keys: the state document's clock bounds how long that stays unseen.
       await keyRing.state();
