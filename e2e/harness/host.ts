@@ -32,6 +32,8 @@ export type Host = {
   agentId(): string;
   /** One full round (`run --once`). */
   runOnce(): Promise<AgentRun>;
+  /** The same, while it is under way. */
+  startOnce(): Child;
   /** The polling agent, until it is told to end. */
   run(): Child;
   /** Any command of the agent on this host. */
@@ -84,6 +86,7 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
       return agentId;
     },
     runOnce: () => agent('run', '--once'),
+    startOnce: () => start(['run', '--once']),
     run: () => start(['run']),
     installed: async () => Object.fromEntries(await apt.installed()),
     trace: async (name) => {

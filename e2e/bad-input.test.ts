@@ -1,0 +1,263 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ENGINES, type TestEngine } from '../apps/server/src/testing/engines.ts';
+import { type BadAnswer, type BadRequest, createBadClient } from './harness/bad-client.ts';
+import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
+import { type Endpoint, endpointsOf, sampleOf, textPlacesOf, withText } from './harness/open-api.ts';
+import { type Answer, logIn, type Operator } from './harness/operator.ts';
+import { type ServerProcess, startServer } from './harness/server-process.ts';
+
+const VECTORS = fileURLToPath(new URL('../../shared/data/vectors/', import.meta.url));
+const SUITE = join(VECTORS, 'json-test-suite/test_parsing');
+const NAUGHTY = join(VECTORS, 'big-list-of-naughty-strings/blns.json');
+const missing = existsSync(SUITE) ? null : 'the vectors of ../shared/data are not here';
+
+/** What JSON can say and a log or a database may stumble over; the list has only some of it. */
+const MORE_TEXTS = [
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  '\udc00x',
+  '\n[INFO] forged',
+  '\r',
+  '\u001b[2J',
+  '\u2028',
+  '\ufeff',
+];
+/** Ends the session that all the requests share, or the limits that would hide them: told apart, and last. */
+const LAST = /\/(logout|reset)$/;
+const SHOWN = 10;
+const isLong = process.env.TIDEGATE_LONG === '1';
+
+describe.skipIf(missing !== null).each(ENGINES)(
+  `bad input on $name${missing ? ` (${missing})` : ''}`,
+  (engine) => {
+    test('every body of JSONTestSuite at every endpoint is taken or refused as a problem', async () => {
+      const scene = await openScene(engine);
+      const bodies = readdirSync(SUITE).map((name) => ({
+        name,
+        bytes: new Uint8Array(readFileSync(join(SUITE, name))),
+      }));
+      expect(bodies.length).toBeGreaterThan(300);
+      const requests = writing(scene.endpoints).flatMap((endpoint) =>
+        bodies.map(({ name, bytes }) => ({ endpoint, body: bytes, name })),
+      );
+      const answers = await scene.client.sendAll(requests);
+      expect(faultsOf(requests, answers)).toEqual([]);
+      const wronglyTaken = requests.filter(
+        ({ name, body }, i) => name.startsWith('n_') && body.length > 0 && (answers[i]?.status ?? 0) < 400,
+      );
+      expect(wronglyTaken.map(({ name, endpoint }) => `${name} at ${endpoint.path}`)).toEqual([]);
+      await scene.expectUnharmed();
+    });
+
+    const naughtyMs = isLong ? 1_800_000 : 180_000;
+    test('every naughty string at every endpoint is stored as it is or refused as a problem', {
+      timeout: naughtyMs,
+    }, async () => {
+      const scene = await openScene(engine);
+      const texts = naughtyTexts();
+      const requests = scene.endpoints.flatMap((endpoint) =>
+        texts.flatMap((text, i) => naughtyRequests(endpoint, text, isLong ? null : i)),
+      );
+      const answers = await scene.client.sendAll(requests);
+      expect(faultsOf(requests, answers)).toEqual([]);
+      await scene.expectUnharmed();
+    });
+
+    test('a naughty text that is taken comes back byte for byte', async () => {
+      const scene = await openScene(engine);
+      const { operator, agent } = scene;
+      const changed: string[] = [];
+      const taken: Record<string, number> = {};
+      async function check(
+        what: string,
+        text: string,
+        answer: Answer,
+        read: () => Promise<unknown>,
+      ): Promise<void> {
+        if (answer.status >= 400) return;
+        taken[what] = (taken[what] ?? 0) + 1;
+        if (!holds(await read(), text)) changed.push(`${what}: ${JSON.stringify(text)}`);
+      }
+      const newest = (type: string) => operator.events({ type, limit: '1' });
+      const rebind = `/api/admin/agents/${agent.agentId}/rebind-machine-id`;
+      for (const text of naughtyTexts()) {
+        const label = await operator.call('POST', '/api/v1/admin/registration-tokens', { label: text });
+        await check('label', text, label, async () => label.body);
+        const said = { error_type: 'ui_error', message: text };
+        const reported = await operator.call('POST', '/logs/client-error', said);
+        await check('client error', text, reported, () => newest('client_error'));
+        const event = { type: 'AGENT_ERROR', severity: 'error', message: text, at: '2026-01-01T00:00:00Z' };
+        const noticed = await agent.call('POST', '/events', { events: [event] });
+        await check('agent event', text, noticed, () => newest('AGENT_ERROR'));
+        const rebound = await operator.call('POST', rebind, { reason: text });
+        await check('rebind reason', text, rebound, () => newest('MACHINE_REBOUND'));
+        await agent.call('POST', '/check-in', CHECK_IN);
+        const scan = await agent.report(reportOf(text));
+        await check('package name', text, scan, () =>
+          operator.updates({ agent_id: agent.agentId, state: 'pending' }),
+        );
+      }
+      expect(changed).toEqual([]);
+      for (const what of ['label', 'client error', 'agent event', 'rebind reason', 'package name']) {
+        expect(taken[what] ?? 0, what).toBeGreaterThan(100);
+      }
+      await scene.expectUnharmed();
+    });
+
+    test('a naughty host name, at enrolment, comes back byte for byte', async () => {
+      const scene = await openScene(engine);
+      const changed: string[] = [];
+      for (const [index, hostname] of naughtyTexts().entries()) {
+        const host = { registrationToken: scene.registrationToken, machineId: `naughty-${index}`, hostname };
+        const agent = await enrolBareAgent(scene.server.url, host).catch(() => null);
+        if (agent === null) continue;
+        const shown = await scene.operator.call('GET', `/api/v1/agents/${agent.agentId}`);
+        if (!holds(shown.body, hostname)) changed.push(JSON.stringify(hostname));
+      }
+      expect(changed).toEqual([]);
+      await scene.expectUnharmed();
+    });
+  },
+);
+
+type Scene = {
+  server: ServerProcess;
+  operator: Operator;
+  agent: BareAgent;
+  registrationToken: string;
+  endpoints: Endpoint[];
+  client: ReturnType<typeof createBadClient>;
+  /** Same process, same session, healthy, and not one line of its log that it did not mean to write. */
+  expectUnharmed(): Promise<void>;
+};
+
+const CHECK_IN = {
+  agent_version: '0.1.0',
+  boot_id: 'boot',
+  uptime_seconds: 1,
+  received: [],
+  key_set_version: 1,
+  inventory_digest: {},
+};
+
+async function openScene(engine: TestEngine): Promise<Scene> {
+  const place = await engine.place();
+  const osv = await startFakeOsv();
+  onTestFinished(() => osv.stop());
+  const server = await startServer({ ...place, advisoryUrl: osv.url });
+  onTestFinished(async () => void (await server.stop()));
+  const { pid } = server;
+  const operator = await logIn(server.url);
+  await liftLimits(operator);
+  const registrationToken = await operator.registrationToken(10_000);
+  const machineId = 'bare-machine';
+  const agent = await enrolBareAgent(server.url, { registrationToken, machineId, hostname: 'bare' });
+  const document: unknown = await (await fetch(`${server.url}/api/openapi.json`)).json();
+  const all = endpointsOf(document);
+  expect(all.length).toBeGreaterThan(30);
+  const client = createBadClient(server.url, {
+    operator: operator.token,
+    agent: agent.accessToken,
+    registration: registrationToken,
+    machineId,
+    agentId: agent.agentId,
+  });
+  return {
+    server,
+    operator,
+    agent,
+    registrationToken,
+    client,
+    endpoints: all.filter(({ path }) => !LAST.test(path)),
+    expectUnharmed: async () => {
+      expect((await operator.call('GET', '/api/health')).body).toMatchObject({ status: 'ok' });
+      expect((await operator.call('GET', '/api/v1/agents')).status).toBe(200);
+      expect(server.pid).toBe(pid);
+      const odd = server
+        .lines()
+        .filter((line) => !/^\[[A-Z]+\] [^\p{Cc}\u2028\u2029]* time=\S+Z$/u.test(line));
+      expect(odd).toEqual([]);
+    },
+  };
+}
+
+/** A limit would answer 429 before anything else is looked at. */
+async function liftLimits(operator: Operator): Promise<void> {
+  const limits = await operator.call('GET', '/api/v1/admin/rate-limits');
+  const { classes } = Value.Parse(
+    Type.Object({ classes: Type.Record(Type.String(), Type.Unknown()) }),
+    limits.body,
+  );
+  const most = { requests: 100_000, window_seconds: 1, enabled: true };
+  const lifted = Object.fromEntries(Object.keys(classes).map((name) => [name, most]));
+  const answer = await operator.call('PUT', '/api/v1/admin/rate-limits', { classes: lifted });
+  expect(answer.status).toBe(200);
+}
+
+function writing(endpoints: readonly Endpoint[]): Endpoint[] {
+  return endpoints.filter(({ method }) => method !== 'GET');
+}
+
+/**
+ * One request with the text wherever a text may stand freely, and one with it at one more place: a bound member, an
+ * unknown one or a parameter. `turn` chooses that place, so that all have their turn; null asks for every place.
+ */
+function naughtyRequests(endpoint: Endpoint, text: string, turn: number | null): BadRequest[] {
+  const sample = endpoint.body === null ? null : sampleOf(endpoint.body);
+  const body = sample === null ? null : JSON.stringify(sample);
+  const places = endpoint.body === null ? [] : textPlacesOf(endpoint.body);
+  const free = places.filter(({ isFree }) => isFree);
+  const everywhere = free.reduce((value, { place }) => withText(value, place, text), sample);
+  const unknown = { ...(typeof sample === 'object' ? sample : {}), [text]: text };
+  const others: BadRequest[] = [
+    ...places.map(({ place }) => ({ endpoint, body: JSON.stringify(withText(sample, place, text)) })),
+    ...(body === null ? [] : [{ endpoint, body: JSON.stringify(unknown) }]),
+    ...endpoint.parameters
+      .filter(({ in: place }) => place === 'path' || place === 'query')
+      // A path cannot hold these: they name another path, or none.
+      .filter(({ in: place }) => place === 'query' || !['', '.', '..'].includes(text))
+      .filter(() => text.isWellFormed())
+      .map(({ name }) => ({ endpoint, body, parameters: { [name]: text } })),
+  ];
+  const one = turn === null ? others : others.slice(turn % Math.max(1, others.length)).slice(0, 1);
+  return free.length === 0 ? one : [{ endpoint, body: JSON.stringify(everywhere) }, ...one];
+}
+
+function naughtyTexts(): string[] {
+  const list: unknown = JSON.parse(readFileSync(NAUGHTY, 'utf8'));
+  return [...new Set([...Value.Parse(Type.Array(Type.String()), list), ...MORE_TEXTS])];
+}
+
+function reportOf(name: string) {
+  const update = { name, current_version: '1.0', available_version: '1.1' };
+  return {
+    scanned_at: '2026-01-01T00:00:00Z',
+    complete: true,
+    packages: [{ name, version: '1.0' }],
+    updates: [update],
+  };
+}
+
+/** Whether a text stands somewhere in a value, exactly as it is. */
+function holds(value: unknown, text: string): boolean {
+  if (typeof value === 'string') return value === text;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((member: unknown) => holds(member, text));
+}
+
+function faultsOf(requests: readonly BadRequest[], answers: readonly BadAnswer[]): string[] {
+  const faults = requests.flatMap(({ endpoint, body, parameters }, i) => {
+    const fault = answers[i]?.fault;
+    if (!fault) return [];
+    const sent = (parameters ? JSON.stringify(parameters) : String(body)).slice(0, 100);
+    return [`${endpoint.method} ${endpoint.path} with ${sent}: ${fault}`];
+  });
+  return faults.length > SHOWN ? [...faults.slice(0, SHOWN), `… and ${faults.length - SHOWN} more`] : faults;
+}

@@ -1,0 +1,165 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import type { Child } from './harness/child.ts';
+import { type AgentRun, finish, type Host } from './harness/host.ts';
+import { type Answer, type Operator, pause } from './harness/operator.ts';
+import { TRACE, tracing } from './harness/story-packages.ts';
+import { createWorld, must, storyMissing, type World } from './harness/world.ts';
+
+const MOMENTS = process.env.TIDEGATE_LONG === '1' ? 100 : 10;
+const MS_PER_MOMENT = 20_000;
+const NAME = 'rolling';
+const VICTIMS = ['server', 'agent', 'both'] as const;
+const PHASES = ['report', 'approve', 'install'] as const;
+/** About how long each phase takes: a moment is chosen evenly in it. */
+const PHASE_MS = { report: 900, approve: 40, install: 1_500 };
+/** Most rounds until all is well again after a kill. */
+const RETRIES = 8;
+/** The states of an update that an approval led to. */
+const AFTER_APPROVAL = ['approved', 'installing', 'installed', 'failed'];
+
+type Victim = (typeof VICTIMS)[number];
+type Phase = (typeof PHASES)[number];
+type Moment = { victim: Victim; phase: Phase; afterMs: number };
+
+const missing = storyMissing();
+
+describe.skipIf(missing !== null).each(ENGINES)('kill -9 on $name', (engine) => {
+  test('loses nothing that was acknowledged, installs nothing twice and costs no agent its family', {
+    timeout: 60_000 + MOMENTS * MS_PER_MOMENT,
+  }, async () => {
+    const seed = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
+    process.stderr.write(`kill -9 on ${engine.name}: ${MOMENTS} moments of TIDEGATE_SEED=${seed}\n`);
+    const random = seeded(seed);
+    const world = await createWorld(engine);
+    const { operator, server, enrolled } = world;
+    const installed = [{ name: NAME, version: '1.0-1' }];
+    const host = await enrolled({ packages: [{ installed, offered: [] }], serverUrl: server.url });
+    const acknowledged: string[] = [];
+
+    for (let turn = 1; turn <= MOMENTS; turn++) {
+      const moment = chooseMoment(random);
+      const version = `1.${turn}-1`;
+      await host.apt.publish(tracing({ name: NAME, version }));
+      spoilAccessToken(host);
+      const approved = await liveThrough({ world, host, version, moment });
+      if (approved !== null) acknowledged.push(approved);
+      await expectSound({ operator, host, version, approved, moment });
+    }
+
+    const told = await everyApproval(operator);
+    expect(acknowledged.filter((id) => !told.has(id))).toEqual([]);
+    expect(await operator.events({ type: 'REFRESH_TOKEN_REUSE' })).toEqual([]);
+    must(await host.runOnce());
+    // So that the story was told at all: the kills do not stop most of it.
+    expect((await host.trace(TRACE)).length).toBeGreaterThan(MOMENTS / 4);
+  });
+});
+
+/** One update from published to installed, with one kill on the way. Returns its id when the approval was answered. */
+async function liveThrough(scene: {
+  world: World;
+  host: Host;
+  version: string;
+  moment: Moment;
+}): Promise<string | null> {
+  const { world, host, version, moment } = scene;
+  const { operator } = world;
+  if (moment.phase === 'report') await killDuring(scene, host.startOnce());
+  await settle(host);
+  const [update] = (await operator.updates({ name: NAME, state: 'pending' })).filter(
+    ({ available_version }) => available_version === version,
+  );
+  if (update === undefined) throw new Error(`${NAME} ${version} was not reported`);
+
+  const approval = operator.approve(update.id).catch(() => null);
+  if (moment.phase === 'approve') await killDuring(scene, null);
+  const answer: Answer | null = await approval;
+  if (moment.phase === 'install') await killDuring(scene, host.startOnce());
+  await settle(host);
+  return answer?.status === 200 ? update.id : null;
+}
+
+async function killDuring(
+  { world: { server }, moment }: { world: World; moment: Moment },
+  agent: Child | null,
+): Promise<void> {
+  await pause(moment.afterMs);
+  if (moment.victim !== 'agent') await server.kill();
+  if (moment.victim !== 'server' && agent?.hasEnded() === false) agent.signal('SIGKILL');
+  if (agent !== null) await agent.ended;
+  if (moment.victim !== 'agent') await server.restart();
+}
+
+/** Rounds until one goes well. What must not be is an end that needs the operator. */
+async function settle(host: Host): Promise<void> {
+  let last: AgentRun | null = null;
+  for (let attempt = 0; attempt < RETRIES; attempt++) {
+    last = await finish(host.startOnce());
+    if (last.code === 0) return;
+    expect(last.code, `${JSON.stringify(last.json)}\n${last.log.join('\n')}`).toBe(1);
+    await pause(500);
+  }
+  throw new Error(`the agent did not recover: ${JSON.stringify(last)}`);
+}
+
+async function expectSound(turn: {
+  operator: Operator;
+  host: Host;
+  version: string;
+  approved: string | null;
+  moment: Moment;
+}): Promise<void> {
+  const { operator, host, version, approved, moment } = turn;
+  const told = JSON.stringify({ version, moment });
+  const runs = (await host.trace(TRACE)).filter((line) => line.startsWith(`${NAME} ${version} `));
+  expect(runs.length, told).toBeLessThanOrEqual(1);
+  const shown = (await host.installed())[NAME];
+  if (approved !== null) {
+    const { state } = await operator.update(approved);
+    expect(AFTER_APPROVAL, told).toContain(state);
+    if (state === 'installed') expect([shown, runs.length], told).toEqual([version, 1]);
+  }
+  const agents = await operator.call('GET', `/api/v1/agents/${host.agentId()}`);
+  expect(agents.body, told).toMatchObject({ status: 'bound' });
+}
+
+async function everyApproval(operator: Operator): Promise<Set<unknown>> {
+  const events = await operator.events({ type: 'update_approved' });
+  return new Set(events.map(({ content }) => content.update_id));
+}
+
+const Config = Type.Object({ access_token: Type.String() });
+
+/** Makes the next round begin with a renewal: E1 is what a crash must not cost the family. */
+function spoilAccessToken(host: Host): void {
+  const path = join(host.configDir, 'config.json');
+  const config: unknown = JSON.parse(readFileSync(path, 'utf8'));
+  const { access_token, ...rest } = Value.Parse(Config, config);
+  writeFileSync(path, JSON.stringify({ ...rest, access_token: `${access_token}x` }));
+}
+
+function chooseMoment(random: () => number): Moment {
+  const phase = pick(PHASES, random);
+  return { victim: pick(VICTIMS, random), phase, afterMs: Math.floor(random() * PHASE_MS[phase]) };
+}
+
+function pick<T>(list: readonly [T, ...T[]], random: () => number): T {
+  return list[Math.floor(random() * list.length)] ?? list[0];
+}
+
+/** mulberry32: numbers from 0 to 1 that a seed repeats. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
