@@ -7,6 +7,7 @@ import type { Log } from '../log.ts';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { installBodyParser } from './body.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
+import { Refusal } from './refusal.ts';
 import { compileValidator } from './validate.ts';
 
 /** Checks the credential and the limit of a route, in that order, and says who is calling. */
@@ -38,7 +39,8 @@ export function createHttpServer(options: HttpOptions) {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: 75_000,
     connectionTimeout: 0,
-    routerOptions: { maxParamLength: 256 },
+    // Longer than a request line can be: the router's own refusal is not in our form, so the schema of a route judges.
+    routerOptions: { maxParamLength: 65_536 },
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     genReqId: () => randomUUID(),
     return503OnClosing: true,
@@ -61,6 +63,10 @@ export function createHttpServer(options: HttpOptions) {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
+    // PostgreSQL has no such character in its texts; bodies cannot bring it either.
+    if (request.url.includes('%00')) {
+      throw new Refusal('invalid_request', { detail: 'The address holds a NUL character.' });
+    }
     const access = request.routeOptions.config.access;
     if (!access) return;
     switch (access.kind) {
