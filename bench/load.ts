@@ -62,11 +62,12 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
   return new Promise((resolve, reject) => {
     let sentMs = 0;
     let pending: Buffer | null = null;
+    let isDone = false;
     function send(): void {
       const request = isOver() ? null : take();
       if (request === null) {
+        isDone = true;
         socket.destroy();
-        resolve();
         return;
       }
       sentMs = performance.now();
@@ -74,7 +75,7 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
     }
     socket.once('connect', send);
     socket.once('error', reject);
-    socket.once('close', () => resolve());
+    socket.once('close', () => (isDone ? resolve() : reject(new Error('the server closed a connection'))));
     socket.on('data', (chunk: Buffer) => {
       const bytes = pending ? Buffer.concat([pending, chunk]) : chunk;
       const length = answerLength(bytes);

@@ -27,18 +27,10 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     const keyRing = createTestKeyRing();
     const lastSeen = createLastSeen(platform);
     const app = createSliceApp({ ...platform, random: randomBytes });
-    const ring = {
-      ...keyRing,
-      keySet: notUsed,
-      rows: notUsed,
-      held: notUsed,
-      hold: notUsed,
-      reload: notUsed,
-    };
     mountCheckIn(app, {
       platform: { ...platform, random: randomBytes },
       config: { minAgentVersion },
-      keyRing: ring,
+      keyRing,
       lastSeen,
     });
     onTestFinished(() => app.close());
@@ -162,10 +154,6 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(response.statusCode).toBe(400);
   });
 });
-
-function notUsed(): never {
-  throw new Error('a check-in has no use for this');
-}
 
 function countStatements(database: Database) {
   const counted = {

@@ -20,7 +20,7 @@ import { hasDueCommands, writeFacts } from './store.ts';
 export interface CheckInDeps {
   platform: Platform;
   config: Pick<Config, 'minAgentVersion'>;
-  keyRing: KeyRing;
+  keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'signer' | 'state'>;
   lastSeen: LastSeen;
 }
 
