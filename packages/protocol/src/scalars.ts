@@ -17,9 +17,12 @@ export const Uuid = Type.String({
   description: 'UUID, lower case',
 });
 
-/** RFC 3339 in UTC, with or without milliseconds. */
+const DATE =
+  '\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|[12]\\d))';
+
+/** RFC 3339 in UTC, with or without milliseconds, and a time that there is: Date.parse reads whatever matches. */
 export const Timestamp = Type.String({
-  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?Z$',
+  pattern: `^${DATE}T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$`,
   maxLength: 30,
   description: 'RFC 3339 time in UTC',
 });

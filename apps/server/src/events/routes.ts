@@ -3,7 +3,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countEvents, type EventRow, listEvents } from './store.ts';
@@ -57,7 +57,7 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
         sinceMs: query.since === undefined ? undefined : Date.parse(query.since),
         untilMs: query.until === undefined ? undefined : Date.parse(query.until),
       };
-      const before = query.cursor === undefined ? null : Number(decodeCursor(query.cursor, 1)[0]);
+      const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
       const db = platform.database.read;
       const rows = await listEvents(db, { filter, limit: limit + 1, before });
       const page = rows.slice(0, limit);

@@ -23,6 +23,8 @@ export function installBodyParser(app: FastifyInstance): void {
   app.decorateRequest('rawBody', null);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    // Nobody reads a body at a path that is not there: the answer is 404 whatever it holds.
+    if (request.is404) return done(null, null);
     try {
       done(null, readBody(request, body));
     } catch (error) {

@@ -29,7 +29,18 @@ export function encodeCursor(values: readonly (string | number)[]): string {
 export function decodeCursor(cursor: string, length: number): (string | number)[] {
   const values = parse(cursor);
   if (Array.isArray(values) && values.length === length && values.every(isKey)) return values;
-  throw new Refusal('invalid_request', {
+  throw badCursor();
+}
+
+/** The same for a list that is sorted by one whole number. */
+export function decodePositionCursor(cursor: string): number {
+  const [position] = decodeCursor(cursor, 1);
+  if (typeof position === 'number') return position;
+  throw badCursor();
+}
+
+function badCursor(): Refusal {
+  return new Refusal('invalid_request', {
     detail: 'The querystring is not valid.',
     errors: [{ path: 'querystring/cursor', message: 'is not a cursor that this list gave' }],
   });
@@ -43,10 +54,15 @@ function parse(cursor: string): unknown {
   }
 }
 
+/** Whether a text column of both engines could hold the text: PostgreSQL takes neither U+0000 nor half a pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
 function isKey(value: unknown): value is string | number {
   return typeof value === 'string'
-    ? value.length <= 512
-    : typeof value === 'number' && Number.isFinite(value);
+    ? value.length <= 512 && isStorable(value)
+    : typeof value === 'number' && Number.isSafeInteger(value);
 }
 
 export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {

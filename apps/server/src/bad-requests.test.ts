@@ -1,0 +1,187 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { encodeCursor } from './platform/http/lists.ts';
+import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { createTestApp, type TestApp } from './testing/test-app.ts';
+
+const LISTS = [
+  '/api/v1/agents',
+  '/api/v1/updates',
+  '/api/v1/packages',
+  '/api/v1/commands',
+  '/api/v1/events',
+  '/api/v1/admin/registration-tokens',
+  '/api/v1/admin/operators',
+  '/api/v1/admin/age-exceptions',
+];
+
+interface Answer {
+  statusCode: number;
+  headers: Record<string, unknown>;
+  json: () => unknown;
+}
+
+/** RFC 9457, as wire.md has it, with the request's id in the header and in the body. */
+function expectProblem(answer: Answer, { status, code }: { status: number; code: string }): void {
+  const requestId: unknown = answer.headers['x-request-id'];
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+  expect(answer.headers['content-type']).toBe('application/problem+json');
+  expect({ status: answer.statusCode, body: answer.json() }).toEqual({
+    status,
+    body: expect.objectContaining({
+      type: 'about:blank',
+      title: expect.any(String),
+      status,
+      code,
+      detail: expect.any(String),
+      request_id: requestId,
+    }),
+  });
+}
+
+async function openApp(engine: TestEngine): Promise<{ app: TestApp; authorization: string }> {
+  const app = await createTestApp(engine);
+  const authorization = `Bearer ${await app.adminToken()}`;
+  // Past the start-up penalty: the limits have tests of their own.
+  app.platform.clock.advance(61_000);
+  return { app, authorization };
+}
+
+describe.each(ENGINES)('lists on $name', (engine) => {
+  test('refuse texts that no column holds, times that are none, and cursors of other lists', async () => {
+    const { app, authorization } = await openApp(engine);
+    const queries = [
+      ...['q', 'name', 'type', 'component', 'os', 'group'].map((name) => `${name}=a%00b`),
+      'since=2026-02-31T00:00:00Z',
+      'until=2026-99-01T00:00:00Z',
+      'since=2026-01-01T24:00:00Z',
+      ...[['\0'], ['a\0', 'b\0'], ['\ud800'], [1.5], [1e300], [null], [{}], [1, 2, 3]].map(
+        (values) => `cursor=${encodeCursor(JSON.parse(JSON.stringify(values)))}`,
+      ),
+      'cursor=AAAA',
+      'limit=1&limit=2',
+      'limit=-1',
+      'no_such_parameter=1',
+    ];
+    for (const list of LISTS) {
+      for (const query of queries) {
+        const answer = await app.http.inject({ url: `${list}?${query}`, headers: { authorization } });
+        expectProblem(answer, { status: 400, code: 'invalid_request' });
+      }
+    }
+  });
+
+  test('a cursor of text is none for events, which are sorted by a number', async () => {
+    const { app, authorization } = await openApp(engine);
+    const url = `/api/v1/events?cursor=${encodeCursor(['x'])}`;
+    const answer = await app.http.inject({ url, headers: { authorization } });
+    expectProblem(answer, { status: 400, code: 'invalid_request' });
+  });
+});
+
+const [sqlite] = ENGINES;
+
+describe('paths', () => {
+  test('an unknown path is 404 with or without a credential, whatever the body holds', async () => {
+    const { app, authorization } = await openApp(engineOf(sqlite));
+    const json = { 'content-type': 'application/json' };
+    const requests = [
+      { method: 'GET', url: '/nothing' },
+      { method: 'GET', url: '/nothing', headers: { authorization } },
+      { method: 'POST', url: '/nothing', headers: json, payload: '{broken' },
+      { method: 'POST', url: '/nothing', headers: { ...json, 'content-encoding': 'br' }, payload: '{}' },
+      { method: 'POST', url: '/nothing', headers: { 'content-type': 'text/xml' }, payload: '<a/>' },
+      { method: 'GET', url: '/api/health/' },
+      { method: 'GET', url: '/api//health' },
+      { method: 'GET', url: '/API/health' },
+      { method: 'GET', url: '/api/health;x' },
+      { method: 'GET', url: '/api/v1/agents/..%2f..%2f..%2fetc%2fpasswd/no' },
+      { method: 'GET', url: '/setup/..%2f..%2fetc%2fpasswd' },
+    ] as const;
+    for (const request of requests) {
+      expectProblem(await app.http.inject(request), { status: 404, code: 'not_found' });
+    }
+  });
+
+  test.each(['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'] as const)(
+    'a known path without %s is 405 and names what it takes',
+    async (method) => {
+      const { app } = await openApp(engineOf(sqlite));
+      const answer = await app.http.inject({ method, url: '/api/health' });
+      expect(answer.headers.allow).toBe('GET');
+      expect(answer.statusCode).toBe(405);
+      if (method !== 'HEAD') expectProblem(answer, { status: 405, code: 'method_not_allowed' });
+    },
+  );
+});
+
+describe('bodies', () => {
+  const json = { 'content-type': 'application/json' };
+  const credentials = { username: 'admin', password: 'wrong horse battery' };
+  const text = JSON.stringify(credentials);
+  const deep = `${'['.repeat(33)}${']'.repeat(33)}`;
+  const rows = [
+    ['an unknown field', JSON.stringify({ ...credentials, admin: true }), json, 400, 'invalid_request'],
+    ['a duplicate key', `{"username":"a",${text.slice(1)}`, json, 400, 'invalid_request'],
+    [
+      'a key that is a duplicate once unescaped',
+      `{"usern\\u0061me":"a",${text.slice(1)}`,
+      json,
+      400,
+      'invalid_request',
+    ],
+    ['a wrong type', '{"username":1,"password":"x"}', json, 400, 'invalid_request'],
+    ['a missing field', '{"username":"a"}', json, 400, 'invalid_request'],
+    ['__proto__', `{"__proto__":{"a":1},${text.slice(1)}`, json, 400, 'invalid_request'],
+    ['null', 'null', json, 400, 'invalid_request'],
+    ['nothing', '', json, 400, 'invalid_request'],
+    ['nesting past the limit', `{"username":${deep},"password":"x"}`, json, 400, 'invalid_request'],
+    ['sixty thousand arrays', '['.repeat(60_000), json, 400, 'invalid_request'],
+    ['U+0000', '{"username":"a\\u0000","password":"x"}', json, 400, 'invalid_request'],
+    ['an unpaired surrogate', '{"username":"a","password":"\\ud800"}', json, 400, 'invalid_request'],
+    ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22]), json, 400, 'invalid_request'],
+    ['a byte order mark', `\ufeff${text}`, json, 400, 'invalid_request'],
+    ['another media type', text, { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+    [
+      'a form',
+      'username=a',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      415,
+      'unsupported_media_type',
+    ],
+    ['an unknown encoding', text, { ...json, 'content-encoding': 'br' }, 415, 'unsupported_media_type'],
+    ['two encodings', text, { ...json, 'content-encoding': 'gzip, gzip' }, 415, 'unsupported_media_type'],
+    ['no gzip that says so', text, { ...json, 'content-encoding': 'gzip' }, 400, 'invalid_request'],
+    [
+      'more bytes than the route takes',
+      JSON.stringify({ ...credentials, password: 'x'.repeat(70_000) }),
+      json,
+      413,
+      'payload_too_large',
+    ],
+    ['more bytes than any route takes', 'x'.repeat(1_048_577), json, 413, 'payload_too_large'],
+    [
+      'a gzip bomb',
+      gzipSync(Buffer.alloc(50_000_000, 0x20)),
+      { ...json, 'content-encoding': 'gzip' },
+      413,
+      'payload_too_large',
+    ],
+  ] as const;
+
+  test('that are not what the route takes are refused, each with its code', async () => {
+    const { app } = await openApp(engineOf(sqlite));
+    for (const [what, payload, headers, status, code] of rows) {
+      const answer = await app.http.inject({ method: 'POST', url: '/api/v1/auth/login', headers, payload });
+      expect([what, answer.statusCode]).toEqual([what, status]);
+      expectProblem(answer, { status, code });
+      // The limit of logins counts refused bodies too.
+      app.platform.clock.advance(61_000);
+    }
+  });
+});
+
+function engineOf(engine: TestEngine | undefined): TestEngine {
+  if (!engine) throw new Error('SQLite is always there');
+  return engine;
+}
