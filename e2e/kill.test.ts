@@ -6,10 +6,10 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import type { Child } from './harness/child.ts';
-import { type AgentRun, finish, type Host } from './harness/host.ts';
+import { type AgentRun, finish, type Host, must } from './harness/host.ts';
 import { type Answer, type Operator, pause } from './harness/operator.ts';
 import { TRACE, tracing } from './harness/story-packages.ts';
-import { createWorld, must, storyMissing, type World } from './harness/world.ts';
+import { createWorld, storyMissing, type World } from './harness/world.ts';
 
 const MOMENTS = process.env.TIDEGATE_LONG === '1' ? 100 : 10;
 const MS_PER_MOMENT = 20_000;

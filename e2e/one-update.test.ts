@@ -4,10 +4,10 @@ import { ApprovalPayload } from '@tidegate/protocol/documents';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
-import type { Host } from './harness/host.ts';
+import { type Host, must } from './harness/host.ts';
 import { type Approved, Blocked, codeOf, expectAnswer, type Operator, pause } from './harness/operator.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
-import { createWorld, must, storyMissing } from './harness/world.ts';
+import { createWorld, storyMissing } from './harness/world.ts';
 
 /** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };

@@ -10,10 +10,10 @@ import { Check, Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { altered, commandsBecome, fieldsOf, forged } from './harness/forge.ts';
-import type { Host } from './harness/host.ts';
+import { type Host, must } from './harness/host.ts';
 import type { EventItem, Operator } from './harness/operator.ts';
 import { NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
-import { createWorld, must, storyMissing, type World } from './harness/world.ts';
+import { createWorld, storyMissing, type World } from './harness/world.ts';
 
 const missing = storyMissing();
 const [engine] = ENGINES;

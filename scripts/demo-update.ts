@@ -5,7 +5,7 @@ import { ApprovalPayload } from '@tidegate/protocol/documents';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import type { FakeOsv } from '@tidegate/testkit/fake-osv';
 import { Value } from 'typebox/value';
-import { type AgentRun, createHost, type Host } from '../e2e/harness/host.ts';
+import { createHost, type Host, must } from '../e2e/harness/host.ts';
 import { type Approved, Blocked, expectAnswer, type Operator } from '../e2e/harness/operator.ts';
 import type { ServerProcess } from '../e2e/harness/server-process.ts';
 import { ADVISORY, AFFECTED, STORY, TRACE } from '../e2e/harness/story-packages.ts';
@@ -38,12 +38,12 @@ export async function showOneUpdate({ folder, server, operator, osv }: Stage): P
 async function enrol(host: Host, operator: Operator): Promise<void> {
   const token = await operator.registrationToken();
   say('operator', 'makes a registration token: one seat, 24 hours');
-  orEnd(await host.enrol(token));
+  must(await host.enrol(token));
   say('agent', `is enrolled as ${host.agentId()} and pins the server's signing keys`);
 }
 
 async function report(host: Host, operator: Operator): Promise<UpdateItem> {
-  orEnd(await host.runOnce());
+  must(await host.runOnce());
   say('agent', 'scans, plans each update with a SHA-256 for every file, checks in and reports');
   const updates = await operator.updates({ agent_id: host.agentId() });
   for (const { name, current_version, available_version } of updates) {
@@ -81,7 +81,7 @@ async function overridden(operator: Operator, update: UpdateItem): Promise<void>
 
 async function installed(host: Host, operator: Operator, updateId: string): Promise<void> {
   say('agent', 'checks in, is given the signed command and verifies it');
-  const run = orEnd(await host.runOnce());
+  const run = must(await host.runOnce());
   for (const line of run.log.filter((text) => text.includes('command'))) say('agent', `  ${line}`);
   const [command] = await operator.commands({ agent_id: host.agentId() });
   if (command?.status !== 'success') {
@@ -127,9 +127,4 @@ function shown(packages: Record<string, string>): string {
   return Object.entries(packages)
     .map(([name, version]) => `${name} ${version}`)
     .join(', ');
-}
-
-function orEnd(run: AgentRun): AgentRun {
-  if (run.code === 0) return run;
-  throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
 }

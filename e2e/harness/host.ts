@@ -21,12 +21,9 @@ export type HostOptions = AptHostOptions & {
   machineId?: string;
 };
 
-/** A throw-away apt host with the compiled agent on it, in folders of its own. */
-export type Host = {
-  readonly apt: AptHost;
-  readonly machineId: string;
+/** The compiled agent in folders of its own. */
+export type InstalledAgent = {
   readonly configDir: string;
-  readonly executorState: string;
   enrol(token: string): Promise<AgentRun>;
   /** The id that enrolment gave; throws before. */
   agentId(): string;
@@ -36,8 +33,11 @@ export type Host = {
   startOnce(): Child;
   /** The polling agent, until it is told to end. */
   run(): Child;
-  /** Any command of the agent on this host. */
-  agent(...args: string[]): Promise<AgentRun>;
+};
+
+/** A throw-away apt host with the agent on it. */
+export type Host = InstalledAgent & {
+  readonly apt: AptHost;
   /** Name and version of what dpkg-query shows as installed. */
   installed(): Promise<Record<string, string>>;
   /** What the maintainer scripts of the host wrote into `root/<name>`; empty where nothing was. */
@@ -54,40 +54,10 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
   const apt = await createAptHost(aptDir, { transport: 'http', ...aptOptions });
-  const configDir = join(dir, 'agent');
-  const executorState = join(dir, 'executor');
-  const spool = join(dir, 'spool');
-  const machineIdFile = join(dir, 'machine-id');
-  await writeFile(machineIdFile, `${machineId}\n`);
-  let agentId: string | null = null;
-
-  const start = (args: readonly string[]) =>
-    startChild(AGENT_BINARY, [...args, '--json', '--config', configDir], {
-      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp' },
-    });
-  const agent: Host['agent'] = (...args) => finish(start(args));
-
+  const agent = await createAgentOn(dir, { serverUrl, machineId, aptConfig: apt.aptConf });
   return {
+    ...agent,
     apt,
-    machineId,
-    configDir,
-    executorState,
-    agent,
-    enrol: async (token) => {
-      const places = ['--apt-config', apt.aptConf, '--executor-state', executorState, '--spool', spool];
-      const machine = ['--machine-id-source', `file:${machineIdFile}`];
-      const server = ['--server', serverUrl, '--allow-insecure-http', '--token', token];
-      const run = await agent('enrol', ...server, ...machine, ...places);
-      if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;
-      return run;
-    },
-    agentId: () => {
-      if (agentId === null) throw new Error('the host is not enrolled');
-      return agentId;
-    },
-    runOnce: () => agent('run', '--once'),
-    startOnce: () => start(['run', '--once']),
-    run: () => start(['run']),
     installed: async () => Object.fromEntries(await apt.installed()),
     trace: async (name) => {
       const text = await readFile(join(apt.root, name), 'utf8').catch(() => '');
@@ -97,9 +67,48 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   };
 }
 
+/** Puts the agent into `dir`, for the host that an apt configuration stands for. */
+export async function createAgentOn(
+  dir: string,
+  { serverUrl, machineId, aptConfig }: { serverUrl: string; machineId: string; aptConfig: string },
+): Promise<InstalledAgent> {
+  const configDir = join(dir, 'agent');
+  const machineIdFile = join(dir, 'machine-id');
+  await writeFile(machineIdFile, `${machineId}\n`);
+  let agentId: string | null = null;
+  const start = (args: readonly string[]) =>
+    startChild(AGENT_BINARY, [...args, '--json', '--config', configDir], {
+      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp' },
+    });
+  return {
+    configDir,
+    enrol: async (token) => {
+      const state = ['--executor-state', join(dir, 'executor'), '--spool', join(dir, 'spool')];
+      const machine = ['--machine-id-source', `file:${machineIdFile}`, '--apt-config', aptConfig];
+      const server = ['--server', serverUrl, '--allow-insecure-http', '--token', token];
+      const run = await finish(start(['enrol', ...server, ...machine, ...state]));
+      if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;
+      return run;
+    },
+    agentId: () => {
+      if (agentId === null) throw new Error('the host is not enrolled');
+      return agentId;
+    },
+    runOnce: () => finish(start(['run', '--once'])),
+    startOnce: () => start(['run', '--once']),
+    run: () => start(['run']),
+  };
+}
+
 /** Waits for a call of the agent to end, and reads the one line of JSON that it prints. */
 export async function finish(child: Child): Promise<AgentRun> {
   const { code } = await child.ended;
   const last: unknown = JSON.parse(child.stdout.at(-1) ?? '{}');
   return { code, json: Check(Json, last) ? last : {}, log: child.stderr };
+}
+
+/** Throws with the agent's own words when it did not end well. */
+export function must(run: AgentRun): AgentRun {
+  if (run.code === 0) return run;
+  throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
 }

@@ -6,7 +6,7 @@ import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
-import { createHost, type Host, type HostOptions } from './host.ts';
+import { createHost, type Host, type HostOptions, must } from './host.ts';
 import { logIn, type Operator } from './operator.ts';
 import { ecosystemsOfThisHost } from './os-release.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
@@ -64,10 +64,4 @@ export function storyMissing(): string | null {
   if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
   if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';
   return aptHostMissing();
-}
-
-/** Throws with the agent's own words when it did not end well. */
-export function must<T extends { code: number | null; json: unknown; log: readonly string[] }>(run: T): T {
-  if (run.code === 0) return run;
-  throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);
 }
