@@ -72,9 +72,8 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     const seen = (id: string, ms: number) =>
       database.transact((tx) =>
         tx
-          .updateTable('agents')
-          .set({ last_seen_at: it.platform.now() - ms })
-          .where('id', '=', id)
+          .insertInto('agent_presence')
+          .values({ agent_id: id, last_seen_at: it.platform.now() - ms })
           .execute(),
       );
     await seen(web.agent_id, 179_999);

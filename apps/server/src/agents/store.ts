@@ -2,13 +2,15 @@ import { sql } from 'kysely';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
-export type AgentRow = Tables['agents'];
+export type AgentRow = Tables['agents'] & { last_seen_at: number | null };
 
 /** An agent that is not deleted. */
 export async function findAgent(db: Db, agentId: string): Promise<AgentRow | null> {
   const row = await db
     .selectFrom('agents')
-    .selectAll()
+    .leftJoin('agent_presence', 'agent_id', 'id')
+    .selectAll('agents')
+    .select('last_seen_at')
     .where('id', '=', agentId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
@@ -19,7 +21,9 @@ export async function findAgent(db: Db, agentId: string): Promise<AgentRow | nul
 export async function findAgentOfMachine(db: Db, machineId: string): Promise<AgentRow | null> {
   const row = await db
     .selectFrom('agents')
-    .selectAll()
+    .leftJoin('agent_presence', 'agent_id', 'id')
+    .selectAll('agents')
+    .select('last_seen_at')
     .where('machine_id', '=', machineId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
@@ -50,14 +54,14 @@ export async function lockMachine(
   }
 }
 
-export async function insertAgent(tx: Tx, row: AgentRow): Promise<void> {
+export async function insertAgent(tx: Tx, row: Tables['agents']): Promise<void> {
   await tx.insertInto('agents').values(row).execute();
 }
 
 /** What enrolment says anew of an agent that keeps its id; also takes back its revocation. */
 export async function reviveAgent(
   tx: Tx,
-  { agentId, set }: { agentId: string; set: Partial<Omit<AgentRow, 'id' | 'machine_id'>> },
+  { agentId, set }: { agentId: string; set: Partial<Omit<Tables['agents'], 'id' | 'machine_id'>> },
 ): Promise<void> {
   await tx
     .updateTable('agents')
@@ -152,7 +156,12 @@ export async function listAgents(
     after: { hostname: string; id: string } | null;
   },
 ): Promise<AgentRow[]> {
-  let query = filtered(db, filter).selectAll().orderBy('hostname').orderBy('id').limit(limit);
+  let query = filtered(db, filter)
+    .selectAll('agents')
+    .select('last_seen_at')
+    .orderBy('hostname')
+    .orderBy('id')
+    .limit(limit);
   if (after) {
     const { hostname, id } = after;
     query = query.where((e) => e(e.refTuple('hostname', 'id'), '>', e.tuple(hostname, id)));
@@ -168,7 +177,10 @@ export async function countAgents(db: Db, filter: AgentListFilter): Promise<numb
 }
 
 function filtered(db: Db, filter: AgentListFilter) {
-  let query = db.selectFrom('agents').where('deleted_at', 'is', null);
+  let query = db
+    .selectFrom('agents')
+    .leftJoin('agent_presence', 'agent_id', 'id')
+    .where('deleted_at', 'is', null);
   if (filter.q !== undefined) {
     const part = `%${filter.q.replace(/[\\%_]/g, '\\$&')}%`;
     query = query.where((e) =>

@@ -15,7 +15,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     await vi.waitFor(() => expect(counted.rows.length).toBe(3), { timeout: 5_000 });
     expect(counted.rows).toEqual([200, 200, 50]);
     await lastSeen.stop();
-    const seen = await database.read.selectFrom('agents').select('last_seen_at').execute();
+    const seen = await database.read.selectFrom('agent_presence').select('last_seen_at').execute();
     expect(new Set(seen.map((row) => row.last_seen_at))).toEqual(new Set([1_000]));
   });
 
@@ -25,7 +25,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     const lastSeen = createLastSeen(createTestPlatform(database));
     for (const id of ids) lastSeen.note(id, 7);
     await lastSeen.stop();
-    const seen = await database.read.selectFrom('agents').select('last_seen_at').execute();
+    const seen = await database.read.selectFrom('agent_presence').select('last_seen_at').execute();
     expect(seen).toEqual([{ last_seen_at: 7 }, { last_seen_at: 7 }, { last_seen_at: 7 }]);
   });
 
@@ -50,7 +50,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     broken = false;
     lastSeen.note(id, 6);
     await lastSeen.stop();
-    const row = await database.read.selectFrom('agents').select('last_seen_at').executeTakeFirst();
+    const row = await database.read.selectFrom('agent_presence').select('last_seen_at').executeTakeFirst();
     expect(row).toEqual({ last_seen_at: 6 });
   });
 });

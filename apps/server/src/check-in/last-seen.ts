@@ -74,6 +74,8 @@ export function createLastSeen({ database, log }: { database: Database; log: Log
 
 const WRITE_LAST_SEEN: HotSql = {
   name: 'write_last_seen',
-  sqlite: 'UPDATE agents SET last_seen_at = ?2 WHERE id IN (SELECT value FROM json_each(?1))',
-  postgres: 'UPDATE agents SET last_seen_at = $2 WHERE id = ANY($1::text[])',
+  sqlite: `INSERT INTO agent_presence (agent_id, last_seen_at) SELECT value, ?2 FROM json_each(?1) WHERE true
+    ON CONFLICT (agent_id) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
+  postgres: `INSERT INTO agent_presence (agent_id, last_seen_at) SELECT unnest($1::text[]), $2::bigint
+    ON CONFLICT (agent_id) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
 };

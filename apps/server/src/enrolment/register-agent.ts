@@ -87,7 +87,6 @@ function newAgent(nowMs: number) {
     inventory_digests: '',
     enrolled_at: nowMs,
     bound_at: nowMs,
-    last_seen_at: null,
     revoked_at: null,
     deleted_at: null,
   } as const satisfies Partial<AgentRow>;

@@ -21,7 +21,6 @@ export const migration: Migration = {
       polling_interval_seconds INTEGER,
       enrolled_at BIGINT NOT NULL,
       bound_at BIGINT,
-      last_seen_at BIGINT,
       revoked_at BIGINT,
       deleted_at BIGINT
     )`,

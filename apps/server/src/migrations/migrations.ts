@@ -21,8 +21,9 @@ import { migration as m019 } from './019-rate-limits.ts';
 import { migration as m020 } from './020-signing-keys.ts';
 import { migration as m021 } from './021-key-sets.ts';
 import { migration as m022 } from './022-age-exceptions.ts';
-import { migration as m050 } from './050-agent-digests.ts';
-import { migration as m051 } from './051-update-verdicts.ts';
+import { migration as m023 } from './023-agent-digests.ts';
+import { migration as m024 } from './024-update-verdicts.ts';
+import { migration as m025 } from './025-agent-presence.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -48,6 +49,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m020,
   m021,
   m022,
-  m050,
-  m051,
+  m023,
+  m024,
+  m025,
 ];

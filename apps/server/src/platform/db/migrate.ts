@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from './engine.ts';
 
-/** One numbered step forward; statements that both engines understand, run in order. */
+/** One numbered step forward; statements that both engines understand, or one for each, run in order. */
 export interface Migration {
   version: number;
   name: string;
-  statements: readonly string[];
+  statements: readonly (string | { sqlite: string; postgres: string })[];
 }
 
 export type MigrateOutcome =
@@ -42,7 +42,10 @@ export async function migrate(
     }
     const pending = migrations.filter((m) => m.version > databaseVersion);
     for (const migration of pending) {
-      for (const statement of migration.statements) await sql.raw(statement).execute(tx);
+      for (const statement of migration.statements) {
+        const text = typeof statement === 'string' ? statement : statement[database.engine];
+        await sql.raw(text).execute(tx);
+      }
       const row = { version: migration.version, name: migration.name, applied_at: now() };
       await tx.insertInto('schema_migrations').values(row).execute();
     }

@@ -23,10 +23,10 @@ export interface Tables {
     polling_interval_seconds: number | null;
     enrolled_at: number;
     bound_at: number | null;
-    last_seen_at: number | null;
     revoked_at: number | null;
     deleted_at: number | null;
   };
+  agent_presence: { agent_id: string; last_seen_at: number };
   refresh_families: {
     id: string;
     agent_id: string;

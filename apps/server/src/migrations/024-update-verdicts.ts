@@ -1,7 +1,7 @@
 import type { Migration } from '../platform/db/migrate.ts';
 
 export const migration: Migration = {
-  version: 51,
+  version: 24,
   name: 'update-verdicts',
   statements: [
     // The badge of the newest judgement, for lists and filters; a decision never rests on it (A1, A8).
