@@ -12,6 +12,7 @@ import {
   type SigningKeyRow,
   setKeyInUse,
 } from './store.ts';
+import { entriesOf, nextEntries } from './vouched-keys.ts';
 
 /** A change of keys takes the private halves that sign the new key set: no key enters unvouched (reading 11). */
 export interface Vouching {
@@ -46,7 +47,7 @@ export async function addKey(
     first_key_set_version: ((await newestKeySet(tx))?.version ?? 0) + 1,
   };
   await insertKey(tx, row);
-  await issueKeySet(tx, platform, vouchers);
+  await issueKeySet(tx, platform, vouchers, row.key_id);
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'SIGNING_KEY_ADDED',
@@ -83,21 +84,42 @@ export async function revokeVersion(
   return 'revoked';
 }
 
-/** Signs with this key from now on. The caller has made sure that its private half is held. */
-export async function putKeyInUse(tx: Tx, keyId: string): Promise<'in_use' | 'not_active'> {
+/**
+ * Signs with this key from now on; `vouchers` start with it. The newest key set then bears its signature, so that the
+ * server can tell that set from one that was put into the table by hand, whichever keys it holds later.
+ */
+export async function putKeyInUse(
+  tx: Tx,
+  platform: Platform,
+  vouchers: Vouchers,
+): Promise<'in_use' | 'not_active'> {
   await lockFleet(tx);
+  const [{ keyId }] = vouchers;
   const key = (await listKeys(tx)).find((row) => row.key_id === keyId);
   if (key?.status !== 'active') return 'not_active';
+  if (key.in_use === 1) return 'in_use';
   await setKeyInUse(tx, keyId);
+  await issueKeySet(tx, platform, vouchers);
   return 'in_use';
 }
 
-/** Signs the keys as they stand now, with the next version. */
-export async function issueKeySet(tx: Tx, platform: Platform, vouchers: Vouchers): Promise<void> {
+/** Signs the keys as they stand now, with the next version; `added` is the one key that the set before need not have. */
+export async function issueKeySet(
+  tx: Tx,
+  platform: Platform,
+  vouchers: Vouchers,
+  added: string | null = null,
+): Promise<void> {
   const fleet = await lockFleet(tx);
   const now = platform.now();
-  const version = ((await newestKeySet(tx))?.version ?? 0) + 1;
-  const envelope = signKeySet(vouchers, { fleetId: fleet.fleet_id, version, keys: await listKeys(tx), now });
+  const newest = await newestKeySet(tx);
+  const version = (newest?.version ?? 0) + 1;
+  const keys = nextEntries(await listKeys(tx), {
+    entries: entriesOf(newest, vouchers),
+    held: vouchers,
+    added,
+  });
+  const envelope = signKeySet(vouchers, { fleetId: fleet.fleet_id, version, keys, now });
   const expires_at = now + KEY_SET_LIFETIME_MS;
   await insertKeySet(tx, {
     version,

@@ -7,6 +7,7 @@ import type { Platform } from '../platform/platform.ts';
 import { issueKeySet } from './change-keys.ts';
 import { KEY_SET_RENEWAL_MS, type Vouchers, vouchersOf } from './key-set.ts';
 import { listKeys, newestKeySet, readFleet, type SigningKeyRow } from './store.ts';
+import { type Entries, entriesOf, lagsBehind } from './vouched-keys.ts';
 
 /** The state document is signed at most once in this time, for the whole fleet. */
 export const STATE_MAX_AGE_MS = 10_000;
@@ -16,15 +17,17 @@ export interface KeyRing {
   epoch(): number;
   /** The key in use. */
   signer(): { keyId: string; keyVersion: number; sign(payloadType: string, bytes: Uint8Array): Envelope };
+  /** Whether the newest key set has the key and it is not revoked. */
   isActive(keyId: string): boolean;
   keySet(): { version: number; envelope: Envelope; keys: ServerKey[] };
   /** The signed state document as JSON text, at most STATE_MAX_AGE_MS old and newer than the last change of a key. */
   state(): Promise<string>;
+  /** Every row of the table, also one that no key set vouches for. */
   rows(): readonly SigningKeyRow[];
   held(keyId: string): SigningKey | null;
   hold(key: SigningKey): void;
-  /** The keys that sign the next key set. */
-  vouchers(): Vouchers;
+  /** The keys that sign the next key set, beginning with the one in use unless another is given. */
+  vouchers(first?: SigningKey): Vouchers;
   /** Reads the keys again, after a change here or (by `state`) in another replica. */
   reload(): Promise<void>;
 }
@@ -37,15 +40,34 @@ export async function openKeyRing(
   let loaded = await load(platform, held);
   let state: { text: string; signedAtMs: number } | null = null;
   let signing: Promise<string> | null = null;
+  const warnedOf = new Set<string>();
+  warnOfStrangers();
 
   async function reload(): Promise<void> {
     loaded = await load(platform, held);
+    warnOfStrangers();
     state = null;
+  }
+
+  function warnOfStrangers(): void {
+    for (const { key_id, status, version } of loaded.rows) {
+      if (status !== 'active' || warnedOf.has(key_id)) continue;
+      if (loaded.serverKeys.some((key) => key.key_id === key_id)) continue;
+      warnedOf.add(key_id);
+      platform.log.warn(
+        'a signing key was put into the table by hand: no key set has it and nobody trusts it',
+        {
+          key_id,
+          version,
+        },
+      );
+    }
   }
 
   async function signState(): Promise<string> {
     const now = platform.now();
     loaded = await load(platform, held);
+    warnOfStrangers();
     const payload: StatePayload = {
       v: 1,
       fleet_id: fleetId,
@@ -69,7 +91,7 @@ export async function openKeyRing(
       keyVersion: loaded.signerVersion,
       sign: (payloadType, bytes) => signEnvelope(loaded.signer, payloadType, bytes),
     }),
-    isActive: (keyId) => loaded.rows.some((row) => row.key_id === keyId && row.status === 'active'),
+    isActive: (keyId) => loaded.serverKeys.some((key) => key.key_id === keyId),
     keySet: () => ({ version: loaded.keySetVersion, envelope: loaded.keySet, keys: loaded.serverKeys }),
     async state() {
       const age = state ? platform.now() - state.signedAtMs : Number.POSITIVE_INFINITY;
@@ -81,7 +103,7 @@ export async function openKeyRing(
     },
     rows: () => loaded.rows,
     held: (keyId) => held.get(keyId) ?? null,
-    vouchers: () => vouchersOf(loaded.signer, held),
+    vouchers: (first = loaded.signer) => vouchersOf(first, held),
     hold: (key) => void held.set(key.keyId, key),
     reload,
   };
@@ -103,10 +125,14 @@ async function load(platform: Platform, held: Map<string, SigningKey>): Promise<
   const current = rows.find((row) => row.in_use === 1);
   const signer = current && held.get(current.key_id);
   if (!fleet || !current || !signer) throw new Error('the signing key in use is not held by this server');
+  const vouchers = vouchersOf(signer, held);
   let stored = await newestKeySet(db);
-  if (!stored || stored.expires_at - platform.now() < KEY_SET_RENEWAL_MS) {
-    await platform.database.transact((tx) => issueKeySet(tx, platform, vouchersOf(signer, held)));
+  let entries = entriesOf(stored, vouchers);
+  const isDue = !stored || stored.expires_at - platform.now() < KEY_SET_RENEWAL_MS;
+  if (isDue || lagsBehind(rows, { entries, held: vouchers })) {
+    await platform.database.transact((tx) => issueKeySet(tx, platform, vouchers));
     stored = await newestKeySet(db);
+    entries = entriesOf(stored, vouchers);
   }
   const keySet: unknown = stored && JSON.parse(stored.envelope);
   if (!stored || !Value.Check(Envelope, keySet)) throw new Error('the stored key set is not an envelope');
@@ -117,12 +143,14 @@ async function load(platform: Platform, held: Map<string, SigningKey>): Promise<
     signerVersion: current.version,
     keySet,
     keySetVersion: stored.version,
-    serverKeys: rows.flatMap(activeKey),
+    serverKeys: rows.flatMap((row) => activeKey(row, entries)),
   };
 }
 
-function activeKey(row: SigningKeyRow): ServerKey[] {
-  if (row.status !== 'active') return [];
-  const { key_id, version, public_key_hex } = row;
-  return [{ key_id, version, public_key_hex, status: 'active', created_at: rfc3339Seconds(row.created_at) }];
+/** What agents are told: the row is in the key set, and neither says that it is revoked. */
+function activeKey(row: SigningKeyRow, entries: Entries): ServerKey[] {
+  const { key_id, version, public_key_hex, status } = row;
+  const entry = entries.get(key_id);
+  if (status !== 'active' || entry?.status !== 'active' || entry.public_key_hex !== public_key_hex) return [];
+  return [{ key_id, version, public_key_hex, status, created_at: rfc3339Seconds(row.created_at) }];
 }

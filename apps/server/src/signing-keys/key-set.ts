@@ -2,7 +2,6 @@ import { KEYSET_TYPE, type KeySetPayload, type SigningKeyEntry } from '@tidegate
 import { type SigningKey, signEnvelope } from '@tidegate/signing/sign';
 import type { Envelope } from '@tidegate/signing/verify';
 import { rfc3339Seconds } from '../platform/clock.ts';
-import type { SigningKeyRow } from './store.ts';
 
 const DAY_MS = 86_400_000;
 /** A key set is believed this long; it is signed anew when a third of that is left. */
@@ -15,7 +14,7 @@ export type Vouchers = readonly [SigningKey, ...SigningKey[]];
 export interface KeySetFacts {
   fleetId: string;
   version: number;
-  keys: readonly SigningKeyRow[];
+  keys: readonly SigningKeyEntry[];
   now: number;
 }
 
@@ -34,7 +33,7 @@ export function signKeySet([first, ...others]: Vouchers, facts: KeySetFacts): En
     version: facts.version,
     issued_at: rfc3339Seconds(facts.now),
     expires_at: rfc3339Seconds(facts.now + KEY_SET_LIFETIME_MS),
-    keys: facts.keys.map(entryOf),
+    keys: [...facts.keys],
   };
   const bytes = Buffer.from(JSON.stringify(payload));
   const envelope = signEnvelope(first, KEYSET_TYPE, bytes);
@@ -46,15 +45,4 @@ export function signKeySet([first, ...others]: Vouchers, facts: KeySetFacts): En
 export function vouchersOf(signer: SigningKey, held: ReadonlyMap<string, SigningKey>): Vouchers {
   const others = [...held.values()].filter((key) => key.keyId !== signer.keyId);
   return [signer, ...others.reverse()];
-}
-
-function entryOf(row: SigningKeyRow): SigningKeyEntry {
-  return {
-    key_id: row.key_id,
-    version: row.version,
-    public_key_hex: row.public_key_hex,
-    status: row.status,
-    created_at: rfc3339Seconds(row.created_at),
-    revoked_at: row.revoked_at === null ? null : rfc3339Seconds(row.revoked_at),
-  };
 }

@@ -107,7 +107,7 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
     await platform.database.transact(async (tx) => {
       const key = { keyId: two.keyId, publicKeyHex: two.publicKeyHex, inUse: false };
       await addKey(tx, platform, { key, vouchers, actor: 'test' });
-      await putKeyInUse(tx, two.keyId);
+      await putKeyInUse(tx, platform, [two, ...vouchers]);
       expect(await revokeVersion(tx, platform, { version: 1, vouchers: [two], actor: 'test' })).toBe(
         'revoked',
       );

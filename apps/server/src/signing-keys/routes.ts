@@ -69,7 +69,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       const items = await Promise.all(
         keyRing.rows().map(async (row) => ({
           ...answerOf(row),
-          trusted_by: await deps.countAgentsWithKeySet(platform.database.read, row.first_key_set_version),
+          trusted_by: await trustedBy(deps, row),
         })),
       );
       return { items, next_cursor: null, total: items.length };
@@ -87,6 +87,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       response: { 201: KeyAnswer, 400: Problem, 409: Problem },
     },
     handler: async (request, reply) => {
+      await keyRing.reload();
       const keyId = platform.newId();
       const publicKeyHex = request.body.public_key_hex ?? makeKey(deps, keyId);
       requireSound(keyId, publicKeyHex);
@@ -114,10 +115,13 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     handler: async (request) => {
       await keyRing.reload();
       const row = findVersion(keyRing, request.params.version);
-      if (!keyRing.held(row.key_id)) {
+      if (row.status === 'revoked') throw new Refusal('conflict', { detail: 'This key is revoked.' });
+      const key = keyRing.held(row.key_id);
+      if (!key || !keyRing.isActive(row.key_id)) {
         throw new Refusal('conflict', { detail: 'The server does not hold the private half of this key.' });
       }
-      const outcome = await platform.database.transact((tx) => putKeyInUse(tx, row.key_id));
+      const vouchers = keyRing.vouchers(key);
+      const outcome = await platform.database.transact((tx) => putKeyInUse(tx, platform, vouchers));
       if (outcome === 'not_active') throw new Refusal('conflict', { detail: 'This key is revoked.' });
       await keyRing.reload();
       return answerOf(findVersion(keyRing, request.params.version));
@@ -135,6 +139,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       response: { 200: KeyAnswer, 404: Problem, 409: Problem },
     },
     handler: async (request) => {
+      await keyRing.reload();
       const version = Number(request.params.version);
       const change = { version, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
       const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
@@ -151,6 +156,12 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       }
     },
   });
+}
+
+/** Agents take a key from a key set alone: nobody trusts a row that is in none, whatever it says of itself. */
+async function trustedBy({ platform, keyRing, countAgentsWithKeySet }: SigningKeysDeps, row: SigningKeyRow) {
+  if (row.status === 'active' && !keyRing.isActive(row.key_id)) return 0;
+  return countAgentsWithKeySet(platform.database.read, row.first_key_set_version);
 }
 
 function makeKey({ platform, keyRing, keyFolder }: SigningKeysDeps, keyId: string): string {
