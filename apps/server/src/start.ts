@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import type { Clock } from './platform/clock.ts';
-import type { Database } from './platform/db/engine.ts';
+import { type Database, DatabaseFault } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openPostgres } from './platform/db/postgres.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
@@ -29,24 +30,32 @@ export type StartOutcome =
 
 /** Opens the database, brings it and the keys up to date, and listens. Leaves nothing open when it refuses. */
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const database = openDatabase(config, world.log);
+  const tls = readTls(config);
+  if (!tls.ok) return tls;
+  const opened = openDatabase(config, world.log);
+  if (!opened.ok) return opened;
+  const { database } = opened;
   const platform: Platform = { ...world, database, newId: createIdMaker(world.now, world.random) };
   try {
-    const outcome = await openApplication(config, platform);
+    const outcome = await openApplication(config, platform, tls.tls);
     if (!outcome.ok) {
       await database.close();
       return outcome;
     }
     const { application } = outcome;
-    const url = await application.listen();
+    const url = await listen(application, config);
+    if (!url.ok) {
+      await application.stop();
+      await database.close();
+      return url;
+    }
     world.log.info(`migrations applied ${outcome.migrations}`);
-    world.log.info('listening', { url });
-    if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
+    world.log.info('listening', { url: url.url });
+    if (application.setupPath !== null) announce(`${config.baseUrl ?? url.url}${application.setupPath}`);
     return {
       ok: true,
       application,
-      url,
+      url: url.url,
       async stop() {
         await application.stop();
         await database.close();
@@ -54,6 +63,9 @@ export async function startServer(config: Config, world: World): Promise<StartOu
     };
   } catch (error) {
     await database.close();
+    if (error instanceof DatabaseFault) {
+      return { ok: false, fault: `the database cannot be used: ${error.message}` };
+    }
     throw error;
   }
 }
@@ -65,7 +77,7 @@ function announce(link: string): void {
 
 type Opened = { ok: true; application: Application; migrations: number } | { ok: false; fault: string };
 
-async function openApplication(config: Config, platform: Platform): Promise<Opened> {
+async function openApplication(config: Config, platform: Platform, tls: Tls | null): Promise<Opened> {
   const { log, random, database, now } = platform;
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
   if (!migrated.ok) {
@@ -80,22 +92,63 @@ async function openApplication(config: Config, platform: Platform): Promise<Open
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) return keys;
   const keyRing = await openKeyRing(platform, keys);
-  const tls = readTls(config);
   const application = await createApplication({ config, platform, secrets, keyFolder, keyRing, tls });
   return { ok: true, application, migrations: migrated.applied };
 }
 
-function openDatabase(config: Config, log: Log): Database {
-  if (config.databaseUrl === null) return openSqlite(join(config.dataDir, 'tidegate.db'));
+type OpenedDatabase = { ok: true; database: Database } | { ok: false; fault: string };
+
+function openDatabase(config: Config, log: Log): OpenedDatabase {
+  try {
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    accessSync(config.dataDir, constants.W_OK | constants.X_OK);
+    if (config.databaseUrl === null) {
+      return { ok: true, database: openSqlite(join(config.dataDir, 'tidegate.db')) };
+    }
+  } catch (error) {
+    const fault = `SERVICE_DATA_DIR is ${JSON.stringify(config.dataDir)} (${messageOf(error)}); allowed: a folder that the server can write to`;
+    return { ok: false, fault };
+  }
   const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
-  return openPostgres(config.databaseUrl, { onError });
+  return { ok: true, database: openPostgres(config.databaseUrl, { onError }) };
 }
 
-function readTls({ tlsCert, tlsKey }: Config): { cert: string; key: string } | null {
-  if (tlsCert === null || tlsKey === null) return null;
-  return { cert: pemOf(tlsCert), key: pemOf(tlsKey) };
+type Tls = { cert: string; key: string };
+type ReadTls = { ok: true; tls: Tls | null } | { ok: false; fault: string };
+
+/** The pair, tried out: what TLS cannot use is told before anything is opened, and never shown. */
+function readTls({ tlsCert, tlsKey }: Config): ReadTls {
+  if (tlsCert === null || tlsKey === null) return { ok: true, tls: null };
+  try {
+    const tls = { cert: pemOf(tlsCert), key: pemOf(tlsKey) };
+    createSecureContext(tls);
+    return { ok: true, tls };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const fault = `SERVICE_TLS_CERT and SERVICE_TLS_KEY are hidden values that cannot be used (${code}); allowed: PEM text or the path of a readable file, a certificate and the key that belongs to it`;
+    return { ok: false, fault };
+  }
 }
 
 function pemOf(given: string): string {
   return given.includes('-----BEGIN') ? given : readFileSync(given, 'utf8');
+}
+
+async function listen(
+  application: Application,
+  { host, port }: Config,
+): Promise<{ ok: true; url: string } | { ok: false; fault: string }> {
+  try {
+    return { ok: true, url: await application.listen() };
+  } catch (error) {
+    const given = `SERVICE_HOST is ${JSON.stringify(host)} and SERVICE_PORT is ${port}`;
+    return {
+      ok: false,
+      fault: `${given} (${messageOf(error)}); allowed: an address of this machine and a free port`,
+    };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -22,6 +22,8 @@ export interface KeyRing {
   keySet(): { version: number; envelope: Envelope; keys: ServerKey[] };
   /** The signed state document as JSON text, at most STATE_MAX_AGE_MS old and newer than the last change of a key. */
   state(): Promise<string>;
+  /** The same where it need not be signed anew; null where it has to be. */
+  freshState(): string | null;
   /** Every row of the table, also one that no key set vouches for. */
   rows(): readonly SigningKeyRow[];
   held(keyId: string): SigningKey | null;
@@ -83,6 +85,12 @@ export async function openKeyRing(
     return text;
   }
 
+  function freshState(): string | null {
+    if (!state) return null;
+    const ageMs = platform.now() - state.signedAtMs;
+    return ageMs >= 0 && ageMs < STATE_MAX_AGE_MS ? state.text : null;
+  }
+
   return {
     fleetId,
     epoch: () => loaded.epoch,
@@ -93,9 +101,10 @@ export async function openKeyRing(
     }),
     isActive: (keyId) => loaded.serverKeys.some((key) => key.key_id === keyId),
     keySet: () => ({ version: loaded.keySetVersion, envelope: loaded.keySet, keys: loaded.serverKeys }),
+    freshState,
     async state() {
-      const age = state ? platform.now() - state.signedAtMs : Number.POSITIVE_INFINITY;
-      if (state && age >= 0 && age < STATE_MAX_AGE_MS) return state.text;
+      const fresh = freshState();
+      if (fresh !== null) return fresh;
       signing ??= signState().finally(() => {
         signing = null;
       });

@@ -98,20 +98,33 @@ function heldKeys(rows: readonly SigningKeyRow[], config: KeyConfig, folder: Key
       }
       keys.set(key.keyId, key);
     }
-    for (const setting of ['signingPrivateKey', 'signingPreviousPrivateKey'] as const) {
-      const privateKeyHex = config[setting];
-      if (privateKeyHex === null) continue;
-      const publicKeyHex = loadSigningKey({ keyId: 'environment', privateKeyHex }).publicKeyHex;
-      const row = rows.find((r) => r.public_key_hex === publicKeyHex);
-      if (row?.status === 'revoked') return { ok: false, fault: revokedKey(setting, row.version) };
-      if (row) keys.set(row.key_id, loadSigningKey({ keyId: row.key_id, privateKeyHex }));
-    }
   } catch (error) {
-    if (error instanceof KeyError)
-      return { ok: false, fault: `signing key: ${error.message} (${error.code})` };
-    throw error;
+    if (!(error instanceof KeyError)) throw error;
+    return {
+      ok: false,
+      fault: `a signing key of the data folder is damaged: ${error.message} (${error.code})`,
+    };
+  }
+  for (const setting of ['signingPrivateKey', 'signingPreviousPrivateKey'] as const) {
+    const given = config[setting];
+    if (given === null) continue;
+    const publicKeyHex = publicHalfOf(given);
+    if (publicKeyHex === null) return { ok: false, fault: uselessKey(setting) };
+    const row = rows.find((r) => r.public_key_hex === publicKeyHex);
+    if (row?.status === 'revoked') return { ok: false, fault: revokedKey(setting, row.version) };
+    if (row) keys.set(row.key_id, loadSigningKey({ keyId: row.key_id, privateKeyHex: given }));
   }
   return { ok: true, keys };
+}
+
+/** Null where the key is weak or its halves do not belong together. */
+function publicHalfOf(privateKeyHex: string): string | null {
+  try {
+    return loadSigningKey({ keyId: 'environment', privateKeyHex }).publicKeyHex;
+  } catch (error) {
+    if (error instanceof KeyError) return null;
+    throw error;
+  }
 }
 
 function unknownKey(
@@ -127,6 +140,10 @@ const ENV = {
   signingPrivateKey: 'SERVICE_SIGNING_PRIVATE_KEY',
   signingPreviousPrivateKey: 'SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY',
 } as const;
+
+function uselessKey(setting: keyof typeof ENV): string {
+  return `${ENV[setting]} is a hidden value; allowed: 128 hex digits, a seed and the public half that belongs to it, not weak`;
+}
 
 function revokedKey(setting: keyof typeof ENV, version: number): string {
   return `${ENV[setting]} is signing key version ${version}, which is revoked; allowed: an active or a new key`;

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from './config.ts';
+import { systemClock } from './platform/clock.ts';
+import { openSqlite } from './platform/db/sqlite.ts';
+import { systemRandom } from './platform/ids.ts';
+import { createLog } from './platform/log.ts';
+import { type StartOutcome, startServer } from './start.ts';
+
+const REPEATED_KEY = 'ab'.repeat(64);
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'tidegate-start-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Starts as main.ts does; what it opened is closed with the test. */
+async function start(env: Record<string, string>, format: 'text' | 'json' = 'text') {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', format, now: systemClock, write: (line) => lines.push(line) });
+  const read = readConfig({
+    SERVICE_DATA_DIR: folder(),
+    SERVICE_PORT: '0',
+    SERVICE_HOST: '127.0.0.1',
+    SERVICE_ADVISORY_SOURCE: 'off',
+    SERVICE_ADMIN_USERNAME: 'olga',
+    SERVICE_ADMIN_PASSWORD: 'a long enough password',
+    ...env,
+  });
+  const outcome: StartOutcome = read.ok
+    ? await startServer(read.config, { log, now: systemClock, random: systemRandom })
+    : read;
+  if (outcome.ok) onTestFinished(outcome.stop);
+  return { outcome, lines };
+}
+
+describe('a bad value stops the start with one line that names it and says what is allowed', () => {
+  const file = join(tmpdir(), 'tidegate-no-such-file');
+  test.each<[string, Record<string, string>]>([
+    ['SERVICE_PORT', { SERVICE_PORT: '99999' }],
+    ['SERVICE_TRUSTED_PROXIES', { SERVICE_TRUSTED_PROXIES: '10.0.0.0/8,1.2.3.4/99' }],
+    ['SERVICE_TRUSTED_PROXIES', { SERVICE_TRUSTED_PROXIES: ':::::' }],
+    ['SERVICE_TLS_CERT', { SERVICE_TLS_CERT: file, SERVICE_TLS_KEY: file }],
+    ['SERVICE_TLS_KEY', { SERVICE_TLS_CERT: '-----BEGIN X', SERVICE_TLS_KEY: `-----BEGIN ${REPEATED_KEY}` }],
+    ['SERVICE_DATA_DIR', { SERVICE_DATA_DIR: '/dev/null' }],
+    ['database', { SERVICE_DATABASE_URL: `postgres://u:${REPEATED_KEY}@127.0.0.1:1/x` }],
+    ['SERVICE_HOST', { SERVICE_HOST: '203.0.113.9' }],
+    ['SERVICE_SIGNING_PRIVATE_KEY', { SERVICE_SIGNING_PRIVATE_KEY: REPEATED_KEY }],
+    ['SERVICE_SIGNING_PRIVATE_KEY', { SERVICE_SIGNING_PRIVATE_KEY: '00'.repeat(64) }],
+    ['SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY', { SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY: REPEATED_KEY }],
+    ['SERVICE_JWT_SECRET', { SERVICE_JWT_SECRET: 'x'.repeat(31) }],
+    ['SERVICE_JWT_SECRET_FILE', { SERVICE_JWT_SECRET_FILE: file }],
+  ])('%s', async (name, env) => {
+    const { outcome, lines } = await start(env);
+    const fault = outcome.ok ? '' : outcome.fault;
+    expect(fault).toContain(name);
+    expect(fault).not.toContain('\n');
+    if (name !== 'database') expect(fault).toContain('allowed: ');
+    expect(fault + lines.join()).not.toContain(REPEATED_KEY);
+  });
+
+  test('the port of another process is named', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    const { promise, resolve } = Promise.withResolvers<void>();
+    other.once('listening', resolve);
+    await promise;
+    const address = other.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const { outcome } = await start({ SERVICE_PORT: String(port) });
+    expect(outcome).toMatchObject({ ok: false, fault: expect.stringContaining(`SERVICE_PORT is ${port}`) });
+  });
+
+  test('a secret of 32 bytes in fewer characters is long enough, also from a file', async () => {
+    const path = join(folder(), 'secret');
+    writeFileSync(path, `${'ä'.repeat(16)}\n`);
+    const read = readConfig({ SERVICE_JWT_SECRET_FILE: path });
+    expect(read.ok && read.config.jwtSecret).toBe('ä'.repeat(16));
+  });
+});
+
+describe('the start', () => {
+  test.each(['text', 'json'] as const)(
+    'says `[INFO] migrations applied N` when it is done (%s)',
+    async (format) => {
+      const dataDir = folder();
+      const { lines } = await start({ SERVICE_DATA_DIR: dataDir }, format);
+      const said = lines.map((line) => (format === 'json' ? String(JSON.parse(line).msg) : line));
+      expect(said.filter((line) => /^\[INFO\] migrations applied [1-9]\d*( |$)/.test(line))).toHaveLength(1);
+    },
+  );
+
+  test('a second start applies none', async () => {
+    const dataDir = folder();
+    const first = await start({ SERVICE_DATA_DIR: dataDir });
+    if (!first.outcome.ok) throw new Error(first.outcome.fault);
+    await first.outcome.stop();
+    const { lines } = await start({ SERVICE_DATA_DIR: dataDir });
+    expect(lines.some((line) => line.startsWith('[INFO] migrations applied 0 '))).toBe(true);
+  });
+
+  test('refuses a database of a newer program and leaves it as it is', async () => {
+    const dataDir = folder();
+    const first = await start({ SERVICE_DATA_DIR: dataDir });
+    if (!first.outcome.ok) throw new Error(first.outcome.fault);
+    await first.outcome.stop();
+    const database = openSqlite(join(dataDir, 'tidegate.db'));
+    const newer = { version: 9_999, name: 'from-the-future', applied_at: 0 };
+    await database.transact((tx) => tx.insertInto('schema_migrations').values(newer).execute());
+    await database.close();
+    const { outcome } = await start({ SERVICE_DATA_DIR: dataDir });
+    expect(outcome).toEqual({
+      ok: false,
+      fault: expect.stringMatching(/^the database is at version 9999, this program knows \d+: /),
+    });
+  });
+
+  test('answers nothing any more once it is stopped, and stops at once', async () => {
+    const { outcome } = await start({});
+    if (!outcome.ok) throw new Error(outcome.fault);
+    const health = await fetch(`${outcome.url}/api/health`);
+    expect(await health.json()).toEqual({
+      status: 'ok',
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      uptime_seconds: expect.any(Number),
+      checks: { database: 'ok', advisories: 'off' },
+    });
+    const startedMs = performance.now();
+    await outcome.stop();
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    await expect(fetch(`${outcome.url}/api/health`)).rejects.toThrow();
+  });
+});
