@@ -47,6 +47,7 @@ function build(options: { target?: string | undefined; outfile?: string | undefi
       'build',
       '--compile',
       ...['--bytecode', '--format=esm'], // 13 ms to the first line instead of 40
+      '--compile-exec-argv=--smol', // a small heap that is collected often
       // The agent reads nothing but what it is told to: no .env, no bunfig.toml beside it may change what it does.
       '--no-compile-autoload-dotenv',
       '--no-compile-autoload-bunfig',

@@ -2,22 +2,15 @@ import { closeSync, constants, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './file-layer.ts';
 import type { LockOutcome } from './instance-lock.ts';
-import { openNativeLibrary } from './native-library.ts';
+import { cLibraries, openNativeLibrary } from './native-library.ts';
 
 const LOCK_NAME = 'agent.lock';
 // sys/file.h, the same on Linux and macOS.
 const LOCK_EXCLUSIVE_NOW = 2 | 4;
 
-/** glibc, then musl (whose libc is named after the processor), then macOS. */
-function libraries(): readonly string[] {
-  if (process.platform === 'darwin') return ['libSystem.B.dylib'];
-  const processor = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
-  return ['libc.so.6', `libc.musl-${processor}.so.1`, `/lib/ld-musl-${processor}.so.1`];
-}
-
 /** Locks `agent.lock` in the folder with flock(2), which ends with the process however that ends. */
 export async function holdFileLock(folder: string): Promise<LockOutcome> {
-  const libc = await openNativeLibrary(libraries(), { flock: { args: ['i32', 'i32'], returns: 'i32' } });
+  const libc = await openNativeLibrary(cLibraries(), { flock: { args: ['i32', 'i32'], returns: 'i32' } });
   if (!libc.ok) {
     return { ok: false, reason: 'unavailable', detail: `no C library with flock was found (${libc.detail})` };
   }

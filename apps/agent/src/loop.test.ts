@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -368,6 +369,33 @@ describe('the polling loop', () => {
     });
     expect(failure).toBeNull();
     expect(waits).toEqual([2_500, 5_000, 10_000, 60_000]);
+  });
+
+  test('gives memory back before each wait, garbage only after work, and nothing while it works', async () => {
+    const stop = new AbortController();
+    const given: string[] = [];
+    const spareMemory = {
+      collectGarbage: () => void given.push('garbage'),
+      releaseCode: () => void given.push('code'),
+    };
+    const scanned = Promise.withResolvers<void>();
+    agent.driver.scan = async () => {
+      await scanned.promise;
+      return agent.driver.scanned;
+    };
+    const waits: string[][] = [];
+    await runLoop(agent.start({ spareMemory }), {
+      signal: stop.signal,
+      sleep: async (_, woken) => {
+        waits.push(given.splice(0));
+        scanned.resolve();
+        if (waits.length === 1) await once(woken, 'abort');
+        if (waits.length === 5) stop.abort();
+      },
+    });
+    expect(waits[0]).toEqual([]);
+    expect(waits.flat().filter((what) => what === 'garbage').length).toBeGreaterThan(0);
+    expect(waits[4]).toEqual(['code']);
   });
 
   test('polls on while a long installation runs', async () => {

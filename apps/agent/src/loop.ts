@@ -44,10 +44,13 @@ export async function runLoop(
   options: { signal: AbortSignal; sleep: Sleep },
 ): Promise<Failure | null> {
   const { signal } = options;
+  const { spareMemory } = runtime;
   const worker = createWorker(runtime);
   let failures = 0;
+  let isStirred = true;
   while (!signal.aborted) {
     worker.startIfDue();
+    isStirred ||= worker.isBusy();
     const outcome = await pollOnce(runtime, worker);
     const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
     if (stopped !== null) {
@@ -62,6 +65,12 @@ export async function runLoop(
       outcome.failure === null
         ? pollMs(outcome.nextMs, runtime.random())
         : backOffMs(failures, runtime.random(), retryAfterMs);
+    isStirred ||= worker.isBusy();
+    if (!worker.isBusy()) {
+      if (isStirred) spareMemory.collectGarbage();
+      spareMemory.releaseCode();
+      isStirred = false;
+    }
     await options.sleep(waitMs, AbortSignal.any([signal, worker.wake()]));
   }
   await worker.idle();
@@ -96,6 +105,7 @@ interface Worker {
   offer(commands: unknown[], state: Envelope): void;
   /** Starts a scan that is due, or goes on planning. */
   startIfDue(): void;
+  isBusy(): boolean;
   failure(): Failure | null;
   /** Fires when the work is done and there is something to report. */
   wake(): AbortSignal;
@@ -153,6 +163,7 @@ function createWorker(runtime: Runtime): Worker {
     startIfDue: () => {
       if (runtime.elapsedMs() >= scanDueMs || runtime.inventory.hasUnplanned()) start();
     },
+    isBusy: () => working !== null,
     failure: () => failed,
     wake: () => {
       const { signal } = waker;

@@ -14,6 +14,7 @@ import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
 import { DEFAULT_MACHINE_ID_SOURCE } from './machine-id.ts';
 import { leaveSecondStartMark } from './second-start.ts';
+import { openSpareMemory } from './spare-memory.ts';
 import { readHostFacts } from './start-executor.ts';
 import { startRuntime } from './start-runtime.ts';
 import { AGENT_VERSION } from './version.ts';
@@ -109,7 +110,8 @@ async function runAgent(values: Values): Promise<Ending> {
   }
   const loaded = loadConfig(folder); // under the lock: nobody changes it any more
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
-  const started = startRuntime(folder, loaded.config, { drivers: ECOSYSTEM_DRIVERS, log });
+  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory: await openSpareMemory() };
+  const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);
   log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });
   const stop = new AbortController();

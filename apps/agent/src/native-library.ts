@@ -1,13 +1,20 @@
 import { errorCode } from './file-layer.ts';
 
 /** Types that a C function takes and gives; a pointer goes in as bytes or null and comes out as a number. */
-export type NativeType = 'i32' | 'u32' | 'pointer';
+export type NativeType = 'i32' | 'u32' | 'u64' | 'pointer';
 export type NativeSignatures = Record<string, { args: readonly NativeType[]; returns: NativeType }>;
 export type NativeFunction = (...values: (number | bigint | Uint8Array | null)[]) => unknown;
 
 export type NativeLibrary =
   | { ok: true; call(name: string, ...values: (number | bigint | Uint8Array | null)[]): unknown }
   | { ok: false; detail: string };
+
+/** Names of the C library: glibc's, then musl's (which is named after the processor), then that of macOS. */
+export function cLibraries(): readonly string[] {
+  if (process.platform === 'darwin') return ['libSystem.B.dylib'];
+  const processor = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  return ['libc.so.6', `libc.musl-${processor}.so.1`, `/lib/ld-musl-${processor}.so.1`];
+}
 
 /** Opens the first of the libraries that exists and has every function. Bun and Node name the same thing apart. */
 export async function openNativeLibrary(
@@ -41,7 +48,7 @@ function callNative(
 
 async function openWithBun(path: string, signatures: NativeSignatures): Promise<Map<string, NativeFunction>> {
   const { dlopen } = await import('bun:ffi');
-  const names: Record<NativeType, string> = { i32: 'i32', u32: 'u32', pointer: 'ptr' };
+  const names: Record<NativeType, string> = { i32: 'i32', u32: 'u32', u64: 'u64', pointer: 'ptr' };
   const symbols = Object.fromEntries(
     Object.entries(signatures).map(([name, { args, returns }]) => [
       name,
@@ -56,7 +63,7 @@ async function openWithNode(
   signatures: NativeSignatures,
 ): Promise<Map<string, NativeFunction>> {
   const { dlopen } = await import('node:ffi');
-  const names = { i32: 'int32', u32: 'uint32', pointer: 'pointer' } as const;
+  const names = { i32: 'int32', u32: 'uint32', u64: 'uint64', pointer: 'pointer' } as const;
   const definitions = Object.fromEntries(
     Object.entries(signatures).map(([name, { args, returns }]) => [
       name,

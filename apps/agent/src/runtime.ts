@@ -7,6 +7,7 @@ import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
 import type { ServerClient, ServerRequest } from './server-client.ts';
 import type { Session } from './session.ts';
+import type { SpareMemory } from './spare-memory.ts';
 import type { ExecutorAccess } from './start-executor.ts';
 
 /** Everything that a running agent holds; made once at the start, by tests from parts of their own. */
@@ -35,6 +36,7 @@ export interface Runtime {
   bootId: string;
   uptimeSeconds: () => number;
   loadAverage: () => number[];
+  spareMemory: SpareMemory;
 }
 
 /** Calls a path below this agent's own. */

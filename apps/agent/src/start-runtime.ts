@@ -12,6 +12,7 @@ import { createRenewer } from './renew.ts';
 import type { Runtime } from './runtime.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
 import { createSession } from './session.ts';
+import type { SpareMemory } from './spare-memory.ts';
 import { chooseExecutor, readHostFacts, runExecutor } from './start-executor.ts';
 
 const RANDOM_STEPS = 2 ** 32;
@@ -22,9 +23,9 @@ export type StartedRuntime = { ok: true; runtime: Runtime } | { ok: false; detai
 export function startRuntime(
   folder: string,
   loaded: AgentConfig,
-  parts: { drivers: readonly EcosystemDriver[]; log: Log },
+  parts: { drivers: readonly EcosystemDriver[]; log: Log; spareMemory: SpareMemory },
 ): StartedRuntime {
-  const { log, drivers } = parts;
+  const { log, drivers, spareMemory } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
@@ -69,6 +70,7 @@ export function startRuntime(
     bootId: readBootId(),
     uptimeSeconds: () => Math.floor(uptime()),
     loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
+    spareMemory,
   };
   return { ok: true, runtime };
 }

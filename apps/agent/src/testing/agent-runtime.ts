@@ -106,6 +106,7 @@ function startRuntime(agent: TestAgent): Runtime {
     bootId: 'boot',
     uptimeSeconds: () => 1,
     loadAverage: () => [],
+    spareMemory: { collectGarbage: () => {}, releaseCode: () => {} },
   };
 }
 
