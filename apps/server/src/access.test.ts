@@ -1,0 +1,423 @@
+import { describe, expect, test } from 'vitest';
+import { type AgentClient, type Clients, openClients, type Request } from './testing/app-clients.ts';
+import { ENGINES } from './testing/engines.ts';
+
+/** Nobody's: what a caller may do to it is answered 404. */
+const NOBODY = '01900000-0000-7000-8000-00000000beef';
+const HOUR_MS = 3_600_000;
+
+const CALLERS = [
+  'nobody',
+  'garbage',
+  'own agent',
+  'another agent',
+  'own agent, another machine',
+  'own agent, no machine',
+  'revoked agent',
+  'refresh token',
+  'registration token',
+  'viewer',
+  'approver',
+  'admin',
+  'viewer, logged out',
+  'garbage and the cookie of an admin',
+] as const;
+type Caller = (typeof CALLERS)[number];
+
+/** What a caller gets: status, and code where it is a problem. */
+type Expected = string;
+
+const OPERATORS = ['viewer', 'approver', 'admin'] as const;
+
+/** An operator's route: `answer` for those who may, by role. */
+function operator(role: 'viewer' | 'approver' | 'admin', answer: Expected): (caller: Caller) => Expected {
+  const allowed: readonly string[] = OPERATORS.slice(OPERATORS.indexOf(role));
+  return (caller) => {
+    if (allowed.includes(caller)) return answer;
+    if (caller === 'viewer' || caller === 'approver') return '403 forbidden';
+    return caller === 'nobody' ? '401 unauthenticated' : '401 access_token_invalid';
+  };
+}
+
+/** An agent's own route: another agent does not even learn that it is there. */
+function agent(answer: Expected): (caller: Caller) => Expected {
+  return (caller) => {
+    switch (caller) {
+      case 'nobody':
+        return '401 unauthenticated';
+      case 'own agent':
+        return answer;
+      case 'another agent':
+        return '404 not_found';
+      case 'own agent, another machine':
+      case 'own agent, no machine':
+        return '403 unauthorized';
+      default:
+        return '401 access_token_invalid';
+    }
+  };
+}
+
+function everybody(answer: Expected): (caller: Caller) => Expected {
+  return () => answer;
+}
+
+interface Row {
+  path?: string;
+  body?: object;
+  expected: (caller: Caller) => Expected;
+}
+
+const CHECK_IN = {
+  agent_version: '1.0.0',
+  boot_id: 'boot',
+  uptime_seconds: 1,
+  received: [],
+  key_set_version: 1,
+  inventory_digest: {},
+};
+const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
+const EXCEPTION = {
+  ecosystem: 'npm',
+  name: 'left-pad',
+  version: '1.0.0',
+  reason: 'test',
+  expires_at: '2026-12-01T00:00:00Z',
+};
+const ADMIN_CLASS = { classes: { approvals: { requests: 100_000 } } };
+
+/** Every route of the server. `{own}` is the agent `own agent`; every other id is nobody's. */
+const ROWS: Readonly<Record<string, Row>> = {
+  'GET /api/health': { expected: everybody('200') },
+  'GET /api/v1/public-keys': { expected: everybody('200') },
+  'GET /api/openapi.json': { expected: everybody('200') },
+  'GET /api/docs': { expected: everybody('200') },
+  'GET /setup/:secret': { path: '/setup/x', expected: everybody('404 not_found') },
+  'POST /setup/:secret': { path: '/setup/x', expected: everybody('404 not_found') },
+  'POST /api/v1/auth/setup': {
+    body: { secret: 'x'.repeat(22), username: 'mallory', password: 'a long enough password' },
+    expected: everybody('404 not_found'),
+  },
+  'POST /api/v1/auth/login': {
+    body: { username: 'admin', password: 'wrong horse battery' },
+    expected: everybody('401 unauthenticated'),
+  },
+  'POST /logs/client-error': {
+    body: { error_type: 'ui_error', message: 'test' },
+    expected: everybody('202'),
+  },
+  'POST /api/v1/agents/register': {
+    body: {
+      hostname: 'x',
+      os: { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' },
+      agent_version: '1.0.0',
+    },
+    expected: (caller) => {
+      if (caller === 'nobody') return '401 unauthenticated';
+      // Used up by this very machine, which is told so: the reply of its enrolment may have been lost.
+      return caller === 'registration token'
+        ? '409 machine_already_registered'
+        : '401 registration_token_invalid';
+    },
+  },
+  'POST /api/v1/agents/renew': {
+    body: { refresh_token: 'rt1.x' },
+    expected: everybody('401 refresh_token_invalid'),
+  },
+
+  'POST /api/v1/agents/:agent_id/check-in': {
+    path: '/api/v1/agents/{own}/check-in',
+    body: CHECK_IN,
+    expected: agent('200'),
+  },
+  'GET /api/v1/agents/:agent_id/approvals/:token_id': {
+    path: `/api/v1/agents/{own}/approvals/${NOBODY}`,
+    expected: agent('404 not_found'),
+  },
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem': {
+    path: '/api/v1/agents/{own}/inventory/apt',
+    body: REPORT,
+    expected: agent('200'),
+  },
+  'PUT /api/v1/agents/:agent_id/plans/:update_id': {
+    path: `/api/v1/agents/{own}/plans/${NOBODY}`,
+    body: { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] },
+    expected: agent('404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result': {
+    path: `/api/v1/agents/{own}/commands/${NOBODY}/result`,
+    body: { status: 'success' },
+    expected: agent('404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/commands/:command_id/output': {
+    path: `/api/v1/agents/{own}/commands/${NOBODY}/output`,
+    body: { seq: 1, stream: 'stdout', data: 'x' },
+    expected: agent('404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/events': {
+    path: '/api/v1/agents/{own}/events',
+    body: { events: [] },
+    expected: agent('202'),
+  },
+
+  'GET /api/v1/agents': { expected: operator('viewer', '200') },
+  'GET /api/v1/agents/:agent_id': {
+    path: `/api/v1/agents/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'DELETE /api/v1/agents/:agent_id': {
+    path: `/api/v1/agents/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/revoke': {
+    path: `/api/v1/agents/${NOBODY}/revoke`,
+    body: {},
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/reboot': {
+    path: `/api/v1/agents/${NOBODY}/reboot`,
+    body: {},
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/scan': {
+    path: `/api/v1/agents/${NOBODY}/scan`,
+    body: {},
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/agents/:agent_id/polling': {
+    path: `/api/v1/agents/${NOBODY}/polling`,
+    body: { interval_seconds: 60 },
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/admin/agents/:agent_id/rebind-machine-id': {
+    path: `/api/admin/agents/${NOBODY}/rebind-machine-id`,
+    body: { reason: 'test' },
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/packages': { expected: operator('viewer', '200') },
+  'GET /api/v1/updates': { expected: operator('viewer', '200') },
+  'GET /api/v1/updates/:id': {
+    path: `/api/v1/updates/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/updates/approve': {
+    body: { update_ids: [NOBODY] },
+    expected: operator('approver', '200'),
+  },
+  'POST /api/v1/updates/:id/approve': {
+    path: `/api/v1/updates/${NOBODY}/approve`,
+    body: {},
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/updates/:id/preview': {
+    path: `/api/v1/updates/${NOBODY}/preview`,
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/updates/:id/reject': {
+    path: `/api/v1/updates/${NOBODY}/reject`,
+    body: {},
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/updates/:id/reopen': {
+    path: `/api/v1/updates/${NOBODY}/reopen`,
+    body: {},
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/commands': { expected: operator('viewer', '200') },
+  'GET /api/v1/commands/:id': {
+    path: `/api/v1/commands/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/commands/:id/output': {
+    path: `/api/v1/commands/${NOBODY}/output`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/commands/:id/cancel': {
+    path: `/api/v1/commands/${NOBODY}/cancel`,
+    expected: operator('approver', '404 not_found'),
+  },
+  'POST /api/v1/commands/:id/retry': {
+    path: `/api/v1/commands/${NOBODY}/retry`,
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/events': { expected: operator('viewer', '200') },
+  'GET /api/v1/auth/session': { expected: operator('viewer', '200') },
+  'GET /api/v1/admin/signing-keys': { expected: operator('viewer', '200') },
+  'POST /api/v1/admin/signing-keys': { body: {}, expected: operator('admin', '201') },
+  'POST /api/v1/admin/signing-keys/:version/use': {
+    path: '/api/v1/admin/signing-keys/999/use',
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/signing-keys/:version/revoke': {
+    path: '/api/v1/admin/signing-keys/999/revoke',
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/rate-limits': { expected: operator('admin', '200') },
+  'PUT /api/v1/admin/rate-limits': { body: ADMIN_CLASS, expected: operator('admin', '200') },
+  'GET /api/v1/admin/registration-tokens': { expected: operator('admin', '200') },
+  'GET /api/v1/admin/registration-tokens/:id': {
+    path: `/api/v1/admin/registration-tokens/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/registration-tokens': { body: { label: 'test' }, expected: operator('admin', '201') },
+  'DELETE /api/v1/admin/registration-tokens/:id': {
+    path: `/api/v1/admin/registration-tokens/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/operators': { expected: operator('admin', '200') },
+  'GET /api/v1/admin/operators/:id': {
+    path: `/api/v1/admin/operators/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/admin/operators': {
+    body: { username: 'admin', password: 'a long enough password', role: 'viewer' },
+    expected: operator('admin', '409 conflict'),
+  },
+  'PATCH /api/v1/admin/operators/:id': {
+    path: `/api/v1/admin/operators/${NOBODY}`,
+    body: { role: 'viewer' },
+    expected: operator('admin', '404 not_found'),
+  },
+  'DELETE /api/v1/admin/operators/:id': {
+    path: `/api/v1/admin/operators/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  'GET /api/v1/admin/age-exceptions': { expected: operator('viewer', '200') },
+  'POST /api/v1/admin/age-exceptions': { body: EXCEPTION, expected: operator('admin', '201') },
+  'DELETE /api/v1/admin/age-exceptions/:id': {
+    path: `/api/v1/admin/age-exceptions/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
+  // These two change what the other rows stand on, so they come last.
+  'POST /api/v1/admin/rate-limits/reset': { expected: operator('admin', '200') },
+  'POST /api/v1/auth/logout': { expected: operator('viewer', '204') },
+};
+
+const [engine] = ENGINES;
+if (!engine) throw new Error('SQLite is always there');
+
+describe('who may call what', () => {
+  test('every route of the application has a row in the table', async () => {
+    const { app } = await openClients(engine);
+    await app.http.ready();
+    expect(routesOf(app.http.printRoutes({ commonPrefix: false }))).toEqual(Object.keys(ROWS).sort());
+  });
+
+  test('every route answers every caller with exactly the status and code of the table', async () => {
+    const clients = await openClients(engine);
+    const own = await clients.enrol('machine-own');
+    const credentials = await credentialsOf(clients, own);
+    const [expected, actual]: [string[], string[]] = [[], []];
+    for (const [route, row] of Object.entries(ROWS)) {
+      for (const caller of CALLERS) {
+        const answer = await clients.send({ ...requestOf(route, row, own), ...credentials[caller] });
+        expected.push(`${route} by ${caller}: ${row.expected(caller)}`);
+        actual.push(`${route} by ${caller}: ${[answer.status, answer.code].filter(Boolean).join(' ')}`);
+      }
+    }
+    expect(actual).toEqual(expected);
+  });
+
+  test('an expired token is told apart from a wrong one, for agents and for operators', async () => {
+    const clients = await openClients(engine);
+    const own = await clients.enrol('machine-own');
+    clients.app.platform.clock.advance(9 * HOUR_MS);
+    const { accessToken: token, machineId } = own;
+    const url = `/api/v1/agents/${own.agentId}/check-in`;
+    expect(await clients.send({ method: 'POST', url, token, machineId, body: CHECK_IN })).toMatchObject({
+      status: 401,
+      code: 'access_token_expired',
+    });
+    expect(await clients.send({ method: 'GET', url: '/api/v1/agents', token: clients.viewer })).toMatchObject(
+      { status: 401, code: 'access_token_expired' },
+    );
+  });
+
+  test('an agent with valid credentials reaches neither commands nor updates of another one', async () => {
+    const clients = await openClients(engine);
+    const [victim, thief] = [await clients.enrol('machine-victim'), await clients.enrol('machine-thief')];
+    const scan = `/api/v1/agents/${victim.agentId}/scan`;
+    const queued = await clients.send({ method: 'POST', url: scan, token: clients.admin, body: {} });
+    const commandId = JSON.parse(queued.text).command_id;
+    const report = {
+      ...REPORT,
+      updates: [{ name: 'openssl', current_version: '1', available_version: '2' }],
+    };
+    const stored = await asAgent(clients, victim, { method: 'PUT', url: 'inventory/apt', body: report });
+    const updateId = JSON.parse(stored.text).updates[0].update_id;
+    // Delivered, so that the command could be reported on.
+    expect((await asAgent(clients, victim, { method: 'POST', url: 'check-in', body: CHECK_IN })).status).toBe(
+      200,
+    );
+    const plan = ROWS['PUT /api/v1/agents/:agent_id/plans/:update_id']?.body ?? {};
+    for (const request of [
+      { method: 'POST', url: `commands/${commandId}/result`, body: { status: 'success' } },
+      { method: 'POST', url: `commands/${commandId}/output`, body: { seq: 1, stream: 'stdout', data: 'x' } },
+      { method: 'PUT', url: `plans/${updateId}`, body: plan },
+    ] as const) {
+      expect(await asAgent(clients, thief, request)).toMatchObject({ status: 404, code: 'not_found' });
+    }
+    const own = { method: 'POST', url: `commands/${commandId}/result`, body: { status: 'success' } } as const;
+    expect((await asAgent(clients, victim, own)).status).toBe(200);
+  });
+});
+
+function asAgent(clients: Clients, agent: AgentClient, request: Request) {
+  const url = `/api/v1/agents/${agent.agentId}/${request.url}`;
+  return clients.send({ ...request, url, token: agent.accessToken, machineId: agent.machineId });
+}
+
+async function credentialsOf(clients: Clients, own: AgentClient) {
+  const other = await clients.enrol('machine-other');
+  const revoked = await clients.enrol('machine-revoked');
+  const url = `/api/v1/agents/${revoked.agentId}/revoke`;
+  await clients.send({ method: 'POST', url, token: clients.admin, body: {} });
+  const loggedOut = await clients.logIn('viewer');
+  await clients.send({ method: 'POST', url: '/api/v1/auth/logout', token: loggedOut });
+  const { machineId } = own;
+  return {
+    nobody: {},
+    garbage: { token: 'garbage' },
+    'own agent': { token: own.accessToken, machineId },
+    'another agent': { token: other.accessToken, machineId: other.machineId },
+    'own agent, another machine': { token: own.accessToken, machineId: other.machineId },
+    'own agent, no machine': { token: own.accessToken },
+    'revoked agent': { token: revoked.accessToken, machineId: revoked.machineId },
+    'refresh token': { token: own.refreshToken, machineId },
+    'registration token': { token: own.registrationToken, machineId },
+    viewer: { token: clients.viewer },
+    approver: { token: clients.approver },
+    admin: { token: clients.admin },
+    'viewer, logged out': { token: loggedOut },
+    'garbage and the cookie of an admin': { token: 'garbage', cookie: clients.admin },
+  } satisfies Record<Caller, Partial<Request>>;
+}
+
+function requestOf(route: string, row: Row, own: AgentClient): Request {
+  const [method, pattern = ''] = route.split(' ');
+  const url = (row.path ?? pattern).replace('{own}', own.agentId);
+  switch (method) {
+    case 'GET':
+    case 'POST':
+    case 'PUT':
+    case 'PATCH':
+    case 'DELETE':
+      return { method, url, ...(row.body ? { body: row.body } : {}) };
+    default:
+      throw new Error(`no such method: ${method}`);
+  }
+}
+
+/** Reads the tree that Fastify prints, which is the one list of what it serves. */
+function routesOf(tree: string): string[] {
+  const routes: string[] = [];
+  const parents: string[] = [];
+  for (const line of tree.split('\n')) {
+    const match = /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line);
+    if (!match) continue;
+    const [, indent = '', part = '', methods] = match;
+    parents.splice(indent.length / 4, parents.length, part);
+    for (const method of methods?.split(', ') ?? []) routes.push(`${method} ${parents.join('')}`);
+  }
+  return routes.sort();
+}

@@ -1,0 +1,119 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { LIMIT_CLASSES } from '../platform/http/access.ts';
+import type { TestEngine } from './engines.ts';
+import { createTestApp, type TestApp } from './test-app.ts';
+
+export const OPERATOR_PASSWORD = 'a long enough password';
+const Enrolled = Type.Object({
+  agent_id: Type.String(),
+  access_token: Type.String(),
+  refresh_token: Type.String(),
+});
+const WithToken = Type.Object({ token: Type.String() });
+
+export interface AgentClient {
+  agentId: string;
+  machineId: string;
+  accessToken: string;
+  refreshToken: string;
+  registrationToken: string;
+}
+
+export interface Request {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  token?: string;
+  machineId?: string;
+  /** Session token that comes along in the console's cookie. */
+  cookie?: string;
+  body?: object;
+}
+
+export interface Clients {
+  app: TestApp;
+  admin: string;
+  viewer: string;
+  approver: string;
+  send(request: Request): Promise<{ status: number; code: string | null; text: string }>;
+  /** Makes a registration token and enrols a host with it. */
+  enrol(machineId: string): Promise<AgentClient>;
+  logIn(role: 'viewer' | 'approver'): Promise<string>;
+}
+
+/** The whole application with one operator of each role, past the start-up penalty and with limits nobody meets. */
+export async function openClients(engine: TestEngine): Promise<Clients> {
+  const app = await createTestApp(engine);
+  const admin = await app.adminToken();
+  app.platform.clock.advance(61_000);
+
+  async function send({ method, url, token, machineId, cookie, body }: Request) {
+    const answer = await app.http.inject({
+      method,
+      url,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(machineId === undefined ? {} : { 'x-machine-id': machineId }),
+        ...(cookie === undefined ? {} : { cookie: `tidegate_session=${cookie}` }),
+      },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const isProblem = answer.headers['content-type'] === 'application/problem+json';
+    return {
+      status: answer.statusCode,
+      code: isProblem ? String(answer.json().code) : null,
+      text: answer.body,
+    };
+  }
+
+  async function demand(request: Request, status: number): Promise<unknown> {
+    const answer = await send(request);
+    if (answer.status === status) return answer.text === '' ? null : JSON.parse(answer.text);
+    throw new Error(`${request.method} ${request.url} answered ${answer.status}: ${answer.text}`);
+  }
+
+  async function logIn(role: 'viewer' | 'approver'): Promise<string> {
+    const body = { username: role, password: OPERATOR_PASSWORD };
+    return Value.Parse(WithToken, await demand({ method: 'POST', url: '/api/v1/auth/login', body }, 200))
+      .token;
+  }
+
+  const wide = Object.fromEntries(LIMIT_CLASSES.map((name) => [name, { requests: 100_000 }]));
+  const url = '/api/v1/admin/rate-limits';
+  await demand({ method: 'PUT', url, token: admin, body: { classes: wide } }, 200);
+  for (const role of ['viewer', 'approver'] as const) {
+    const body = { username: role, password: OPERATOR_PASSWORD, role };
+    await demand({ method: 'POST', url: '/api/v1/admin/operators', token: admin, body }, 201);
+  }
+
+  return {
+    app,
+    admin,
+    viewer: await logIn('viewer'),
+    approver: await logIn('approver'),
+    send,
+    logIn,
+    async enrol(machineId) {
+      const tokens = '/api/v1/admin/registration-tokens';
+      const made = await demand(
+        { method: 'POST', url: tokens, token: admin, body: { label: machineId } },
+        201,
+      );
+      const { token } = Value.Parse(WithToken, made);
+      const body = {
+        hostname: machineId,
+        os: { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' },
+        agent_version: '1.0.0',
+      };
+      const register = { method: 'POST', url: '/api/v1/agents/register', token, machineId, body } as const;
+      const enrolled = Value.Parse(Enrolled, await demand(register, 201));
+      return {
+        agentId: enrolled.agent_id,
+        machineId,
+        accessToken: enrolled.access_token,
+        refreshToken: enrolled.refresh_token,
+        registrationToken: token,
+      };
+    },
+  };
+}
