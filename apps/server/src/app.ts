@@ -6,7 +6,7 @@ import { createAccessTokens } from './agent-credentials/access-tokens.ts';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
 import { agentDirectory } from './agents/agent-directory.ts';
 import { createAgentGuard } from './agents/agent-guard.ts';
-import { createCallerReader } from './agents/read-callers.ts';
+import { createCallerReads } from './agents/read-callers.ts';
 import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
 import { mountAgeExceptions } from './approvals/age-exceptions.ts';
@@ -16,6 +16,7 @@ import { createVoidApproval } from './approvals/change-approval.ts';
 import { type ApprovalDeps, NO_AGE_SOURCE } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
+import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
 import { mountCheckIn } from './check-in/routes.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
@@ -83,7 +84,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
   const cookies = createSessionCookies({ secure: isHttps });
   const operators = createOperatorGuard({ platform, limiter, tokens, cookies });
-  const readCaller = createCallerReader(database);
+  const callers = createCallerReads(database);
   const lastSeen = createLastSeen({ database, log: platform.log });
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
   const advisories = createAdvisoryWorker({ platform, config, client });
@@ -97,13 +98,22 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const voidApproval = createVoidApproval(platform);
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
+  const lane = createFastLane({ platform, accessTokens, limiter, callers, keyRing, lastSeen });
   const http = createHttpServer({
+    lane: lane.lane,
     log: platform.log,
     trustedProxies: config.trustedProxies,
     tls,
     guards: {
       public: createPublicGuard(limiter),
-      agent: createAgentGuard({ platform, config, limiter, accessTokens, readCaller }),
+      agent: createAgentGuard({
+        platform,
+        config,
+        limiter,
+        accessTokens,
+        readCaller: callers.read,
+        isCounted: lane.isCounted,
+      }),
       operator: operators.guard,
     },
   });

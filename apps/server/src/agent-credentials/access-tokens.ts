@@ -26,6 +26,8 @@ export interface AccessTokens {
    * binding: those are read from the database at every request. Synchronous for a token that was verified before.
    */
   verify(token: string): VerifiedToken | Promise<VerifiedToken>;
+  /** Who bears a token that was verified before and lives still; null for any other, genuine or not. */
+  recall(token: string): Extract<VerifiedToken, { ok: true }> | null;
 }
 
 /** HS256 access tokens of agents (R2). `secret` is for this kind of token alone. */
@@ -52,6 +54,10 @@ export function createAccessTokens(options: {
         .sign(key);
       return { token, expiresInSeconds: ACCESS_TOKEN_LIFETIME_SECONDS };
     },
+    recall(token) {
+      const known = verified.get(token);
+      return known && now() < known.expiresAtMs ? known.answer : null;
+    },
     verify(token) {
       const known = verified.get(token);
       if (known) return now() < known.expiresAtMs ? known.answer : EXPIRED;
@@ -69,7 +75,7 @@ const INVALID = { ok: false, code: 'access_token_invalid' } as const;
 const EXPIRED = { ok: false, code: 'access_token_expired' } as const;
 
 interface Verified {
-  answer: VerifiedToken;
+  answer: Extract<VerifiedToken, { ok: true }>;
   expiresAtMs: number;
 }
 

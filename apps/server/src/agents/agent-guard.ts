@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import type { FastifyRequest } from 'fastify';
 import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
@@ -18,6 +19,8 @@ export interface AgentGuardDeps {
   limiter: Limiter;
   accessTokens: AccessTokens;
   readCaller: CallerReader;
+  /** Whether the request was counted before it came here (by the fast lane of the check-in). */
+  isCounted?: (request: IncomingMessage) => boolean;
 }
 
 /**
@@ -25,7 +28,7 @@ export interface AgentGuardDeps {
  * token, limit, revocation, machine, path, version. The limit comes before the database, so that a clone is bounded.
  */
 export function createAgentGuard(deps: AgentGuardDeps): Guards['agent'] {
-  const { platform, config, limiter, accessTokens, readCaller } = deps;
+  const { platform, config, limiter, accessTokens, readCaller, isCounted = () => false } = deps;
   return async (request, access) => {
     const token = bearerToken(request.headers.authorization);
     if (token === null) throw new Refusal('unauthenticated', { detail: 'An access token is required.' });
@@ -33,7 +36,7 @@ export function createAgentGuard(deps: AgentGuardDeps): Guards['agent'] {
     const verified = known instanceof Promise ? await known : known;
     if (!verified.ok) throw refuseToken(verified.code);
     const { agentId, familyId } = verified;
-    enforceLimit(limiter, { limitClass: access.limit, key: agentId });
+    if (!isCounted(request.raw)) enforceLimit(limiter, { limitClass: access.limit, key: agentId });
     const row = await readCaller({ agentId, familyId });
     if (!row) throw refuseToken('access_token_invalid');
     const header = request.headers[MACHINE_ID_HEADER];

@@ -18,6 +18,18 @@ export interface CallerRow extends AgentFacts {
 /** Answers null where the agent is deleted, or the family is unknown or another agent's. */
 export type CallerReader = (key: CallerKey) => Promise<CallerRow | null>;
 
+/** A question with its two ends: what the fast lane asks with, because a promise for each check-in costs. */
+export interface CallerQuestion {
+  readonly key: CallerKey;
+  resolve(row: CallerRow | null): void;
+  reject(error: unknown): void;
+}
+
+export interface CallerReads {
+  read: CallerReader;
+  ask(question: CallerQuestion): void;
+}
+
 /** Statements under way at once: one that runs, one that waits for a connection. */
 const IN_FLIGHT_MAX = 2;
 /** Families looked up by one statement. */
@@ -27,9 +39,9 @@ const BATCH_MAX = 200;
  * Makes the reader of the hot path: the requests of one moment share one prepared statement. Nothing is cached: a
  * request never sees a row that was read before it arrived, so a revocation counts from its commit on.
  */
-export function createCallerReader(database: Database): CallerReader {
+export function createCallerReads(database: Database): CallerReads {
   const read = database.prepareRead(READ_CALLERS);
-  let waiting: Waiter[] = [];
+  let waiting: CallerQuestion[] = [];
   let inFlight = 0;
   let scheduled = false;
 
@@ -45,11 +57,11 @@ export function createCallerReader(database: Database): CallerReader {
     const batch = waiting;
     waiting = batch.length > BATCH_MAX ? batch.splice(BATCH_MAX) : [];
     inFlight++;
-    read([batch.map((waiter) => waiter.key.familyId)])
+    read([batch.map((question) => question.key.familyId)])
       .then(
         (rows) => settle(batch, rows),
         (error: unknown) => {
-          for (const waiter of batch) waiter.reject(error);
+          for (const question of batch) question.reject(error);
         },
       )
       .finally(() => {
@@ -59,26 +71,27 @@ export function createCallerReader(database: Database): CallerReader {
     schedule();
   }
 
-  return (key) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ key, resolve, reject });
-      schedule();
-    });
+  function ask(question: CallerQuestion): void {
+    waiting.push(question);
+    schedule();
+  }
+
+  return { ask, read: (key) => new Promise((resolve, reject) => ask({ key, resolve, reject })) };
 }
 
-interface Waiter {
-  readonly key: CallerKey;
-  readonly resolve: (row: CallerRow | null) => void;
-  readonly reject: (error: unknown) => void;
+/** The reader alone, for those who ask for one agent at a time. */
+export function createCallerReader(database: Database): CallerReader {
+  return createCallerReads(database).read;
 }
 
-function settle(batch: readonly Waiter[], rows: readonly HotRow[]): void {
-  const byFamily = new Map<unknown, HotRow>();
-  for (const row of rows) byFamily.set(row[0], row);
-  for (const { key, resolve } of batch) {
-    const row = byFamily.get(key.familyId);
-    // By family alone: it names its agent, which must be the one of the token.
-    resolve(row !== undefined && row[2] === key.agentId ? callerOf(row) : null);
+/** Each row bears the place of its question; a question without a row is about nobody. */
+function settle(batch: readonly CallerQuestion[], rows: readonly HotRow[]): void {
+  const found: (HotRow | undefined)[] = new Array(batch.length);
+  for (const row of rows) found[Number(row[0])] = row;
+  for (const [i, question] of batch.entries()) {
+    const row = found[i];
+    // Looked up by family alone: it names its agent, which must be the one of the token.
+    question.resolve(row !== undefined && row[2] === question.key.agentId ? callerOf(row) : null);
   }
 }
 
@@ -120,15 +133,15 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-const COLUMNS = `f.id, f.status, a.id, a.machine_id, a.status, a.agent_version, a.boot_id, a.key_set_version,
+const COLUMNS = `f.status, a.id, a.machine_id, a.status, a.agent_version, a.boot_id, a.key_set_version,
   a.polling_interval_seconds, a.inventory_digests,
   CASE WHEN EXISTS (SELECT 1 FROM agent_commands c WHERE c.agent_id = a.id AND c.status IN ('pending', 'sent'))
     THEN 1 ELSE 0 END`;
 
 const READ_CALLERS: HotSql = {
   name: 'read_callers',
-  sqlite: `SELECT ${COLUMNS} FROM json_each(?) k CROSS JOIN refresh_families f ON f.id = k.value
+  sqlite: `SELECT k.key, ${COLUMNS} FROM json_each(?) k CROSS JOIN refresh_families f ON f.id = k.value
     JOIN agents a ON a.id = f.agent_id WHERE a.deleted_at IS NULL`,
-  postgres: `SELECT ${COLUMNS} FROM refresh_families f JOIN agents a ON a.id = f.agent_id
-    WHERE f.id = ANY($1::text[]) AND a.deleted_at IS NULL`,
+  postgres: `SELECT k.place - 1, ${COLUMNS} FROM unnest($1::text[]) WITH ORDINALITY k (id, place)
+    JOIN refresh_families f ON f.id = k.id JOIN agents a ON a.id = f.agent_id WHERE a.deleted_at IS NULL`,
 };

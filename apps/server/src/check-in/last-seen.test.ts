@@ -10,7 +10,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     const database = await engine.open();
     const ids = await insertAgents(database, 450);
     const counted = countWrites(database);
-    const lastSeen = createLastSeen(createTestPlatform(counted.database));
+    const lastSeen = createLastSeen({ ...createTestPlatform(counted.database), gatherMs: 20 });
     for (const id of [...ids, ...ids]) lastSeen.note(id, 1_000);
     await vi.waitFor(() => expect(counted.rows.length).toBe(3), { timeout: 5_000 });
     expect(counted.rows).toEqual([200, 200, 50]);
@@ -43,7 +43,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
         };
       },
     });
-    const lastSeen = createLastSeen(platform);
+    const lastSeen = createLastSeen({ ...platform, gatherMs: 20 });
     lastSeen.note(id, 5);
     const written = () => expect(platform.lines.join()).toContain('last_seen not written');
     await vi.waitFor(written, { timeout: 5_000 });

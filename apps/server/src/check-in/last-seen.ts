@@ -3,7 +3,7 @@ import type { Database, HotSql } from '../platform/db/engine.ts';
 import type { Log } from '../platform/log.ts';
 
 /** Time in which check-ins are gathered before they are written, in milliseconds. */
-export const GATHER_MS = 1_000;
+const GATHER_MS = 5_000;
 /** Rows that one statement writes: 10,000 at once would hold the only writer for 35 ms. */
 const CHUNK_ROWS = 200;
 /** Pause between two chunks, in milliseconds; other writers get their turn in between. */
@@ -22,7 +22,15 @@ export interface LastSeen {
  * durable goes through here. What was gathered is written in the order of the ids, which is the order of the rows:
  * neighbours share their pages. A chunk bears the time of its newest row.
  */
-export function createLastSeen({ database, log }: { database: Database; log: Log }): LastSeen {
+export function createLastSeen({
+  database,
+  log,
+  gatherMs = GATHER_MS,
+}: {
+  database: Database;
+  log: Log;
+  gatherMs?: number;
+}): LastSeen {
   const write = database.prepareWrite(WRITE_LAST_SEEN);
   let gathered = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
@@ -55,7 +63,7 @@ export function createLastSeen({ database, log }: { database: Database; log: Log
         flushing = null;
         if (gathered.size > 0 && !isStopped) schedule();
       });
-    }, GATHER_MS);
+    }, gatherMs);
   }
 
   return {

@@ -8,7 +8,7 @@ import { ownAgent } from '../agents/own-agent.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
-import type { AgentCaller } from '../platform/http/access.ts';
+import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -49,7 +49,8 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       const caller = ownAgent(request, request.params.agent_id);
       const facts = request.body;
       const nowMs = platform.now();
-      const commands = isIdle(caller, facts) ? NO_COMMANDS : await takeNews(deps, { caller, facts, nowMs });
+      const commands =
+        caller.bound && isIdle(caller, facts) ? NO_COMMANDS : await takeNews(deps, { caller, facts, nowMs });
       lastSeen.note(caller.agentId, nowMs);
       const text = answerText({
         nowMs,
@@ -69,14 +70,13 @@ interface Visit {
   nowMs: number;
 }
 
-/** Whether the agent has no news and there is none for it. */
-function isIdle(caller: AgentCaller, facts: CheckInRequest): boolean {
+/** Whether an agent that is bound has no news and there is none for it. */
+export function isIdle(caller: AgentFacts, facts: CheckInRequest): boolean {
   return !caller.hasOpenCommands && isUnchanged(caller, facts);
 }
 
-function isUnchanged(caller: AgentCaller, facts: CheckInRequest): boolean {
+function isUnchanged(caller: AgentFacts, facts: CheckInRequest): boolean {
   return (
-    caller.bound &&
     facts.received.length === 0 &&
     caller.bootId === facts.boot_id &&
     caller.agentVersion === facts.agent_version &&
@@ -92,7 +92,11 @@ async function takeNews(
   const { agentId, machineId } = caller;
   const { database } = platform;
   // Commands that are withheld for hours must not cost a transaction each time.
-  if (isUnchanged(caller, facts) && !(await hasDueCommands(database.read, { agentId, nowMs }))) {
+  if (
+    caller.bound &&
+    isUnchanged(caller, facts) &&
+    !(await hasDueCommands(database.read, { agentId, nowMs }))
+  ) {
     return NO_COMMANDS;
   }
   return database.transact(async (tx) => {

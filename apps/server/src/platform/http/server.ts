@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
@@ -23,12 +25,21 @@ export interface HttpOptions {
   /** Proxies whose X-Forwarded-For is believed; none by default. */
   trustedProxies: readonly string[];
   tls: { cert: string; key: string } | null;
+  lane?: Lane;
 }
+
+/**
+ * Answers requests of one kind before the framework sees them. Returns whether it took the request; what it took and
+ * cannot answer it hands on by `next`, with the body unread.
+ */
+export type Lane = (request: IncomingMessage, response: ServerResponse, next: RequestListener) => boolean;
 
 export type App = ReturnType<typeof createHttpServer>;
 
 /** Slow clients are closed after this (headers and body each), in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the interval of check-ins, so that an agent keeps its connection. */
+const KEEP_ALIVE_MS = 75_000;
 
 /** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
 export function createHttpServer(options: HttpOptions) {
@@ -36,15 +47,12 @@ export function createHttpServer(options: HttpOptions) {
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_MAX_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: 75_000,
-    connectionTimeout: 0,
     // Longer than a request line can be: the router's own refusal is not in our form, so the schema of a route judges.
     routerOptions: { maxParamLength: 65_536 },
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     genReqId: () => randomUUID(),
     return503OnClosing: true,
-    https: options.tls,
+    serverFactory: (next) => createNodeServer(options, next),
     exposeHeadRoutes: false,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -86,6 +94,21 @@ export function createHttpServer(options: HttpOptions) {
   });
   app.setNotFoundHandler((request, reply) => answerUnknown(routes, request, reply));
   return app;
+}
+
+function createNodeServer({ lane, tls }: HttpOptions, next: RequestListener) {
+  const listener: RequestListener =
+    lane === undefined
+      ? next
+      : (request, response) => {
+          if (!lane(request, response, next)) next(request, response);
+        };
+  const limits = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  };
+  return tls ? createTlsServer({ ...limits, ...tls }, listener) : createServer(limits, listener);
 }
 
 interface KnownRoute {

@@ -1,0 +1,170 @@
+import { isAscii } from 'node:buffer';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { CheckInRequest } from '@tidegate/protocol/agent-api';
+import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Compile } from 'typebox/compile';
+import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
+import { judgeCaller } from '../agents/guard-rules.ts';
+import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import type { CallerQuestion, CallerReads, CallerRow } from '../agents/read-callers.ts';
+import { type AgentId, isMachineId } from '../platform/http/identities.ts';
+import type { Lane } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Limiter } from '../rate-limits/limiter.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { answerText, createSpread, staleSections } from './answer.ts';
+import type { LastSeen } from './last-seen.ts';
+import { isIdle } from './routes.ts';
+
+export interface FastLaneDeps {
+  platform: Pick<Platform, 'now' | 'random'>;
+  accessTokens: Pick<AccessTokens, 'recall'>;
+  limiter: Limiter;
+  callers: Pick<CallerReads, 'ask'>;
+  keyRing: Pick<KeyRing, 'state' | 'freshState'>;
+  lastSeen: LastSeen;
+}
+
+export interface FastLane {
+  lane: Lane;
+  /** Whether the lane has counted this request against its limit before it handed it on. */
+  isCounted(request: IncomingMessage): boolean;
+}
+
+const SCHEME = 'Bearer ';
+const PREFIX = '/api/v1/agents/';
+const SUFFIX = '/check-in';
+const UUID_LENGTH = 36;
+const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
+/** An idle check-in is a few hundred bytes. */
+const BODY_MAX_BYTES = 4_096;
+const NO_COMMANDS: readonly string[] = [];
+const Facts = Compile(CheckInRequest);
+
+/**
+ * The check-in of an agent that has no news and for which there is none, which is nearly every request of a fleet:
+ * the same checks in the same order as the route's, over the same functions, without the framework around them. It
+ * answers only where every check passes; any other request goes to the route as it came, which says what is wrong.
+ */
+export function createFastLane(deps: FastLaneDeps): FastLane {
+  const { platform, accessTokens, limiter, callers, keyRing, lastSeen } = deps;
+  const spread = createSpread(platform.random);
+  const counted = new WeakSet<IncomingMessage>();
+
+  function handOn({ request, response, next }: Visit): void {
+    counted.add(request);
+    next(request, response);
+  }
+
+  /** Answers, or returns false with the request as it was. */
+  function answer(visit: Visit, row: CallerRow, state: string): boolean {
+    const { request, response, agentId } = visit;
+    if (!passes(visit, row)) return false;
+    const body: unknown = request.read(visit.bodyBytes);
+    // Not all here yet: whoever reads next waits for it.
+    if (!Buffer.isBuffer(body)) return false;
+    const json = parseStrictJson(isAscii(body) ? body.toString('latin1') : body);
+    const facts = json.ok ? json.value : null;
+    if (!Facts.Check(facts) || !isIdle(row, facts)) {
+      request.unshift(body);
+      return false;
+    }
+    const nowMs = platform.now();
+    lastSeen.note(agentId, nowMs);
+    const text = answerText({
+      nowMs,
+      state,
+      commands: NO_COMMANDS,
+      report: staleSections(facts.inventory_digest, row.digests),
+      nextCheckInSeconds: spread(row.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
+    });
+    response.writeHead(200, {
+      'x-request-id': randomUUID(),
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': text.length,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+    // Nothing in the answer is beyond ASCII, and this spares the encoder.
+    response.end(text, 'latin1');
+    return true;
+  }
+
+  function settle(visit: Visit, row: CallerRow | null): void {
+    const state = keyRing.freshState();
+    if (state !== null) {
+      if (row === null || !answer(visit, row, state)) handOn(visit);
+      return;
+    }
+    // Once in 10 s for the whole fleet.
+    keyRing.state().then(
+      () => settle(visit, row),
+      () => handOn(visit),
+    );
+  }
+
+  return {
+    isCounted: (request) => counted.has(request),
+    lane(request, response, next) {
+      const bodyBytes = eligibleBody(request);
+      if (bodyBytes === null) return false;
+      const { authorization } = request.headers;
+      // Any other spelling of the scheme is the route's.
+      const known = authorization?.startsWith(SCHEME)
+        ? accessTokens.recall(authorization.slice(SCHEME.length))
+        : null;
+      if (known === null) return false;
+      // A refusal counts for nothing: the route refuses it again, and says until when.
+      if (!limiter.take('agent_checkin', known.agentId).ok) return false;
+      const visit: Visit = { request, response, next, bodyBytes, agentId: known.agentId };
+      const question: CallerQuestion = {
+        key: known,
+        resolve: (row) => settle(visit, row),
+        // The route asks again, and answers what a database that is away deserves.
+        reject: () => handOn(visit),
+      };
+      callers.ask(question);
+      return true;
+    },
+  };
+}
+
+interface Visit {
+  request: IncomingMessage;
+  response: ServerResponse;
+  next: RequestListener;
+  bodyBytes: number;
+  agentId: AgentId;
+}
+
+/** Length of the body of a plain check-in; null where the request is anything else. */
+function eligibleBody(request: IncomingMessage): number | null {
+  const { method, url, headers } = request;
+  if (method !== 'POST' || url?.length !== URL_LENGTH) return null;
+  if (!url.startsWith(PREFIX) || !url.endsWith(SUFFIX)) return null;
+  if (headers['content-type'] !== 'application/json' || headers['content-encoding'] !== undefined)
+    return null;
+  if (headers['transfer-encoding'] !== undefined || headers.expect !== undefined) return null;
+  const bodyBytes = Number(headers['content-length']);
+  return Number.isSafeInteger(bodyBytes) && bodyBytes > 0 && bodyBytes <= BODY_MAX_BYTES ? bodyBytes : null;
+}
+
+/** The guard's verdict for this route; an agent that is to be bound is the route's. */
+function passes({ request, agentId }: Visit, row: CallerRow): boolean {
+  if (row.machineId === null) return false;
+  const header = request.headers[MACHINE_ID_HEADER];
+  const verdict = judgeCaller({
+    agent: row.agentStatus,
+    familyActive: row.familyActive,
+    recordedMachineId: row.machineId,
+    presentedMachineId: isMachineId(header) ? header : null,
+    agentId,
+    pathAgentId: request.url?.slice(PREFIX.length, PREFIX.length + UUID_LENGTH) ?? '',
+    agentVersion: row.agentVersion,
+    minAgentVersion: null,
+    route: { bind: true, old: true },
+  });
+  return verdict === 'pass';
+}
