@@ -1,36 +1,51 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { ping } from '../platform/db/ping.ts';
+import { ping, pingWrite } from '../platform/db/ping.ts';
 
 const PROBE_TIMEOUT_MS = 1_000;
 /** Health is asked without a limit: an answer this young is given again. */
 const PROBE_REUSE_MS = 1_000;
 
-/** Whether the database answers within a second; one question at a time, however many ask. */
+type Probed = Pick<Database, 'read' | 'transact' | 'writeFaults'>;
+
+/**
+ * Whether the database answers within a second; one question at a time, however many ask. Reads may still work where
+ * the disk is full or read-only: once a write has failed, one has to work again before the answer is `ok`.
+ */
 export function createDatabaseProbe({
   database,
   now,
   timeoutMs = PROBE_TIMEOUT_MS,
 }: {
-  database: Pick<Database, 'read'>;
+  database: Probed;
   now: Clock;
   timeoutMs?: number;
 }): () => Promise<'ok' | 'down'> {
+  let faultsPast = database.writeFaults();
   let last: { atMs: number; answer: Promise<'ok' | 'down'> } | null = null;
+
+  async function question(): Promise<void> {
+    await ping(database.read);
+    const faults = database.writeFaults();
+    if (faults === faultsPast) return;
+    await pingWrite(database);
+    faultsPast = faults;
+  }
+
   return () => {
     const atMs = now();
     if (!last || atMs - last.atMs >= PROBE_REUSE_MS || atMs < last.atMs) {
-      last = { atMs, answer: probe(database, timeoutMs) };
+      last = { atMs, answer: probe(question, timeoutMs) };
     }
     return last.answer;
   };
 }
 
-async function probe(database: Pick<Database, 'read'>, timeoutMs: number): Promise<'ok' | 'down'> {
+async function probe(question: () => Promise<void>, timeoutMs: number): Promise<'ok' | 'down'> {
   const { promise: late, resolve } = Promise.withResolvers<'down'>();
   const timer = setTimeout(() => resolve('down'), timeoutMs);
   // Whatever a database throws, it is not to be used.
-  const answer = ping(database.read).then(
+  const answer = question().then(
     () => 'ok' as const,
     () => 'down' as const,
   );

@@ -35,6 +35,8 @@ export interface Database {
    * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** How many writes have met a DatabaseFault since the start, for the health check to look into. */
+  writeFaults(): number;
   /** Prepares a read of the hot path. */
   prepareRead(sql: HotSql): HotRead;
   /** Runs one prepared write of the hot path, alone in its transaction. */
@@ -42,7 +44,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The database cannot be used at the moment: 503, never a decision about a credential. */
+/** The database cannot be used at the moment, for reads or for writes: 503, never a decision about a credential. */
 export class DatabaseFault extends Error {
   override name = 'DatabaseFault';
 }

@@ -1,7 +1,14 @@
 import { sql } from 'kysely';
-import type { Db } from './engine.ts';
+import type { Database, Db } from './engine.ts';
 
 /** The cheapest question; throws where the database cannot answer it. */
 export async function ping(db: Db): Promise<void> {
   await sql`SELECT 1`.execute(db);
+}
+
+/** The smallest write that reaches the disk; throws where the database takes none. */
+export async function pingWrite(database: Pick<Database, 'transact'>): Promise<void> {
+  await database.transact((tx) =>
+    tx.updateTable('schema_migrations').set({ name: sql<string>`name` }).where('version', '=', 1).execute(),
+  );
 }

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
 import { type Database, DatabaseFault, type HotParameter, type HotRow, type HotSql } from './engine.ts';
 import type { Tables } from './tables.ts';
@@ -23,7 +23,8 @@ export function openPostgres(
   });
   // An idle connection that breaks must not end the process: the next query opens another one.
   pool.on('error', (error) => options.onError?.(error));
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const kysely = new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool })) });
+  let faults = 0;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
     try {
       const result = await pool.query<[...HotRow]>({
@@ -34,25 +35,31 @@ export function openPostgres(
       });
       return result.rows;
     } catch (error) {
-      return rethrow(error);
+      throw mapFault(error);
     }
+  }
+  function rethrowWrite(error: unknown): never {
+    const fault = mapFault(error);
+    if (fault instanceof DatabaseFault) faults++;
+    throw fault;
   }
   return {
     engine: 'postgres',
     read: kysely,
+    writeFaults: () => faults,
     async transact(work) {
       for (let attempt = 1; ; attempt++) {
         try {
           return await kysely.transaction().setIsolationLevel('read committed').execute(work);
         } catch (error) {
           if (attempt < ATTEMPTS && RETRIED.has(codeOf(error))) continue;
-          rethrow(error);
+          rethrowWrite(error);
         }
       }
     },
     prepareRead: (sql) => (parameters) => run(sql, parameters),
     prepareWrite: (sql) => async (parameters) => {
-      await run(sql, parameters);
+      await run(sql, parameters).catch(rethrowWrite);
     },
     close: () => kysely.destroy(),
   };
@@ -60,20 +67,60 @@ export function openPostgres(
 
 /** serialization_failure, deadlock_detected */
 const RETRIED = new Set(['40001', '40P01']);
+/** read_only_sql_transaction: a standby, or what was the primary before a fail-over. */
+const READ_ONLY = '25006';
 /** Classes: connection exception, insufficient resources, operator intervention, system error, rollback. */
 const FAULT_CLASSES = new Set(['08', '53', '57', '58', '40', 'XX']);
 
 function codeOf(error: unknown): string {
+  if (error instanceof DatabaseFault) return codeOf(error.cause);
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-function rethrow(error: unknown): never {
+function mapFault(error: unknown): unknown {
+  if (error instanceof DatabaseFault) return error;
   const code = codeOf(error);
-  const isFault = FAULT_CLASSES.has(code.slice(0, 2)) || /^E[A-Z]+$/.test(code);
+  const isFault = FAULT_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY || /^E[A-Z]+$/.test(code);
   const isConnection =
     error instanceof Error && /connection|timeout exceeded when trying to connect/i.test(error.message);
-  if (isFault || (code === '' && isConnection)) {
-    throw new DatabaseFault(error instanceof Error ? error.message : 'database fault', { cause: error });
+  if (!isFault && !(code === '' && isConnection)) return error;
+  return new DatabaseFault(error instanceof Error ? error.message : 'database fault', { cause: error });
+}
+
+/** The same dialect, whose connections tell a database that is away from a statement that is wrong. */
+function mapped(dialect: PostgresDialect): Dialect {
+  return {
+    createAdapter: () => dialect.createAdapter(),
+    createIntrospector: (db) => dialect.createIntrospector(db),
+    createQueryCompiler: () => dialect.createQueryCompiler(),
+    createDriver: () => mappedDriver(dialect.createDriver()),
+  };
+}
+
+function mappedDriver(driver: Driver): Driver {
+  const plain = new WeakMap<DatabaseConnection, DatabaseConnection>();
+  function plainOf(connection: DatabaseConnection): DatabaseConnection {
+    return plain.get(connection) ?? connection;
   }
-  throw error;
+  function rethrow(error: unknown): never {
+    throw mapFault(error);
+  }
+  return {
+    init: (options) => driver.init(options),
+    async acquireConnection(options) {
+      const connection = await driver.acquireConnection(options).catch(rethrow);
+      const wrapped: DatabaseConnection = {
+        executeQuery: <R>(...query: Parameters<DatabaseConnection['executeQuery']>) =>
+          connection.executeQuery<R>(...query).catch(rethrow),
+        streamQuery: (query, chunkSize, more) => connection.streamQuery(query, chunkSize, more),
+      };
+      plain.set(wrapped, connection);
+      return wrapped;
+    },
+    beginTransaction: (connection, settings) => driver.beginTransaction(plainOf(connection), settings),
+    commitTransaction: (connection) => driver.commitTransaction(plainOf(connection)),
+    rollbackTransaction: (connection) => driver.rollbackTransaction(plainOf(connection)),
+    releaseConnection: (connection, options) => driver.releaseConnection(plainOf(connection), options),
+    destroy: (options) => driver.destroy(options),
+  };
 }

@@ -35,10 +35,17 @@ export function openSqlite(file: string): Database {
   const queue = createQueue();
   const writes = kyselyOn(writer, queue);
   const read = kyselyOn(reader, null);
+  let faults = 0;
+  function rethrowWrite(error: unknown): never {
+    const mapped = mapFault(error);
+    if (mapped instanceof DatabaseFault) faults++;
+    throw mapped;
+  }
   return {
     engine: 'sqlite',
     read,
-    transact: (work) => writes.transaction().execute(work).catch(rethrow),
+    writeFaults: () => faults,
+    transact: (work) => writes.transaction().execute(work).catch(rethrowWrite),
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);
       statement.setReturnArrays(true);
@@ -51,7 +58,7 @@ export function openSqlite(file: string): Database {
         try {
           statement.run(...parameters.map(bound));
         } catch (error) {
-          rethrow(error);
+          rethrowWrite(error);
         } finally {
           release();
         }
@@ -122,14 +129,18 @@ function createConnection(database: DatabaseSync): DatabaseConnection {
   }
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      const statement = prepare(query.sql);
-      const parameters = query.parameters.map(toSql);
-      if (statement.columns().length > 0) {
-        // The row type is the statement's, which Kysely derived from Tables.
-        return { rows: statement.all(...parameters) as R[] };
+      try {
+        const statement = prepare(query.sql);
+        const parameters = query.parameters.map(toSql);
+        if (statement.columns().length > 0) {
+          // The row type is the statement's, which Kysely derived from Tables.
+          return { rows: statement.all(...parameters) as R[] };
+        }
+        const { changes } = statement.run(...parameters);
+        return { rows: [], numAffectedRows: BigInt(changes) };
+      } catch (error) {
+        throw mapFault(error);
       }
-      const { changes } = statement.run(...parameters);
-      return { rows: [], numAffectedRows: BigInt(changes) };
     },
     streamQuery() {
       throw new Error('streaming is not used');
@@ -147,7 +158,7 @@ function rows(statement: StatementSync, parameters: readonly HotParameter[]): Ho
     // setReturnArrays makes each row an array, which the types of node:sqlite do not know.
     return statement.all(...parameters.map(bound)) as unknown as HotRow[];
   } catch (error) {
-    rethrow(error);
+    throw mapFault(error);
   }
 }
 
@@ -170,9 +181,9 @@ function createQueue(): () => Promise<() => void> {
 /** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN. */
 const FAULTS = new Set([5, 6, 7, 8, 10, 11, 13, 14]);
 
-function rethrow(error: unknown): never {
+function mapFault(error: unknown): unknown {
   if (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number') {
-    if (FAULTS.has(error.errcode & 0xff)) throw new DatabaseFault(error.message, { cause: error });
+    if (FAULTS.has(error.errcode & 0xff)) return new DatabaseFault(error.message, { cause: error });
   }
-  throw error;
+  return error;
 }

@@ -1,0 +1,60 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { ENGINES } from '../../testing/engines.ts';
+import { createOperatorApp } from '../../testing/operator-app.ts';
+import { DatabaseFault } from './engine.ts';
+import { ping, pingWrite } from './ping.ts';
+import { openPostgres } from './postgres.ts';
+
+const [sqlite] = ENGINES;
+const GUESS = { username: 'root', password: 'wrong horse battery' };
+
+test('a PostgreSQL that is away is a fault for reads and for writes', async () => {
+  const database = openPostgres('postgres://nobody@127.0.0.1:1/nothing');
+  onTestFinished(() => database.close());
+  await expect(ping(database.read)).rejects.toThrow(DatabaseFault);
+  await expect(pingWrite(database)).rejects.toThrow(DatabaseFault);
+  expect(database.writeFaults()).toBe(1);
+});
+
+test('a statement that is wrong is no fault of the database', async () => {
+  for (const engine of ENGINES) {
+    const database = await engine.open();
+    const unknownTable = database.read
+      .withTables<{ nothing: { id: string } }>()
+      .selectFrom('nothing')
+      .selectAll();
+    await expect(unknownTable.execute()).rejects.not.toThrow(DatabaseFault);
+  }
+});
+
+test('a database that takes no writes answers 503 and reads on, health says degraded until it takes them again', async () => {
+  if (!sqlite) throw new Error('SQLite is always there');
+  const { send, logIn, database, clock, platform } = await createOperatorApp(sqlite);
+  const { headers } = await logIn();
+  const set = (value: 'ON' | 'OFF') =>
+    database.prepareWrite({ name: 'query_only', sqlite: `PRAGMA query_only = ${value}`, postgres: '' })([]);
+  // As after a disk that ran full or that the system made read-only.
+  await set('ON');
+  const refused = await send('POST', '/api/v1/auth/login', { payload: GUESS });
+  expect([refused.statusCode, refused.json().code, refused.headers['retry-after']]).toEqual([
+    503,
+    'unavailable',
+    '5',
+  ]);
+  expect((await send('GET', '/api/v1/admin/operators', { headers })).statusCode).toBe(200);
+  for (let i = 0; i < 3; i++) {
+    clock.advance(1_000);
+    expect((await send('GET', '/api/health')).json()).toMatchObject({
+      status: 'degraded',
+      checks: { database: 'down' },
+    });
+  }
+  await set('OFF');
+  clock.advance(1_000);
+  expect((await send('GET', '/api/health')).json()).toMatchObject({
+    status: 'ok',
+    checks: { database: 'ok' },
+  });
+  expect((await send('POST', '/api/v1/auth/login', { payload: GUESS })).statusCode).toBe(401);
+  expect(platform.lines.some((line) => line.startsWith('[ERROR] database unavailable'))).toBe(true);
+});
