@@ -31,31 +31,39 @@ export type Child = {
   signal(signal: NodeJS.Signals): void;
 };
 
+export type ChildOptions = {
+  env: Record<string, string>;
+  cwd?: string;
+  input?: string;
+  /** A group of its own, which signals reach as a whole: what Ctrl-C in a terminal is to `npm start`. */
+  asGroup?: boolean;
+};
+
 /** Starts a process that does not outlive this one, not even when this one is killed. */
-export function startChild(
-  command: string,
-  args: readonly string[],
-  options: { env: Record<string, string>; cwd?: string; input?: string },
-): Child {
+export function startChild(command: string, args: readonly string[], options: ChildOptions): Child {
   const child = spawn(command, [...args], {
     cwd: options.cwd ?? '/',
     env: options.env,
     stdio: ['pipe', 'pipe', 'pipe'],
+    detached: options.asGroup ?? false,
   });
   const { pid } = child;
   if (pid === undefined) throw new Error(`${command} could not be started`);
   leash ??= startLeash({ script: KILL_THE_REST });
-  leash.tell(`+ ${pid}`);
+  const target = options.asGroup ? -pid : pid;
+  leash.tell(`+ ${target}`);
   child.stdin.on('error', () => {}); // a process may end before it has read its input
   child.stdin.end(options.input ?? '');
   const watchers = new Set<(line: string) => void>();
   const stdout = keepLines(child.stdout, watchers);
   const stderr = keepLines(child.stderr, watchers);
   const ended = endingOf(child).then(async (ending) => {
-    leash?.tell(`- ${pid}`);
+    leash?.tell(`- ${target}`);
     await Promise.all([stdout.closed, stderr.closed]);
     return ending;
   });
+
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
 
   function line(pattern: RegExp, withinMs = 30_000): Promise<string> {
     const present = [...stdout.lines, ...stderr.lines].find((text) => pattern.test(text));
@@ -84,9 +92,11 @@ export function startChild(
     stdout: stdout.lines,
     stderr: stderr.lines,
     ended,
-    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    hasEnded,
     line,
-    signal: (signal) => void child.kill(signal),
+    signal: (signal) => {
+      if (!hasEnded()) process.kill(target, signal);
+    },
   };
 }
 
