@@ -38,6 +38,7 @@ import { mountOperators } from './operators/operators-routes.ts';
 import { createPasswords } from './operators/passwords.ts';
 import { createSessionCookies } from './operators/session-cookies.ts';
 import { mountSetupPage } from './operators/setup-page.ts';
+import { installClientFaults } from './platform/http/client-faults.ts';
 import { installSecurityHeaders } from './platform/http/security-headers.ts';
 import { type App, createHttpServer } from './platform/http/server.ts';
 import type { Platform } from './platform/platform.ts';
@@ -117,6 +118,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       operator: operators.guard,
     },
   });
+  installClientFaults(http);
   installSecurityHeaders(http, { https: isHttps });
   await installOpenApi(http, { version: VERSION });
 

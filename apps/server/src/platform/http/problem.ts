@@ -55,6 +55,11 @@ export function createErrorHandler(log: Log) {
         members: { detail: 'The database cannot be reached at the moment.', retryAfterSeconds: 5 },
       });
     }
+    if (request.raw.destroyed) {
+      // Whoever hung up within a body is no error of ours: nothing to look at, and nobody to answer.
+      log.debug('request given up by its client', { request_id: request.id });
+      return sendProblem(request, reply, MALFORMED);
+    }
     const known = fromFastify(error);
     if (known) return sendProblem(request, reply, known);
     log.error('unexpected error', {
@@ -82,6 +87,8 @@ interface Known {
   members: RefusalMembers;
 }
 
+const MALFORMED: Known = { code: 'invalid_request', members: { detail: 'The request is not well formed.' } };
+
 function fromFastify(error: Error): Known | null {
   if ('validation' in error && Array.isArray(error.validation)) {
     const where = 'validationContext' in error ? String(error.validationContext) : 'body';
@@ -103,8 +110,7 @@ function fromFastify(error: Error): Known | null {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return { code: 'unsupported_media_type', members: { detail: 'Send the body as application/json.' } };
   }
-  if (code.startsWith('FST_ERR_CTP') || code.startsWith('FST_ERR_BAD_URL')) {
-    return { code: 'invalid_request', members: { detail: 'The request is not well formed.' } };
-  }
-  return null;
+  // What else the framework blames on the client, such as a method that takes a body and came without one.
+  const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+  return code.startsWith('FST_ERR_') && status >= 400 && status < 500 ? MALFORMED : null;
 }

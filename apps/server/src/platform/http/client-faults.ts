@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
+import { PROBLEM_MEDIA_TYPE, type ProblemCode } from '@tidegate/protocol/problems';
+import type { FastifyInstance } from 'fastify';
+
+interface Fault {
+  status: number;
+  code: ProblemCode;
+  detail: string;
+}
+
+const NOT_HTTP: Fault = {
+  status: 400,
+  code: 'invalid_request',
+  detail: 'The request is not well-formed HTTP.',
+};
+const FAULTS: Readonly<Record<string, Fault>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: 408,
+    code: 'invalid_request',
+    detail: 'The request did not come in time.',
+  },
+  HPE_HEADER_OVERFLOW: { status: 431, code: 'invalid_request', detail: 'The headers are too large.' },
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: {
+    status: 413,
+    code: 'payload_too_large',
+    detail: 'The chunk extensions are too large.',
+  },
+};
+
+/** Answers what never becomes a request (HTTP that does not parse, or does not come) in our form, and hangs up. */
+export function installClientFaults(app: Pick<FastifyInstance, 'server'>): void {
+  app.server.removeAllListeners('clientError');
+  app.server.on('clientError', (error: Error, socket: Socket) => {
+    const code = 'code' in error ? String(error.code) : '';
+    // Who has gone reads no answer, and where one was sent before, a second may land in the middle of it.
+    if (code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) socket.destroy();
+    else socket.end(answerOf(FAULTS[code] ?? NOT_HTTP), () => socket.destroy());
+  });
+}
+
+function answerOf({ status, code, detail }: Fault): string {
+  const requestId = randomUUID();
+  const title = STATUS_CODES[status] ?? 'Error';
+  const body = JSON.stringify({ type: 'about:blank', title, status, code, detail, request_id: requestId });
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    `${REQUEST_ID_HEADER}: ${requestId}`,
+    `content-type: ${PROBLEM_MEDIA_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'x-content-type-options: nosniff',
+    'cache-control: no-store',
+    'connection: close',
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
