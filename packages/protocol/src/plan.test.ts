@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PlanAction, planFaults } from './plan.ts';
+import { type PlanAction, planFaults, targetFault } from './plan.ts';
 
 const resolved_at = '2026-11-21T09:00:00Z';
 const artifact = { filename: 'a.deb', url: 'http://mirror/a.deb', size_bytes: 1, sha256: '0'.repeat(64) };
@@ -46,4 +46,12 @@ test.each<[string, PlanAction[], [string, string][]]>([
   ],
 ])('a plan with %s', (_title, actions, faults) => {
   expect(planFaults({ resolved_at, actions }).map((f) => [f.path, f.message])).toEqual(faults);
+});
+
+test.each([
+  ['the package at the version', { name: 'a', version: '2' }, null],
+  ['another version', { name: 'a', version: '3' }, '/actions'],
+  ['another package', { name: 'b', version: '2' }, '/actions'],
+])('a plan is for its own update: %s', (_what, target, path) => {
+  expect(targetFault({ actions: [upgrade] }, target)?.path ?? null).toBe(path);
 });

@@ -74,3 +74,16 @@ export function planFaults(plan: Plan): PlanFault[] {
   }
   return faults;
 }
+
+/** The fault of a plan that does not bring its own package to the version it is for; null when it does. */
+export function targetFault(
+  plan: Pick<Plan, 'actions'>,
+  target: { name: string; version: string },
+): PlanFault | null {
+  const reaches = plan.actions.some(
+    ({ name, to_version }) => name === target.name && to_version === target.version,
+  );
+  return reaches
+    ? null
+    : { path: '/actions', message: 'do not bring the package to the version of the update' };
+}

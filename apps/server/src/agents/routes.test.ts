@@ -131,7 +131,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     ]) {
       expect((await call(it, 'POST', url, { token: 'admin', body })).code).toBe('invalid_request');
     }
-    for (const id of [UNKNOWN, 'x', '%00']) {
+    for (const id of [UNKNOWN, 'x']) {
       const other = `/api/admin/agents/${id}/rebind-machine-id`;
       expect((await call(it, 'POST', other, { token: 'admin', body: { reason: 'x' } })).code).toBe(
         'not_found',

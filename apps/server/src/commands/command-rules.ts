@@ -15,8 +15,6 @@ export const COMMAND_TRANSITIONS: Readonly<Record<CommandStatus, readonly Comman
   cancelled: [],
 };
 
-export const OPEN_STATUSES: readonly CommandStatus[] = ['pending', 'sent'];
-
 export function commandMayMove(move: { from: CommandStatus; to: CommandStatus }): boolean {
   return COMMAND_TRANSITIONS[move.from].includes(move.to);
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import { INVENTORY_MAX_BYTES, InventoryAnswer, InventoryReport } from '@tidegate/protocol/agent-api';
-import { planFaults } from '@tidegate/protocol/plan';
+import { planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
 import { Compile } from 'typebox/compile';
@@ -74,9 +74,10 @@ const FAULTS_MAX = 20;
 
 function faultsOf(report: InventoryReport): FieldFault[] {
   const faults: FieldFault[] = [];
-  for (const [index, { plan }] of report.updates.entries()) {
+  for (const [index, { name, available_version, plan }] of report.updates.entries()) {
     if (!plan) continue;
-    for (const { path, message } of planFaults(plan)) {
+    const missed = targetFault(plan, { name, version: available_version });
+    for (const { path, message } of [...planFaults(plan), ...(missed ? [missed] : [])]) {
       if (faults.length === FAULTS_MAX) return faults;
       faults.push({ path: `/updates/${index}/plan${path}`, message });
     }

@@ -1,5 +1,5 @@
 import { PlanAnswer } from '@tidegate/protocol/agent-api';
-import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { Plan, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { UpdateState } from '@tidegate/protocol/states';
@@ -10,7 +10,7 @@ import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../pla
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countPackages, countUpdates, listedUpdate, listPackages, listUpdates } from './list-updates.ts';
+import { countPackages, countUpdates, listedUpdate, listPackages, listUpdates } from './list-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
@@ -115,16 +115,12 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
     handler: async (request) => {
       const { agentId } = ownAgent(request, request.params.agent_id);
       const updateId = request.params.update_id;
-      const errors = planFaults(request.body);
-      if (errors.length > 0) {
-        throw new Refusal('invalid_request', {
-          detail: 'The plan is not sound.',
-          errors: errors.slice(0, 20),
-        });
-      }
+      requireSound(planFaults(request.body));
       const state = await database.transact(async (tx) => {
         const update = await findUpdate(tx, updateId);
         if (update?.agent_id !== agentId) return null;
+        const missed = targetFault(request.body, { name: update.name, version: update.available_version });
+        requireSound(missed ? [missed] : []);
         await storePlan(tx, platform, { updateId, plan: request.body });
         return Value.Parse(UpdateState, update.state);
       });
@@ -132,4 +128,9 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
       return { update_id: updateId, state };
     },
   });
+}
+
+function requireSound(faults: readonly PlanFault[]): void {
+  if (faults.length === 0) return;
+  throw new Refusal('invalid_request', { detail: 'The plan is not sound.', errors: faults.slice(0, 20) });
 }

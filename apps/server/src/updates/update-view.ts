@@ -3,7 +3,7 @@ import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import type { PackageItem, UpdateHistoryEntry, UpdateItem, UpdatePlan } from '@tidegate/protocol/updates-api';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
-import type { ListedUpdate, PackageRow } from './list-updates.ts';
+import type { ListedUpdate, PackageRow } from './list-store.ts';
 import type { HistoryRow, StoredPlan } from './store.ts';
 
 /** A row as the wire shows it. */
