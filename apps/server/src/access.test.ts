@@ -370,6 +370,11 @@ function asAgent(clients: Clients, agent: AgentClient, request: Request) {
 async function credentialsOf(clients: Clients, own: AgentClient) {
   const other = await clients.enrol('machine-other');
   const revoked = await clients.enrol('machine-revoked');
+  // What an idle agent is known by is remembered: these are, before one of them is revoked.
+  for (const one of [own, other, revoked]) {
+    for (let i = 0; i < 2; i++)
+      await asAgent(clients, one, { method: 'POST', url: 'check-in', body: CHECK_IN });
+  }
   const url = `/api/v1/agents/${revoked.agentId}/revoke`;
   await clients.send({ method: 'POST', url, token: clients.admin, body: {} });
   const loggedOut = await clients.logIn('viewer');

@@ -55,7 +55,7 @@ function parse(cursor: string): unknown {
 }
 
 /** Whether a text column of both engines could hold the text: PostgreSQL takes neither U+0000 nor half a pair. */
-export function isStorable(text: string): boolean {
+function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
