@@ -5,7 +5,7 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
-import { countUpdates, listUpdates } from '../updates/list-updates.ts';
+import { countUpdates, listUpdates } from '../updates/list-store.ts';
 import type { AgeSubject } from './age-rules.ts';
 import { ageKey } from './age-rules.ts';
 import { awaitPlan } from './await-plan.ts';
