@@ -26,6 +26,8 @@ const tags = ['approvals'];
 const params = strict({ id: Uuid });
 /** When to ask again for a verdict that is not there yet, in seconds. */
 const PENDING_RETRY_SECONDS = 5;
+/** What is judged now is not installed later than this, in milliseconds. */
+const NOT_BEFORE_MAX_MS = 365 * 24 * 3_600_000;
 
 /** E3, E4, and the other decisions of an operator about an update. */
 export function mountApprovals(app: App, deps: ApprovalDeps): void {
@@ -54,7 +56,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
         operator: operatorOf(request).username,
         override: request.body?.override_supply_chain ?? false,
         overrideReason: request.body?.override_reason ?? null,
-        notBeforeMs: request.body?.not_before === undefined ? null : timeOf(request.body.not_before),
+        notBeforeMs: notBeforeOf(request.body?.not_before, deps.platform.now()),
       });
       if (outcome.kind === 'approved') {
         const { token, warnings } = outcome;
@@ -160,10 +162,12 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   });
 }
 
-function timeOf(timestamp: string): number {
+/** Null where none was asked for: at once. */
+function notBeforeOf(timestamp: string | undefined, nowMs: number): number | null {
+  if (timestamp === undefined) return null;
   const ms = Date.parse(timestamp);
-  if (Number.isFinite(ms)) return ms;
-  const errors = [{ path: '/not_before', message: 'is not a time' }];
+  if (ms <= nowMs + NOT_BEFORE_MAX_MS) return ms;
+  const errors = [{ path: '/not_before', message: 'must be a time in the next 365 days' }];
   throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
 }
 
