@@ -241,6 +241,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('approver', '404 not_found'),
   },
   'GET /api/v1/events': { expected: operator('viewer', '200') },
+  'GET /api/v1/events/:id': {
+    path: `/api/v1/events/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/auth/session': { expected: operator('viewer', '200') },
   'GET /api/v1/admin/signing-keys': { expected: operator('viewer', '200') },
   'POST /api/v1/admin/signing-keys': { body: {}, expected: operator('admin', '201') },
@@ -283,6 +287,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('admin', '404 not_found'),
   },
   'GET /api/v1/admin/age-exceptions': { expected: operator('viewer', '200') },
+  'GET /api/v1/admin/age-exceptions/:id': {
+    path: `/api/v1/admin/age-exceptions/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'POST /api/v1/admin/age-exceptions': { body: EXCEPTION, expected: operator('admin', '201') },
   'DELETE /api/v1/admin/age-exceptions/:id': {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,

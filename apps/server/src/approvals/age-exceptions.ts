@@ -13,6 +13,7 @@ import {
   type AgeExceptionRow,
   countAgeExceptions,
   deleteAgeException,
+  findAgeException,
   insertAgeException,
   listAgeExceptions,
 } from './store.ts';
@@ -48,6 +49,23 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
         next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
         total: await countAgeExceptions(database.read),
       };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: `${URL}/:id`,
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      summary: 'One exception',
+      tags,
+      params: strict({ id: Uuid }),
+      response: { 200: AgeException, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const row = await findAgeException(database.read, params.id);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such exception.' });
+      return view(row);
     },
   });
 

@@ -108,6 +108,11 @@ export async function deleteAgeException(
   return numUpdatedRows > 0n;
 }
 
+export async function findAgeException(db: Db, id: string): Promise<AgeExceptionRow | null> {
+  const query = db.selectFrom('age_exceptions').selectAll().where('id', '=', id);
+  return (await query.where('deleted_at', 'is', null).executeTakeFirst()) ?? null;
+}
+
 /** Newest first, with the expired ones; `before` is the id of the last row of the page before. */
 export async function listAgeExceptions(
   db: Db,

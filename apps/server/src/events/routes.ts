@@ -4,9 +4,10 @@ import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countEvents, type EventRow, listEvents } from './store.ts';
+import { countEvents, type EventRow, findEvent, listEvents } from './store.ts';
 
 const EventQuery = strict({
   ...PageQuery,
@@ -67,6 +68,22 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
         next_cursor: rows.length > limit && last ? encodeCursor([last.position]) : null,
         total: await countEvents(db, filter),
       };
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/v1/events/:id',
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      summary: 'E9: one event',
+      tags: ['events'],
+      params: strict({ id: Uuid }),
+      response: { 200: EventItem, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const row = await findEvent(platform.database.read, params.id);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such event.' });
+      return itemOf(row);
     },
   });
 }

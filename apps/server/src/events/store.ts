@@ -39,6 +39,10 @@ export async function headHash(db: Db): Promise<string | null> {
   return row?.hash ?? null;
 }
 
+export async function findEvent(db: Db, id: string): Promise<EventRow | null> {
+  return (await db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+}
+
 /** Newest first; `before` is the position of the last event of the page before. */
 export async function listEvents(
   db: Db,

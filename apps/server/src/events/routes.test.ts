@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createTestApp } from '../testing/test-app.ts';
+import { appendEvent, hashOfEvent, type NewEvent } from './append-event.ts';
+
+const AGENT = '01900000-0000-7000-8000-0000000000a1';
+const OVERRIDE: NewEvent = {
+  kind: 'system',
+  type: 'supply_chain_override',
+  severity: 'warning',
+  component: 'security',
+  agentId: AGENT,
+  actor: 'admin',
+  content: {
+    package: { ecosystem: 'apt', name: 'x', version: '1' },
+    cause: 'test',
+    reason: 'needed',
+    actor: 'admin',
+  },
+};
+
+async function open(engine: TestEngine) {
+  const app = await createTestApp(engine);
+  const authorization = `Bearer ${await app.adminToken()}`;
+  app.platform.clock.advance(61_000);
+  const get = async (query: string) => {
+    const answer = await app.http.inject({ url: `/api/v1/events${query}`, headers: { authorization } });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const append = (event: NewEvent) =>
+    app.platform.database.transact((tx) => appendEvent(tx, app.platform, event));
+  return { app, get, append };
+}
+
+describe.each(ENGINES)('E9 on $name', (engine) => {
+  test('an event is exactly what the wire says, in the list and by its id', async () => {
+    const { app, get, append } = await open(engine);
+    const id = await append(OVERRIDE);
+    const { body } = await get('?type=supply_chain_override');
+    const event = {
+      id,
+      kind: 'system',
+      type: 'supply_chain_override',
+      severity: 'warning',
+      component: 'security',
+      agent_id: AGENT,
+      actor: 'admin',
+      content: OVERRIDE.content,
+      created_at: new Date(app.platform.now()).toISOString(),
+      previous_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    };
+    expect(body).toEqual({ items: [event], next_cursor: null, total: 1 });
+    expect(await get(`/${id}`)).toEqual({ status: 200, body: event });
+    expect((await get(`/${AGENT}`)).status).toBe(404);
+  });
+
+  test('each hash covers its row and the hash before it', async () => {
+    const { app, get, append } = await open(engine);
+    await append(OVERRIDE);
+    const rows = await app.platform.database.read
+      .selectFrom('events')
+      .selectAll()
+      .orderBy('position')
+      .execute();
+    expect(rows.length).toBeGreaterThan(2);
+    for (const [i, { hash, ...row }] of rows.entries()) {
+      expect(row.previous_hash).toBe(rows[i - 1]?.hash ?? null);
+      expect(hashOfEvent(row)).toBe(hash);
+    }
+    const shown: { hash: string }[] = (await get('')).body.items;
+    expect(shown.map(({ hash }) => hash)).toEqual(rows.map(({ hash }) => hash).reverse());
+  });
+
+  test.each([
+    ['kind=system', 1],
+    ['kind=security', 3],
+    ['kind=system&type=supply_chain_override&severity=warning&component=security', 1],
+    [`agent_id=${AGENT}`, 1],
+    ['severity=critical', 0],
+    ['type=LOGIN_SUCCEEDED', 1],
+    ['since=2026-11-21T09:01:01Z', 1],
+    ['until=2026-11-21T09:01:01Z', 3],
+    ['since=2026-11-21T09:00:00Z&until=2026-11-21T09:00:00Z', 0],
+  ])('%s means %i of them', async (query, total) => {
+    const { get, append } = await open(engine);
+    await append(OVERRIDE);
+    const { body } = await get(`?${query}`);
+    expect([body.total, body.items.length]).toEqual([total, total]);
+  });
+
+  test('pages go on without a gap or a repetition while events come in', async () => {
+    const { get, append } = await open(engine);
+    for (let i = 0; i < 5; i++) await append({ ...OVERRIDE, content: { i } });
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const { body } = await get(`?limit=2${cursor === '' ? '' : `&cursor=${cursor}`}`);
+      seen.push(...body.items.map((event: { id: string }) => event.id));
+      cursor = body.next_cursor;
+      await append(OVERRIDE);
+    }
+    expect(seen).toHaveLength(8);
+    expect(new Set(seen).size).toBe(8);
+  });
+});

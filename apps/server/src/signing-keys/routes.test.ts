@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { ENGINES } from '../testing/engines.ts';
+import { createTestApp } from '../testing/test-app.ts';
+
+const KEYS = '/api/v1/admin/signing-keys';
+const [engine] = ENGINES;
+
+async function open() {
+  if (!engine) throw new Error('SQLite is always there');
+  const app = await createTestApp(engine);
+  const authorization = `Bearer ${await app.adminToken()}`;
+  app.platform.clock.advance(61_000);
+  return async (method: 'GET' | 'POST', url: string, payload?: object) => {
+    const request = { method, url, headers: { authorization }, ...(payload ? { payload } : {}) };
+    const answer = await app.http.inject(request);
+    return { status: answer.statusCode, body: answer.json() };
+  };
+}
+
+test('E8 answers active keys alone, newest first, each exactly as the wire says, and the key set', async () => {
+  const call = await open();
+  const second = (await call('POST', KEYS, {})).body;
+  const third = (await call('POST', KEYS, {})).body;
+  await call('POST', `${KEYS}/${second.version}/revoke`);
+  const { body } = await call('GET', '/api/v1/public-keys');
+  const key = {
+    key_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    public_key_hex: expect.stringMatching(/^[0-9a-f]{64}$/),
+    status: 'active',
+    created_at: expect.stringMatching(/Z$/),
+  };
+  expect(body).toEqual({
+    keys: [
+      { ...key, version: 3, key_id: third.key_id },
+      { ...key, version: 1 },
+    ],
+    key_set: {
+      payloadType: 'application/vnd.tidegate.keyset.v1+json',
+      payload: expect.any(String),
+      signatures: expect.any(Array),
+    },
+  });
+});
+
+test('R4: a rotation is add, use, revoke; the key in use and the last one stay (409)', async () => {
+  const call = await open();
+  expect((await call('POST', `${KEYS}/1/revoke`)).body).toMatchObject({ status: 409, code: 'conflict' });
+  const added = await call('POST', KEYS, {});
+  expect([added.status, added.body]).toEqual([
+    201,
+    expect.objectContaining({ version: 2, status: 'active', in_use: false, revoked_at: null }),
+  ]);
+  expect((await call('POST', `${KEYS}/2/use`)).body).toMatchObject({ version: 2, in_use: true });
+  expect((await call('POST', `${KEYS}/1/revoke`)).body).toMatchObject({ version: 1, status: 'revoked' });
+  expect((await call('POST', `${KEYS}/1/use`)).body).toMatchObject({ status: 409 });
+  expect((await call('POST', `${KEYS}/1/revoke`)).body).toMatchObject({ status: 409 });
+  expect((await call('POST', `${KEYS}/2/revoke`)).body).toMatchObject({ status: 409 });
+  const { items } = (await call('GET', KEYS)).body;
+  expect(items.map((key: { version: number; in_use: boolean }) => [key.version, key.in_use])).toEqual([
+    [2, true],
+    [1, false],
+  ]);
+});
+
+test('a public half alone is added, cannot sign, and a weak or a known one is refused', async () => {
+  const call = await open();
+  const [first] = (await call('GET', '/api/v1/public-keys')).body.keys;
+  expect((await call('POST', KEYS, { public_key_hex: first.public_key_hex })).status).toBe(409);
+  for (const weak of ['00'.repeat(32), `01${'00'.repeat(31)}`]) {
+    expect((await call('POST', KEYS, { public_key_hex: weak })).body).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      errors: [{ path: '/public_key_hex' }],
+    });
+  }
+  const ours = 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a';
+  expect(await call('POST', KEYS, { public_key_hex: ours })).toMatchObject({ status: 201 });
+  expect((await call('POST', `${KEYS}/2/use`)).body).toMatchObject({ status: 409, code: 'conflict' });
+});
