@@ -23,7 +23,7 @@ export async function carryOut(runtime: Runtime, accepted: AcceptedCommand): Pro
     case 'scan': {
       const { problems } = await runtime.inventory.scan(command.params.ecosystems ?? null);
       const wanted = command.params.ecosystems ?? runtime.drivers.map(({ ecosystem }) => ecosystem);
-      const { failure } = await sendInventory(runtime, wanted);
+      const { failure } = await sendInventory(runtime, { wanted });
       return end(failure, problems.length === 0 ? undefined : problems.join('; '));
     }
     case 'plan_update':

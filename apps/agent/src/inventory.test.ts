@@ -7,45 +7,16 @@ beforeEach(async () => {
 });
 afterEach(() => agent.stop());
 
-const updateOf = (index: number) => ({ name: `p${index}`, current_version: '1', available_version: '2' });
-
-test('updates are planned in batches, each tried once, until all have a plan', async () => {
-  const { inventory } = agent.start();
-  agent.driver.scanned = {
-    ...agent.driver.scanned,
-    updates: Array.from({ length: 45 }, (_, index) => updateOf(index)),
-  };
-  await inventory.scan(null);
-  const digests = [inventory.digests().apt];
-  for (const left of [true, true, false]) {
-    await inventory.planMore();
-    expect(inventory.hasUnplanned()).toBe(left);
-    digests.push(inventory.digests().apt);
-  }
-  expect(new Set(digests).size).toBe(4);
-  await inventory.planMore();
-  expect(inventory.digests().apt).toBe(digests.at(-1));
-});
-
-test('plans survive a scan that finds the same, and are made anew once they are forgotten', async () => {
+test('a scan that finds the same keeps the bytes of the report, and so its digest', async () => {
   const { inventory } = agent.start();
   await inventory.scan(null);
-  await inventory.planMore();
-  const planned = inventory.digests().apt;
+  const { apt } = inventory.digests();
   await inventory.scan(null);
-  expect([inventory.digests().apt, inventory.hasUnplanned()]).toEqual([planned, false]);
-  inventory.forgetPlans();
+  expect(inventory.digests()).toEqual({ apt });
+  expect(inventory.updates('apt')).toEqual(agent.driver.scanned.updates);
+  agent.driver.scanned = { ...agent.driver.scanned, updates: [] };
   await inventory.scan(null);
-  expect(inventory.hasUnplanned()).toBe(true);
-});
-
-test('an update that cannot be planned is reported without a plan and not tried again', async () => {
-  agent.driver.plan = async () => ({ ok: false, reason: 'held back' });
-  const { inventory } = agent.start();
-  await inventory.scan(null);
-  await inventory.planMore();
-  expect(inventory.hasUnplanned()).toBe(false);
-  expect(agent.logged.join('')).toContain('reason="held back"');
+  expect(inventory.digests().apt).not.toBe(apt);
 });
 
 test('an inventory that the server would not take is a problem, not a report', async () => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { INVENTORY_MAX_BYTES, InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
-import type { Plan } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
@@ -10,9 +9,6 @@ import { timestamp } from './clock.ts';
 import type { EcosystemDriver, HostPaths, Scan } from './ecosystems/ecosystem.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from './file-layer.ts';
 import type { Log } from './log.ts';
-
-/** How many updates are planned at a stretch, so that commands need not wait long behind it. */
-const PLAN_BATCH = 20;
 
 export interface InventoryDependencies {
   folder: string;
@@ -28,21 +24,17 @@ export interface InventoryDependencies {
 export interface Inventory {
   /** Scans; a scan that found what the last one found keeps the bytes of that one, and so its digest. */
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
-  /** Plans some of the updates that the scan left without a plan; the reports then hold them. */
-  planMore(): Promise<void>;
-  /** Whether `planMore` has something left to do. */
-  hasUnplanned(): boolean;
+  /** What the latest report says can be updated. */
+  updates(ecosystem: Ecosystem): readonly InventoryUpdate[];
   body(ecosystem: Ecosystem): Uint8Array | null;
   /** sha256 of each body, as the check-in reports it. */
   digests(): Partial<Record<Ecosystem, string>>;
-  /** Makes the next scan plan anew: what was planned has turned out not to be so. */
-  forgetPlans(): void;
 }
 
 interface Report {
   bytes: Uint8Array;
   sha256: string;
-  /** Digest of what the package manager said, plans left aside. */
+  /** Digest of what the package manager said, the time left aside. */
   contentSha256: string;
   content: InventoryReport;
 }
@@ -55,9 +47,6 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
     const report = loadReport(folder, ecosystem);
     if (report !== null) reports.set(ecosystem, report);
   }
-
-  /** Updates whose plan failed or did not fit; not tried again before the plans are forgotten. */
-  const given = new Set<string>();
 
   function keep(ecosystem: Ecosystem, content: InventoryReport): boolean {
     const bytes = encodeReport(content);
@@ -72,34 +61,6 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
     if (reports.get(driver.ecosystem)?.contentSha256 === contentDigest(scan)) return reason;
     const kept = keep(driver.ecosystem, { scanned_at: timestamp(dependencies.nowMs()), ...scan });
     return kept ? reason : 'the inventory is larger than the server takes';
-  }
-
-  const keyOf = (ecosystem: Ecosystem, { name, arch, available_version }: InventoryUpdate) =>
-    `${ecosystem} ${name}:${arch ?? ''} ${available_version}`;
-  const unplannedOf = (ecosystem: Ecosystem) =>
-    (reports.get(ecosystem)?.content.updates ?? []).filter(
-      (update) => update.plan === undefined && !given.has(keyOf(ecosystem, update)),
-    );
-
-  /** Walk 2 of design.md: a plan for every update, so that the verdict is there before anybody approves. */
-  async function planSome(driver: EcosystemDriver): Promise<void> {
-    const { ecosystem } = driver;
-    const planned = new Map<string, Plan>();
-    for (const update of unplannedOf(ecosystem).slice(0, PLAN_BATCH)) {
-      const { name, arch, available_version: toVersion } = update;
-      const target = { name, toVersion, ...(arch === undefined ? {} : { arch }) };
-      const outcome = await driver.plan(dependencies.paths, target);
-      given.add(keyOf(ecosystem, update));
-      if (outcome.ok) planned.set(keyOf(ecosystem, update), outcome.plan);
-      else log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
-    }
-    const content = reports.get(ecosystem)?.content;
-    if (planned.size === 0 || content === undefined) return;
-    const updates = content.updates.map((update) => {
-      const plan = planned.get(keyOf(ecosystem, update));
-      return plan === undefined ? update : { ...update, plan };
-    });
-    keep(ecosystem, { ...content, updates });
   }
 
   return {
@@ -117,27 +78,15 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       }
       return { scanned, problems };
     },
-    planMore: async () => {
-      for (const driver of drivers) await planSome(driver);
-    },
-    hasUnplanned: () => drivers.some(({ ecosystem }) => unplannedOf(ecosystem).length > 0),
+    updates: (ecosystem) => reports.get(ecosystem)?.content.updates ?? [],
     body: (ecosystem) => reports.get(ecosystem)?.bytes ?? null,
     digests: () => Object.fromEntries([...reports].map(([ecosystem, report]) => [ecosystem, report.sha256])),
-    forgetPlans: () => {
-      given.clear();
-      for (const report of reports.values()) report.contentSha256 = '';
-    },
   };
 }
 
-/** Plans are the first to go when a report is too large: the server can ask for each of them. */
 function encodeReport(content: InventoryReport): Uint8Array | null {
-  const bare = content.updates.map(({ plan: _, ...update }) => update);
-  for (const updates of [content.updates, bare]) {
-    const bytes = new TextEncoder().encode(JSON.stringify({ ...content, updates }));
-    if (bytes.length <= INVENTORY_MAX_BYTES) return bytes;
-  }
-  return null;
+  const bytes = new TextEncoder().encode(JSON.stringify(content));
+  return bytes.length <= INVENTORY_MAX_BYTES ? bytes : null;
 }
 
 function contentDigest({
@@ -145,8 +94,7 @@ function contentDigest({
   packages,
   updates,
 }: Pick<Scan, 'complete' | 'packages' | 'updates'>): string {
-  const bare = updates.map(({ plan: _, ...update }) => update);
-  return sha256(new TextEncoder().encode(canonicalJson({ complete, packages, updates: bare })));
+  return sha256(new TextEncoder().encode(canonicalJson({ complete, packages, updates })));
 }
 
 function loadReport(folder: string, ecosystem: Ecosystem): Report | null {

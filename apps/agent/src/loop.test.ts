@@ -65,10 +65,10 @@ describe('run --once', () => {
     expect(await runOnce(agent.start())).toBeNull();
     const [report] = agent.server.received('inventory/apt');
     expect(Check(InventoryReport, report)).toBe(true);
-    expect(report).toMatchObject({
-      complete: true,
-      updates: [{ name: 'demo', plan: { actions: [{ name: 'demo' }] } }],
-    });
+    expect(report).toMatchObject({ complete: true, updates: [{ name: 'demo' }] });
+    expect(agent.server.received(`plans/${agent.server.updateIds.get('demo:')}`)).toMatchObject([
+      { actions: [{ name: 'demo' }] },
+    ]);
     // The server told it had what it wanted: one report, and a second check-in that asked for nothing.
     expect(agent.server.received('inventory/apt')).toHaveLength(1);
     expect(agent.server.received('check-in')).toHaveLength(2);

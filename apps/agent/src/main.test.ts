@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { InventoryReport } from '@tidegate/protocol/agent-api';
-import type { PlanAction } from '@tidegate/protocol/plan';
+import { Plan, type PlanAction } from '@tidegate/protocol/plan';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -176,10 +175,9 @@ describe.skipIf(noExecutor !== null)('an approved update on a throw-away apt hos
     const ran = await run([...parts.enrol, '--token', 't', '--apt-config', apt.aptConf]);
     expect([ran.exit, ran.err]).toEqual([0, '']);
     await run(['run', '--once', '--config', parts.config]);
-    const report = parts.server.received('inventory/apt').at(-1);
-    if (!Check(InventoryReport, report)) throw new Error('no inventory came');
-    const actions = report.updates.find(({ name }) => name === 'demo')?.plan?.actions ?? [];
-    return { ...parts, apt, actions };
+    const plan = parts.server.received(`plans/${parts.server.updateIds.get('demo:all')}`).at(-1);
+    if (!Check(Plan, plan)) throw new Error('no plan came');
+    return { ...parts, apt, actions: plan.actions };
   }
 
   function approve(

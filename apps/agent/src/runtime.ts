@@ -5,6 +5,7 @@ import type { Inventory } from './inventory.ts';
 import type { JobResult } from './job-folder.ts';
 import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
+import type { Plans } from './plans.ts';
 import type { ServerClient, ServerRequest } from './server-client.ts';
 import type { Session } from './session.ts';
 import type { SpareMemory } from './spare-memory.ts';
@@ -15,6 +16,7 @@ export interface Runtime {
   config: ConfigFile;
   journal: Journal;
   inventory: Inventory;
+  plans: Plans;
   session: Session;
   /** For what needs no token (E8). */
   client: ServerClient;

@@ -46,24 +46,33 @@ async function sendEvents(runtime: Runtime): Promise<Failure | null> {
   return null;
 }
 
-/** Sends the reports that the server asked for, byte for byte as their digest was told. */
+/**
+ * Sends the reports that the server asked for, byte for byte as their digest was told, those that an operator wants,
+ * and those whose answer is needed to send plans.
+ */
 export async function sendInventory(
   runtime: Runtime,
-  wanted: readonly Ecosystem[],
+  { askedFor = [], wanted = [] }: { askedFor?: readonly Ecosystem[]; wanted?: readonly Ecosystem[] },
 ): Promise<{ sent: number; failure: Failure | null }> {
+  const { inventory, plans, log } = runtime;
   let sent = 0;
-  for (const ecosystem of wanted) {
-    const body = runtime.inventory.body(ecosystem);
-    if (body === null) continue;
+  for (const ecosystem of new Set([...askedFor, ...wanted, ...plans.lackingIds()])) {
+    const body = inventory.body(ecosystem);
+    const sha256 = inventory.digests()[ecosystem];
+    if (body === null || sha256 === undefined) continue;
     const answer = await callAgent(runtime, { method: 'PUT', path: `/inventory/${ecosystem}`, body });
     if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
+    const isAskedFor = askedFor.includes(ecosystem);
     if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
       const reason = answer.ok ? 'an answer of unknown form' : describeRejection(answer.failure);
-      runtime.log.error('the inventory was not taken', { ecosystem, reason });
+      log.error('the inventory was not taken', { ecosystem, reason });
+      plans.reported(ecosystem, { sha256, updates: [], isAskedFor }); // it is not sent again for its ids
       continue;
     }
+    const { updates } = answer.value.body;
+    plans.reported(ecosystem, { sha256, updates, isAskedFor });
     sent += 1;
-    runtime.log.info('inventory reported', { ecosystem, updates: answer.value.body.updates.length });
+    log.info('inventory reported', { ecosystem, updates: updates.length });
   }
   return { sent, failure: null };
 }

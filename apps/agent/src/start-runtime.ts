@@ -8,6 +8,7 @@ import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
 import type { Log } from './log.ts';
 import { readMachineId } from './machine-id.ts';
+import { openPlans } from './plans.ts';
 import { createRenewer } from './renew.ts';
 import type { Runtime } from './runtime.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
@@ -55,6 +56,7 @@ export function startRuntime(
     config,
     journal,
     inventory,
+    plans: openPlans({ folder, drivers, inventory, log }),
     session,
     client,
     drivers,

@@ -106,7 +106,7 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
     log.info('command ended', { action: command.action, command_id: command.command_id, status, reason });
     if (command.action === 'install_update') {
       // What is installed has changed, or a plan was wrong: either is for the next report.
-      runtime.inventory.forgetPlans();
+      runtime.plans.forget();
       await runtime.inventory.scan(null);
     }
     return { outcome: 'done', failure: failures.find((failure) => failure !== null) ?? null };

@@ -24,6 +24,7 @@ export interface PlanTarget {
 }
 
 export type PlanOutcome = { ok: true; plan: Plan } | { ok: false; reason: string };
+export type PlanOne = (target: PlanTarget) => Promise<PlanOutcome>;
 export type FetchOutcome = { ok: true } | { ok: false; reason: string };
 
 /** What the agent can do for one ecosystem. Nothing in here installs: that is the executor's alone. */
@@ -34,6 +35,8 @@ export interface EcosystemDriver {
   scan(paths: HostPaths): Promise<Scan>;
   /** Resolves the closure with a hash for every artifact; asks for nothing it cannot prove. */
   plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
+  /** Several plans that share what is read for them, while nothing is installed in between. */
+  withPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T>;
   /** Downloads the artifacts of the actions into an empty directory, under the file names in the plan. */
   fetch(paths: HostPaths, job: { actions: readonly PlanAction[]; directory: string }): Promise<FetchOutcome>;
 }

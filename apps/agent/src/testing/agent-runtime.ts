@@ -8,6 +8,7 @@ import { openInventory } from '../inventory.ts';
 import type { JobResult } from '../job-folder.ts';
 import { openJournal } from '../journal.ts';
 import { createLog } from '../log.ts';
+import { openPlans } from '../plans.ts';
 import { createRenewer } from '../renew.ts';
 import type { Runtime } from '../runtime.ts';
 import { createServerClient } from '../server-client.ts';
@@ -82,10 +83,12 @@ function startRuntime(agent: TestAgent): Runtime {
   const log = createLog((line) => logged.push(line));
   const paths = { aptConfig: null };
   const drivers = [driver];
+  const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, log });
   return {
     config,
     journal,
-    inventory: openInventory({ folder, drivers, paths, allowed: null, nowMs, log }),
+    inventory,
+    plans: openPlans({ folder, drivers, inventory, log }),
     session,
     client,
     drivers,
@@ -133,6 +136,7 @@ function createDriver(): TestDriver {
         actions: [{ action: 'remove', name, to_version: toVersion }],
       },
     }),
+    withPlanning: (paths, work) => work((target) => driver.plan(paths, target)),
     fetch: async (_, { actions, directory }) => {
       for (const { artifact } of actions) {
         if (artifact !== undefined) writeFileSync(join(directory, artifact.filename), driver.brings);

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { timestamp } from '../clock.ts';
 import { NOW_MS, type TestFleet } from './fleet.ts';
 import { json, problem, type Reply, type ScriptedServer, startServer } from './scripted-server.ts';
@@ -20,6 +21,8 @@ export interface FleetServer {
   received(path: string): unknown[];
   /** sha256 of the last inventory body of each ecosystem. */
   digests: Map<string, string>;
+  /** What it calls the updates, by name and architecture (`name:arch`). */
+  updateIds: Map<string, string>;
 }
 
 export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
@@ -37,7 +40,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
     if (ecosystem !== undefined) {
       self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
-      return json({ accepted: true, updates: [] });
+      return json({ accepted: true, updates: nameUpdates(JSON.parse(body)) });
     }
     const [, tokenId] = /^approvals\/(.+)$/.exec(name) ?? [];
     if (tokenId !== undefined) {
@@ -45,6 +48,15 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
       return approval === undefined ? problem('not_found') : json(approval);
     }
     return json({}, 202);
+  }
+
+  function nameUpdates({ updates }: InventoryReport) {
+    return updates.map(({ name, arch, available_version }) => {
+      const key = `${name}:${arch ?? ''}`;
+      const update_id = self.updateIds.get(key) ?? randomUUID();
+      self.updateIds.set(key, update_id);
+      return { update_id, name, available_version };
+    });
   }
 
   function register(): Reply {
@@ -83,6 +95,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     override: () => null,
     received: (path) => calls.filter((call) => call.path === path).map((call) => call.body),
     digests: new Map(),
+    updateIds: new Map(),
   };
   return self;
 }

@@ -1,5 +1,5 @@
 import { findProgram } from '../../run-program.ts';
-import type { EcosystemDriver } from '../ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findAptPlaces, readInstalled } from './installed.ts';
 import { planTarget } from './plan.ts';
@@ -14,14 +14,17 @@ export const aptDriver: EcosystemDriver = {
     const found = await Promise.all(programs.map(findProgram));
     return found.every((path) => path !== null);
   },
-  scan: (paths) => scanApt(paths, new Date()),
-  plan: async (paths, target) => {
-    const places = await findAptPlaces(paths);
-    if (!places.ok) return places;
-    const installed = await readInstalled(places.value);
-    if (!installed.ok) return installed;
-    const state = { places: places.value, installed: installed.value.packages };
-    return withAptSession(paths, (session) => planTarget(session, target, state, new Date()));
-  },
+  scan: scanApt,
+  plan: (paths, target) => withAptPlanning(paths, (plan) => plan(target)),
+  withPlanning: withAptPlanning,
   fetch: fetchActions,
 };
+
+async function withAptPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+  const places = await findAptPlaces(paths);
+  if (!places.ok) return work(async () => places);
+  const installed = await readInstalled(places.value);
+  if (!installed.ok) return work(async () => installed);
+  const state = { places: places.value, installed: installed.value.packages };
+  return withAptSession(paths, (session) => work((target) => planTarget(session, target, state, new Date())));
+}

@@ -13,22 +13,16 @@ import {
 import { findListFaults } from './lists.ts';
 import { type Origin, type PackagePolicy, parseOrigins, parsePolicies } from './parse-policy.ts';
 import type { PackageRecord } from './parse-records.ts';
-import { planTarget } from './plan.ts';
 import { type AptSession, shownName, withAptSession } from './session.ts';
 
-/**
- * How many updates of a scan carry their plan, security updates first. With it an approval needs no second round; each
- * costs about a second of processor time. Those beyond are planned when they are asked for (`plan_update`).
- */
-export const SCAN_PLANS_MAX = 40;
 const REASON_MAX_CHARS = 2_000;
 
 /**
  * Reads what is installed and what newer version apt would pick for each. Held, kept-back and phased updates are
- * listed too, as they exist; they get no plan, and asking for one tells why. Whatever cannot be read makes the scan
+ * listed too, as they exist; no plan can be made of them, and asking for one tells why. Whatever cannot be read makes the scan
  * incomplete: it never looks like a host without updates.
  */
-export async function scanApt(paths: HostPaths, now: Date): Promise<Scan> {
+export async function scanApt(paths: HostPaths): Promise<Scan> {
   const places = await findAptPlaces(paths);
   if (!places.ok) return incomplete([places.reason]);
   const before = await databaseMark(places.value).catch(() => null);
@@ -42,7 +36,7 @@ export async function scanApt(paths: HostPaths, now: Date): Promise<Scan> {
 
   const offers = await withAptSession(paths, async (session) => {
     faults.push(...(await findListFaults(session, places.value)), ...(await findBrokenState(session)));
-    return readOffers(session, packages, places.value, now);
+    return readOffers(session, packages, places.value);
   });
   faults.push(...offers.faults);
   if ((await databaseMark(places.value).catch(() => null)) !== before) {
@@ -81,7 +75,6 @@ async function readOffers(
   session: AptSession,
   packages: readonly InstalledPackage[],
   places: AptPlaces,
-  now: Date,
 ): Promise<Offers> {
   const none = { updates: [], origins: new Map<string, string>() };
   const names = packages.map((pkg) => shownName(pkg, places.nativeArch));
@@ -114,11 +107,7 @@ async function readOffers(
   }
   const updates = await describeUpdates(session, found, archives, places);
   faults.push(...updates.faults);
-  return {
-    updates: await addPlans(session, updates.updates, { places, installed: packages }, now),
-    origins,
-    faults,
-  };
+  return { updates: updates.updates, origins, faults };
 }
 
 interface Found {
@@ -168,28 +157,6 @@ function isSecurityUpdate(
       (policy.candidate === version || compareVersions('apt', version, policy.candidate ?? '') === -1) &&
       indexes.some((index) => archives.get(index)?.security),
   );
-}
-
-async function addPlans(
-  session: AptSession,
-  updates: readonly InventoryUpdate[],
-  state: { places: AptPlaces; installed: readonly InstalledPackage[] },
-  now: Date,
-): Promise<InventoryUpdate[]> {
-  const first = [...updates].sort((a, b) => Number(b.security ?? false) - Number(a.security ?? false));
-  const chosen = new Set(first.slice(0, SCAN_PLANS_MAX));
-  const planned: InventoryUpdate[] = [];
-  for (const update of updates) {
-    if (!chosen.has(update)) {
-      planned.push(update);
-      continue;
-    }
-    const { name, arch, available_version: toVersion } = update;
-    const target = { name, toVersion, ...(arch !== undefined && { arch }) };
-    const outcome = await planTarget(session, target, state, now);
-    planned.push(outcome.ok ? { ...update, plan: outcome.plan } : update);
-  }
-  return planned;
 }
 
 function originsOf(policy: PackagePolicy, version: string, archives: ReadonlyMap<string, Origin>): Origin[] {
