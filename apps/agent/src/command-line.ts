@@ -21,12 +21,12 @@ Options of all commands:
   --help         show this text
 
 enrol:
-  --server URL             address of the server (https://)
+  --server URL             address of the server (https://; http:// on this machine)
   --token TOKEN            registration token; "-" reads it from standard input, and
                            without the option it is taken from TIDEGATE_TOKEN
   --user NAME              user that will run the agent (as root)
   --replace                throw an earlier enrolment away
-  --allow-insecure-http    take an http:// address, for tests
+  --allow-insecure-http    take an http:// address of another machine, for tests
   --machine-id-source S    "machine-id" (/etc/machine-id) or "file:/path"
   --apt-config FILE, --executor-state DIR, --spool DIR
                            places on a host that is not set up as usual

@@ -131,11 +131,14 @@ describe('enrol', () => {
     expect(loadConfig(config)).toMatchObject({ ok: false, reason: 'absent' });
   });
 
-  test('http:// needs to be allowed, and nothing is sent before (T1)', async () => {
+  test('http:// needs to be allowed but on this machine, and nothing is sent before (T1)', async () => {
     const { enrol, server } = await host();
-    const ran = await run(enrol.filter((arg) => arg !== '--allow-insecure-http').concat('--token', 't'));
-    expect([ran.exit, ran.err]).toEqual([2, expect.stringContaining('not encrypted')]);
+    const careful = enrol.filter((arg) => arg !== '--allow-insecure-http').concat('--token', 't');
+    const elsewhere = careful.map((arg) => (arg === server.url ? 'http://localhost.evil.test' : arg));
+    const refused = await run(elsewhere);
+    expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('not encrypted')]);
     expect(server.received('agents/register')).toEqual([]);
+    expect((await run(careful)).exit).toBe(0);
   });
 
   test('a key set that nobody of its own signed is not pinned', async () => {

@@ -1,9 +1,18 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { listenOnLoopback } from '@tidegate/testkit/loopback';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, describe, expect, test } from 'vitest';
+import { saveConfig } from './config-file.ts';
 import { checkServerUrl, createServerClient, type ServerRequest } from './server-client.ts';
+import { configOf } from './testing/agent-config.ts';
+import { createFleet } from './testing/fleet.ts';
 import { html, json, problem, type Reply, startServer } from './testing/scripted-server.ts';
 
+const root = fileURLToPath(new URL('../../../', import.meta.url));
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
@@ -14,6 +23,10 @@ async function ask(reply: Reply | 'hang up', request: Partial<ServerRequest> = {
   stops.push(server.stop);
   const client = createServerClient({ baseUrl: server.url });
   return { answer: await client.request({ method: 'GET', path: '/x', ...request }), seen: server.seen };
+}
+
+async function run(program: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
+  await once(spawn(program, args, { stdio: 'ignore', env }), 'exit');
 }
 
 describe('only our own JSON codes are believed (design reading 9)', () => {
@@ -101,6 +114,59 @@ describe('the server address (T1)', () => {
     expect(checkServerUrl('http://t.test', false)).toMatchObject({ ok: false });
     expect(checkServerUrl('http://t.test/', true)).toEqual({ ok: true, url: 'http://t.test' });
     expect(checkServerUrl('https://t.test/base/', false)).toEqual({ ok: true, url: 'https://t.test/base' });
+  });
+
+  test.each([
+    ['http://localhost:8080', 'http://localhost:8080'],
+    ['http://LOCALHOST/base/', 'http://localhost/base'],
+    ['http://127.0.0.1', 'http://127.0.0.1'],
+    ['http://127.255.3.4:80', 'http://127.255.3.4'],
+    ['http://[::1]:8080', 'http://[::1]:8080'],
+    ['http://[0:0:0:0:0:0:0:1]', 'http://[::1]'],
+    ['http://2130706433', 'http://127.0.0.1'], // other spellings become the one that is called
+    ['http://localhost\\@evil.example', 'http://localhost/@evil.example'],
+  ])('%s is of this machine and needs no word', (text, url) => {
+    expect(checkServerUrl(text, false)).toEqual({ ok: true, url });
+  });
+
+  test.each([
+    'http://localhost.evil.example',
+    'http://127.0.0.1.evil',
+    'http://127.0.0.1.evil.example',
+    'http://evil-localhost',
+    'http://notlocalhost:8080',
+    'http://localhost.',
+    'http://a.localhost',
+    'http://localhost@evil.example',
+    'http://localhost:80@evil.example/',
+    'http://127.0.0.1%40evil.example',
+    'http://evil.example/localhost',
+    'http://evil.example\\@localhost',
+    'http://evil.example#@localhost',
+    'http://128.0.0.1',
+    'http://0.0.0.0:8080',
+    'http://10.127.0.1',
+    'http://[::ffff:127.0.0.1]',
+    'http://[::2]',
+    'http://ⅼocalhost.example',
+    'http://192.168.0.1',
+  ])('%s only looks so, or is near, and is refused', (text) => {
+    expect(checkServerUrl(text, false)).toMatchObject({ ok: false });
+  });
+
+  test('what is sent to this machine does not go to a proxy, as the compiled binary', async () => {
+    const fleet = createFleet(Date.now());
+    const proxy = await startServer(() => html(200));
+    const server = await startServer(() => json({ status: 'ok', version: '1' }));
+    const folder = tmpDir();
+    stops.push(proxy.stop, server.stop, async () => folder.remove());
+    saveConfig(folder.path, configOf(fleet, { server_url: server.url, allow_insecure_http: false }));
+    const binary = join(folder.path, 'tidegate-agent');
+    await run(process.execPath, [join(root, 'scripts/build-agent.ts'), '--outfile', binary], {});
+    const proxies = { HTTP_PROXY: proxy.url, http_proxy: proxy.url, ALL_PROXY: proxy.url };
+    await run(binary, ['doctor', '--config', folder.path], { ...process.env, ...proxies });
+    expect(server.seen.map(({ path }) => path)).toEqual(['/api/health']);
+    expect(proxy.seen).toEqual([]);
   });
 
   test.each([
