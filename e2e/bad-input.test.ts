@@ -9,7 +9,7 @@ import { ENGINES, type TestEngine } from '../apps/server/src/testing/engines.ts'
 import { type BadAnswer, type BadRequest, createBadClient } from './harness/bad-client.ts';
 import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
 import { type Endpoint, endpointsOf, sampleOf, textPlacesOf, withText } from './harness/open-api.ts';
-import { type Answer, logIn, type Operator } from './harness/operator.ts';
+import { type Answer, liftLimits, logIn, type Operator } from './harness/operator.ts';
 import { type ServerProcess, startServer } from './harness/server-process.ts';
 
 const VECTORS = fileURLToPath(new URL('../../shared/data/vectors/', import.meta.url));
@@ -186,19 +186,6 @@ async function openScene(engine: TestEngine): Promise<Scene> {
       expect(odd).toEqual([]);
     },
   };
-}
-
-/** A limit would answer 429 before anything else is looked at. */
-async function liftLimits(operator: Operator): Promise<void> {
-  const limits = await operator.call('GET', '/api/v1/admin/rate-limits');
-  const { classes } = Value.Parse(
-    Type.Object({ classes: Type.Record(Type.String(), Type.Unknown()) }),
-    limits.body,
-  );
-  const most = { requests: 100_000, window_seconds: 1, enabled: true };
-  const lifted = Object.fromEntries(Object.keys(classes).map((name) => [name, most]));
-  const answer = await operator.call('PUT', '/api/v1/admin/rate-limits', { classes: lifted });
-  expect(answer.status).toBe(200);
 }
 
 function writing(endpoints: readonly Endpoint[]): Endpoint[] {

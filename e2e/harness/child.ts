@@ -95,7 +95,8 @@ export function startChild(command: string, args: readonly string[], options: Ch
     hasEnded,
     line,
     signal: (signal) => {
-      if (!hasEnded()) process.kill(target, signal);
+      if (!options.asGroup) child.kill(signal);
+      else if (!hasEnded()) process.kill(target, signal);
     },
   };
 }
