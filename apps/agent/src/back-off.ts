@@ -1,3 +1,8 @@
+/** Waits, or ends early when the signal is given. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+/** Waits before another try. False when there is to be none: the process is to end, or nobody wants to wait so long. */
+export type Pause = (ms: number) => Promise<boolean>;
+
 /** First wait after a failure. */
 export const BACK_OFF_BASE_MS = 5_000;
 /** Longest wait; jitter is drawn after this cap, so that a herd that has waited long does not come back at once. */

@@ -1,5 +1,6 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload, Envelope } from '@tidegate/protocol/documents';
+import type { Pause } from './back-off.ts';
 import { timestamp } from './clock.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import { type CommandEnd, installUpdate } from './install-update.ts';
@@ -11,6 +12,7 @@ export interface AcceptedCommand {
   command: CommandPayload;
   envelope: Uint8Array;
   state: Envelope;
+  pause: Pause;
 }
 
 /** Does what an accepted command says. Expected failures are results; nothing is thrown for them. */

@@ -1,6 +1,3 @@
-/** Milliseconds since the Unix epoch; the real one is `Date.now`, tests have their own. */
-type Now = () => number;
-
 /** How far clocks may differ before a document is refused (wire.md, T16). */
 export const CLOCK_SKEW_MS = 5 * 60_000;
 

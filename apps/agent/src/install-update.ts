@@ -8,6 +8,7 @@ import {
   Envelope,
 } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
+import { backOffMs, type Pause } from './back-off.ts';
 import { timestamp } from './clock.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
@@ -16,6 +17,7 @@ import { judgeCopy, type StageOutcome } from './executor/stage.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import { errorCode } from './file-layer.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
+import type { Log } from './log.ts';
 import type { Session } from './session.ts';
 import type { ExecutorAccess } from './start-executor.ts';
 import { APPROVAL_REFUSAL_TEXT, verifyApproval } from './verify-approval.ts';
@@ -30,6 +32,8 @@ export interface InstallDependencies {
     access: Exclude<ExecutorAccess, { how: 'none' }>,
     job: { folder: string; commandId: string },
   ) => Promise<JobResult | null>;
+  log: Log;
+  random: () => number;
   /** `trustedNow`. */
   nowMs: () => number;
 }
@@ -39,6 +43,7 @@ export interface InstallCommand {
   command: Extract<CommandPayload, { action: 'install_update' }>;
   envelope: Uint8Array;
   state: Envelope | null;
+  pause: Pause;
 }
 
 /** How a command ended for the agent: what to report, and a terminal failure where one came up on the way. */
@@ -51,15 +56,22 @@ export interface CommandEnd {
 /** Prepares an approved installation and hands it to the executor; nothing is installed by this process. */
 export async function installUpdate(
   dependencies: InstallDependencies,
-  { command, envelope, state }: InstallCommand,
+  { command, envelope, state, pause }: InstallCommand,
 ): Promise<CommandEnd> {
   const { executor, nowMs } = dependencies;
   if (executor.how === 'none') return refuse(dependencies, 'no_executor', executor.detail);
   if (command.approval === undefined) {
     return refuse(dependencies, 'approval_missing', 'the command names no approval');
   }
-  const fetched = await fetchApproval(dependencies, command.approval.token_id);
-  if (!fetched.ok) return fail(dependencies, describeFailure(fetched.failure), fetched.failure);
+  const fetched = await insistOnApproval(dependencies, {
+    tokenId: command.approval.token_id,
+    untilMs: Date.parse(command.expires_at),
+    pause,
+  });
+  if (!fetched.ok) {
+    const reason = `the approval could not be fetched: ${describeFailure(fetched.failure)}`;
+    return fail(dependencies, reason, fetched.failure);
+  }
   const judged = verifyApproval(fetched.envelope, {
     trusted: dependencies.config.current().trusted_keys,
     agentId: command.agent_id,
@@ -84,6 +96,29 @@ export async function installUpdate(
     return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
   } finally {
     removeJob(job.folder);
+  }
+}
+
+/**
+ * Tries again while the server cannot be reached or cannot answer, as long as the command lives. What it says about
+ * this approval is final: taken back, it is 404, and nothing is left to wait for.
+ */
+async function insistOnApproval(
+  dependencies: InstallDependencies,
+  { tokenId, untilMs, pause }: { tokenId: string; untilMs: number; pause: Pause },
+) {
+  const { nowMs, random, log } = dependencies;
+  for (let failures = 1; ; failures += 1) {
+    const fetched = await fetchApproval(dependencies, tokenId);
+    if (fetched.ok || fetched.failure.kind !== 'retryable') return fetched;
+    const { detail, retryAfterMs } = fetched.failure;
+    const waitMs = backOffMs(failures, random(), retryAfterMs);
+    if (nowMs() + waitMs >= untilMs) return fetched;
+    log.warn('an approval cannot be fetched yet', {
+      reason: detail,
+      wait_seconds: Math.ceil(waitMs / 1_000),
+    });
+    if (!(await pause(waitMs))) return fetched;
   }
 }
 

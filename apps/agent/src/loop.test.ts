@@ -37,11 +37,19 @@ function deliver(members: object = {}, signedBy = agent.fleet.key): string {
   return id;
 }
 
-function deliverInstall(actions = [upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT })]): string {
+function deliverInstall(
+  actions = [upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT })],
+  members: object = {},
+): string {
   const updateId = randomUUID();
   const { envelope, reference } = agent.fleet.approval({ update_id: updateId, actions });
   agent.server.approvals.set(reference.token_id, envelope);
-  return deliver({ action: 'install_update', params: { update_id: updateId }, approval: reference });
+  return deliver({
+    action: 'install_update',
+    params: { update_id: updateId },
+    approval: reference,
+    ...members,
+  });
 }
 
 /** Results of a command as they arrived; each is held against the schema. */
@@ -325,6 +333,72 @@ describe('install_update', () => {
       reason: expect.stringContaining('not_the_referenced_one'),
     });
     expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
+  test('an approval that cannot be fetched now is fetched later, with growing waits, and installed', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const replies = [
+      'hang up',
+      problem('unavailable'),
+      problem('rate_limited', { 'retry-after': '20' }),
+    ] as const;
+    let tries = 0;
+    agent.server.override = (path) => (path.startsWith('approvals/') ? (replies[tries++] ?? null) : null);
+    const waits: number[] = [];
+    await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
+    expect([tries, waits]).toEqual([4, [2_500, 5_000, 21_000]]);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+  });
+
+  test.each(['not_found', 'forbidden'] as const)(
+    'an approval that the server refuses (%s) ends it at once',
+    async (code) => {
+      const id = deliverInstall();
+      let tries = 0;
+      agent.server.override = (path) => {
+        if (!path.startsWith('approvals/')) return null;
+        tries += 1;
+        return problem(code);
+      };
+      await runOnce(agent.start(), { sleep: async () => {} });
+      expect(tries).toBe(1);
+      expect(resultsOf(id).at(-1)).toMatchObject({ status: 'failed', reason: expect.stringContaining(code) });
+    },
+  );
+
+  test('an approval is waited for no longer than its command lives', async () => {
+    const expires_at = timestamp(NOW_MS + 60_000);
+    const id = deliverInstall(undefined, { expires_at });
+    agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
+    let elapsedMs = 0;
+    const stop = new AbortController();
+    await runLoop(agent.start({ nowMs: () => NOW_MS + elapsedMs }), {
+      signal: stop.signal,
+      sleep: async (ms) => {
+        await new Promise(setImmediate);
+        if (resultsOf(id).some(({ status }) => status === 'failed')) stop.abort();
+        else if (ms < 50_000) elapsedMs += ms;
+      },
+    });
+    expect(elapsedMs).toBeLessThan(60_000);
+    expect(elapsedMs).toBeGreaterThan(30_000);
+    expect(resultsOf(id).at(-1)).toMatchObject({ reason: expect.stringContaining('could not be fetched') });
+  });
+
+  test('an agent that is told to stop does not wait for an approval', async () => {
+    const id = deliverInstall();
+    agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
+    const stop = new AbortController();
+    await runLoop(agent.start(), {
+      signal: stop.signal,
+      sleep: async (ms, signal) => {
+        if (ms < 50_000) stop.abort();
+        if (!signal.aborted) await once(signal, 'abort');
+      },
+    });
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('failed');
   });
 
   test('a host without an executor only reports', async () => {

@@ -1,4 +1,4 @@
-import { backOffMs, pollMs } from './back-off.ts';
+import { backOffMs, type Pause, pollMs, type Sleep } from './back-off.ts';
 import { checkIn } from './check-in.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import type { Runtime } from './runtime.ts';
@@ -13,13 +13,12 @@ export const ROUNDS_MAX = 50;
 
 /** Most plans of one `run --once`: what is left is planned when it is asked for. */
 export const ONCE_PLANS_MAX = 60;
-
-/** Waits, or ends early when the signal is given. */
-export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+/** Longest that one `run --once` waits for a server that does not hand out an approval. */
+const ONCE_WAITS_MS = 60_000;
 
 /** One full round: scan, check in, report, carry out every command, plan, until nothing is left. Null when all went well. */
-export async function runOnce(runtime: Runtime): Promise<Failure | null> {
-  const taker = createCommandTaker(runtime);
+export async function runOnce(runtime: Runtime, { sleep }: { sleep?: Sleep } = {}): Promise<Failure | null> {
+  const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep));
   await scanHost(runtime);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const checked = await checkIn(runtime);
@@ -45,6 +44,17 @@ export async function runOnce(runtime: Runtime): Promise<Failure | null> {
 /** Last of all, so that it is behind no command; without pauses, as somebody waits for the end. */
 function planSome(runtime: Runtime): Promise<Failure | null> {
   return sendPlans(runtime, { isWanted: (made) => made < ONCE_PLANS_MAX, pause: async () => {} });
+}
+
+/** Waits for so long in all; without a `sleep` not at all. */
+function createPatience(leftMs: number, sleep: Sleep | undefined): Pause {
+  let left = leftMs;
+  return async (ms) => {
+    if (sleep === undefined || ms > left) return false;
+    left -= ms;
+    await sleep(ms, new AbortController().signal);
+    return true;
+  };
 }
 
 /** Polls until the signal, a terminal error (section 7) or a failing disk. Null when it was told to stop. */

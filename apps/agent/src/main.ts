@@ -117,7 +117,7 @@ async function runAgent(values: Values): Promise<Ending> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   const failure = values.once
-    ? await runOnce(started.runtime)
+    ? await runOnce(started.runtime, { sleep: pauseUntil })
     : await runLoop(started.runtime, { signal: stop.signal, sleep: pauseUntil });
   locked.lock.release();
   if (failure === null) return done('', { outcome: 'ok' });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CommandPayload, Envelope } from '@tidegate/protocol/documents';
+import type { Pause } from './back-off.ts';
 import { carryOut } from './carry-out.ts';
 import { timestamp } from './clock.ts';
 import type { SaveOutcome } from './config-file.ts';
@@ -21,7 +22,8 @@ export interface CommandTaker {
   take(delivered: unknown, state: Envelope): Promise<Taken>;
 }
 
-export function createCommandTaker(runtime: Runtime): CommandTaker {
+/** `pause` is for what can be tried again while the command lives. */
+export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker {
   const refusedOnce = new Set<string>();
   const answered = new Set<string>();
   const { journal, config, log, nowMs } = runtime;
@@ -96,7 +98,7 @@ export function createCommandTaker(runtime: Runtime): CommandTaker {
     if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
     log.info('command accepted', { action: command.action, command_id: command.command_id });
     await reportRunning(runtime, command.command_id);
-    const end = await carryOut(runtime, { command, envelope: bytes, state });
+    const end = await carryOut(runtime, { command, envelope: bytes, state, pause });
     const failures = [
       storageFailure(journal.finish(command.command_id, end.result)),
       ...end.events.map((event) => storageFailure(journal.queueEvent(event))),

@@ -1,7 +1,6 @@
 import type { Envelope } from '@tidegate/protocol/documents';
-import { pollMs } from './back-off.ts';
+import { pollMs, type Sleep } from './back-off.ts';
 import type { Failure } from './failures.ts';
-import type { Sleep } from './loop.ts';
 import type { Runtime } from './runtime.ts';
 import { scanHost } from './scan-host.ts';
 import { sendPlans } from './send-plans.ts';
@@ -28,21 +27,24 @@ export interface Worker {
 
 /** Makes the worker of a polling loop. `sleep` waits between plans. */
 export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worker {
-  const taker = createCommandTaker(runtime);
   let waiting: unknown[] = [];
   let state: Envelope | null = null;
   let working: Promise<void> | null = null;
   let failed: Failure | null = null;
-  let isStopped = false;
+  const stopping = new AbortController();
   let scanDueMs = runtime.elapsedMs();
   let mayPlan = false;
   let waker = new AbortController();
   let pausing = new AbortController();
 
+  const taker = createCommandTaker(runtime, async (ms) => {
+    await options.sleep(ms, stopping.signal);
+    return !stopping.signal.aborted;
+  });
   const isScanDue = () => runtime.elapsedMs() >= scanDueMs;
 
   async function work(): Promise<void> {
-    while (failed === null && !isStopped) {
+    while (failed === null && !stopping.signal.aborted) {
       const next = waiting.shift();
       if (next !== undefined && state !== null) {
         const taken = await taker.take(next, state);
@@ -73,7 +75,7 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
     pausing = new AbortController();
     const { signal } = pausing;
     const failure = await sendPlans(runtime, {
-      isWanted: () => !isStopped && waiting.length === 0 && !isScanDue(),
+      isWanted: () => !stopping.signal.aborted && waiting.length === 0 && !isScanDue(),
       pause: () => {
         runtime.spareMemory.collectGarbage();
         runtime.spareMemory.releaseCode();
@@ -86,7 +88,7 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   }
 
   function start(): void {
-    if (!isStopped) working ??= work();
+    if (!stopping.signal.aborted) working ??= work();
   }
 
   return {
@@ -111,7 +113,7 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
       return waker.signal;
     },
     stop: async () => {
-      isStopped = true;
+      stopping.abort();
       waiting = [];
       pausing.abort();
       await working;
