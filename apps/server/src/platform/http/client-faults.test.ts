@@ -32,6 +32,7 @@ describe('HTTP that is none', () => {
   test.each([
     ['no request line', 'GARBAGE\r\n\r\n', 400, 'invalid_request'],
     ['another version', 'GET / HTTP/9.9\r\n\r\n', 400, 'invalid_request'],
+    ['a path that does not decode', `GET /% HTTP/1.1\r\n${HOST}\r\n`, 400, 'invalid_request'],
     ['an unknown method', `FOO /api/health HTTP/1.1\r\n${HOST}\r\n`, 400, 'invalid_request'],
     [
       'two lengths (smuggling)',

@@ -44,6 +44,8 @@ const KEEP_ALIVE_MS = 75_000;
 /** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
 export function createHttpServer(options: HttpOptions) {
   const { log, guards } = options;
+  const handleError = createErrorHandler(log);
+  let isClosing = false;
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_MAX_BYTES,
@@ -51,8 +53,14 @@ export function createHttpServer(options: HttpOptions) {
     routerOptions: { maxParamLength: 65_536 },
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     genReqId: () => randomUUID(),
-    return503OnClosing: true,
-    serverFactory: (next) => createNodeServer(options, next),
+    // A path that does not decode, say: found before there is a route, and answered in our form all the same.
+    frameworkErrors: (error, request, reply) => {
+      reply.header(REQUEST_ID_HEADER, request.id);
+      handleError(error, request, reply);
+    },
+    // What still comes over an open connection while the server stops is answered, and the connection closed.
+    return503OnClosing: false,
+    serverFactory: (next) => createNodeServer(options, { next, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -61,7 +69,10 @@ export function createHttpServer(options: HttpOptions) {
   app.decorateRequest('agentCaller', null);
   app.decorateRequest('operatorCaller', null);
   installBodyParser(app);
-  app.setErrorHandler(createErrorHandler(log));
+  app.setErrorHandler(handleError);
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
 
   const routes: KnownRoute[] = [];
   app.addHook('onRoute', (route) => {
@@ -96,12 +107,15 @@ export function createHttpServer(options: HttpOptions) {
   return app;
 }
 
-function createNodeServer({ lane, tls }: HttpOptions, next: RequestListener) {
+function createNodeServer(
+  { lane, tls }: HttpOptions,
+  { next, isClosing }: { next: RequestListener; isClosing: () => boolean },
+) {
   const listener: RequestListener =
     lane === undefined
       ? next
       : (request, response) => {
-          if (!lane(request, response, next)) next(request, response);
+          if (isClosing() || !lane(request, response, next)) next(request, response);
         };
   const limits = {
     requestTimeout: REQUEST_TIMEOUT_MS,
