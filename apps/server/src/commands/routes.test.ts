@@ -172,6 +172,19 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(rest.body.startsWith('id: 1\n')).toBe(true);
   });
 
+  test('a stop ends the outputs that are watched, and does not wait for their commands', async () => {
+    const { app, install } = await setUp();
+    const { id } = await install();
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const answer = await fetch(`${url}/api/v1/commands/${id}/output`);
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect(await reader?.read()).toEqual({ done: false, value: ': waiting\n\n' });
+    const startedMs = performance.now();
+    await app.close();
+    expect(performance.now() - startedMs).toBeLessThan(3_000);
+    expect(await reader?.read()).toMatchObject({ done: true });
+  });
+
   test('events of an agent become security events; other types are 400', async () => {
     const { post, events } = await setUp();
     const event = {

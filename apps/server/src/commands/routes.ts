@@ -135,6 +135,9 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
   });
 
   let streams = 0;
+  const stopping = new AbortController();
+  // A graceful stop waits for requests under way, and a watched output is one that lasts.
+  app.addHook('preClose', async () => stopping.abort());
   app.route({
     method: 'GET',
     url: '/api/v1/commands/:id/output',
@@ -154,16 +157,21 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       const lastId = request.headers['last-event-id'];
       const afterSeq = typeof lastId === 'string' && /^\d{1,15}$/.test(lastId) ? Number(lastId) : -1;
       const closed = new AbortController();
-      const events = streamOutput(database, { commandId: command.id, afterSeq, signal: closed.signal });
+      const signal = AbortSignal.any([closed.signal, stopping.signal]);
+      const events = streamOutput(database, { commandId: command.id, afterSeq, signal });
       streams++;
       reply.raw.once('close', () => {
         streams--;
         closed.abort();
       });
-      return reply
-        .header('content-type', 'text/event-stream; charset=utf-8')
-        .header('x-accel-buffering', 'no')
-        .send(Readable.from(events));
+      return (
+        reply
+          .header('content-type', 'text/event-stream; charset=utf-8')
+          .header('x-accel-buffering', 'no')
+          // Kept alive after its end, the connection would hold up a stop that has closed the idle ones before.
+          .header('connection', 'close')
+          .send(Readable.from(events))
+      );
     },
   });
 }
