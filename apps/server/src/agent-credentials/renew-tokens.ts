@@ -19,7 +19,7 @@ export interface AgentDirectory {
     tx: Tx,
     platform: Platform,
     args: { agentId: string; machineId: MachineId; by: 'check-in' | 'renewal' },
-  ): Promise<'bound' | 'conflict'>;
+  ): Promise<'bound' | 'foreign_machine' | 'conflict'>;
   markAgentRevoked(tx: Tx, args: { agentId: string; atMs: number }): Promise<void>;
 }
 

@@ -137,7 +137,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     await enrol(it, 'machine-taken');
     await rebind(it, agent);
     expect((await ask(it, agent, { machineId: 'machine-taken', path: 'check-in' })).body.bound).toBe(
-      'conflict',
+      'foreign_machine',
     );
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => ask(it, agent, { machineId: `new-${n}`, path: 'check-in' })),
@@ -151,7 +151,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     const agents = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((n) => enrol(it, `machine-${n}`)));
     for (const agent of agents) await rebind(it, agent);
     const answers = await Promise.all(agents.map((a) => ask(it, a, { machineId: 'new', path: 'check-in' })));
-    expect(answers.map((a) => a.body.bound).sort()).toEqual(['bound', ...Array(7).fill('conflict')]);
+    expect(answers.map((a) => a.body.bound).sort()).toEqual(['bound', ...Array(7).fill('foreign_machine')]);
   });
 
   test('an agent below the minimum version gets 426 but at check-in (wire.md)', async () => {

@@ -86,15 +86,7 @@ async function refuseMachine(
   request: FastifyRequest,
   found: { agentId: AgentId; recorded: string | null; reported: string | null },
 ): Promise<Refusal> {
-  // The route's pattern, not the path that was sent: the event must not carry text of the caller's choice.
-  const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
-  await recordMismatch(platform, { ...found, endpoint });
-  platform.log.machineMismatch({
-    agent_id: found.agentId,
-    endpoint,
-    address: request.ip,
-    request_id: request.id,
-  });
+  await recordMismatch(platform, request, found);
   return new Refusal('unauthorized', { detail: 'The machine differs from the one this agent is bound to.' });
 }
 

@@ -5,15 +5,17 @@ import { findAgentOfMachine, lockMachine, setMachine } from './store.ts';
 
 /**
  * Records the machine of an unbound agent, in the transaction of the check-in or renewal that bore it (section 3).
- * `conflict`: the agent was bound, revoked or deleted meanwhile, or the machine is another agent's; nothing changed.
+ * Nothing changes where it says `foreign_machine` (the machine is another agent's) or `conflict` (the agent was bound,
+ * revoked or deleted meanwhile).
  */
 export async function bindMachine(
   tx: Tx,
   platform: Platform,
   { agentId, machineId, by }: { agentId: string; machineId: string; by: 'check-in' | 'renewal' },
-): Promise<'bound' | 'conflict'> {
+): Promise<'bound' | 'foreign_machine' | 'conflict'> {
   await lockMachine(tx, { engine: platform.database.engine, machineId });
-  if (await findAgentOfMachine(tx, machineId)) return 'conflict';
+  const owner = await findAgentOfMachine(tx, machineId);
+  if (owner) return owner.id === agentId ? 'conflict' : 'foreign_machine';
   if (!(await setMachine(tx, { agentId, machineId, atMs: platform.now() }))) return 'conflict';
   await appendEvent(tx, platform, {
     kind: 'security',

@@ -95,6 +95,43 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
       .executeTakeFirst();
     expect(row?.machine_id).toBe('machine-7');
     const events = await counted.database.read.selectFrom('events').select('type').execute();
+    expect(events.map(({ type }) => type).toSorted()).toEqual(['MACHINE_BOUND', 'MACHINE_ID_MISMATCH']);
+  });
+
+  test('section 6: a machine of another agent leaves its event and its log line, and changes nothing', async () => {
+    const { counted, platform, checkIn } = await setUp();
+    const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
+    const facts = { boot_id: 'boot-9' };
+    expect((await checkIn(facts, { of, machineId: 'machine-1' })).statusCode).toBe(409);
+    const { read } = counted.database;
+    const events = await read.selectFrom('events').select(['type', 'agent_id', 'content']).execute();
+    expect(events.map((event) => ({ ...event, content: JSON.parse(event.content) }))).toEqual([
+      {
+        type: 'MACHINE_ID_MISMATCH',
+        agent_id: of.agentId,
+        content: {
+          endpoint: 'POST /api/v1/agents/:agent_id/check-in',
+          recorded_machine_id: null,
+          reported_machine_id: 'machine-1',
+        },
+      },
+    ]);
+    const marker = '[WARN] [server] [middleware] machine_id_mismatch ';
+    expect(platform.lines.filter((line) => line.startsWith(marker))).toHaveLength(1);
+    const row = await read
+      .selectFrom('agents')
+      .select(['machine_id', 'boot_id'])
+      .where('id', '=', of.agentId)
+      .executeTakeFirst();
+    expect(row).toEqual({ machine_id: null, boot_id: null });
+  });
+
+  test('check-ins of one unbound agent at one moment are no mismatch: one binds it, the others are 409', async () => {
+    const { counted, checkIn } = await setUp();
+    const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
+    const answers = await Promise.all([1, 2, 3].map(() => checkIn({}, { of, machineId: 'machine-7' })));
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 409, 409]);
+    const events = await counted.database.read.selectFrom('events').select('type').execute();
     expect(events).toEqual([{ type: 'MACHINE_BOUND' }]);
   });
 

@@ -6,6 +6,7 @@ import { bindMachine } from '../agents/bind-machine.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import { recordMismatch } from '../agents/record-mismatch.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
 import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
@@ -51,6 +52,11 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       const nowMs = platform.now();
       const commands =
         caller.bound && isIdle(caller, facts) ? NO_COMMANDS : await takeNews(deps, { caller, facts, nowMs });
+      if (commands === 'foreign_machine') {
+        const { agentId, machineId } = caller;
+        await recordMismatch(platform, request, { agentId, recorded: null, reported: machineId });
+        throw new Refusal('conflict', { detail: 'The machine belongs to another agent.' });
+      }
       lastSeen.note(caller.agentId, nowMs);
       const text = answerText({
         nowMs,
@@ -88,7 +94,7 @@ function isUnchanged(caller: AgentFacts, facts: CheckInRequest): boolean {
 async function takeNews(
   { platform, config, keyRing }: CheckInDeps,
   { caller, facts, nowMs }: Visit,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | 'foreign_machine'> {
   const { agentId, machineId } = caller;
   const { database } = platform;
   // Commands that are withheld for hours must not cost a transaction each time.
@@ -102,8 +108,9 @@ async function takeNews(
   return database.transact(async (tx) => {
     if (!caller.bound) {
       const outcome = await bindMachine(tx, platform, { agentId, machineId, by: 'check-in' });
+      if (outcome === 'foreign_machine') return outcome;
       if (outcome === 'conflict') {
-        throw new Refusal('conflict', { detail: 'The machine belongs to another agent.' });
+        throw new Refusal('conflict', { detail: 'The agent was bound or revoked meanwhile.' });
       }
     }
     await writeFacts(tx, { agentId, facts });
