@@ -33,6 +33,7 @@ export async function examine(
     },
     await examineServer(config),
     await examineEcosystems(config, parts.drivers),
+    ...(await examineSources(config, parts)),
     examineExecutor(config, parts.facts),
   ];
 }
@@ -67,6 +68,23 @@ async function examineEcosystems(config: AgentConfig, drivers: readonly Ecosyste
     if (await driver.present({ aptConfig: config.paths?.apt_config ?? null })) found.push(driver.ecosystem);
   }
   return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
+}
+
+/** One finding for each package manager whose knowledge of its sources is old. */
+async function examineSources(
+  config: AgentConfig,
+  { drivers, nowMs }: { drivers: readonly EcosystemDriver[]; nowMs: number },
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const paths = { aptConfig: config.paths?.apt_config ?? null };
+  for (const driver of drivers) {
+    if (!(await driver.present(paths))) continue;
+    const staleness = await driver.findStaleness(paths, nowMs);
+    if (staleness !== null) {
+      findings.push({ check: `${driver.ecosystem} sources`, ok: false, detail: staleness });
+    }
+  }
+  return findings;
 }
 
 function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {

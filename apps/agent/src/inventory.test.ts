@@ -30,6 +30,13 @@ test('an inventory that the server would not take is a problem, not a report', a
   expect(inventory.body('apt')).toBeNull();
 });
 
+test('old package sources are in the log, and the scan is complete all the same', async () => {
+  agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
+  const { inventory } = agent.start();
+  expect(await inventory.scan(null)).toEqual({ scanned: ['apt'], problems: [] });
+  expect(agent.logged.join('')).toContain('9 days ago');
+});
+
 test('only ecosystems that were asked for and are on the host are scanned', async () => {
   const { inventory } = agent.start();
   expect((await inventory.scan(['npm'])).scanned).toEqual([]);

@@ -73,6 +73,8 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
         if (wanted !== null && !wanted.includes(ecosystem)) continue;
         if (!(await driver.present(dependencies.paths))) continue;
         const problem = await scanOne(driver);
+        const staleness = await driver.findStaleness(dependencies.paths, dependencies.nowMs());
+        if (staleness !== null) log.warn('updates may be missing', { ecosystem, reason: staleness });
         scanned.push(ecosystem);
         if (problem !== null) problems.push(`${ecosystem}: ${problem}`);
       }

@@ -33,6 +33,11 @@ export interface EcosystemDriver {
   /** Whether the package manager is on this host. */
   present(paths: HostPaths): Promise<boolean>;
   scan(paths: HostPaths): Promise<Scan>;
+  /**
+   * Says that what the host knows of its package sources is old, and what to do; null when it is not. A scan of it is
+   * complete all the same: it says what the package manager says.
+   */
+  findStaleness(paths: HostPaths, nowMs: number): Promise<string | null>;
   /** Resolves the closure with a hash for every artifact; asks for nothing it cannot prove. */
   plan(paths: HostPaths, target: PlanTarget): Promise<PlanOutcome>;
   /** Several plans that share what is read for them, while nothing is installed in between. */

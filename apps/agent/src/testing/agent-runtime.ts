@@ -136,6 +136,7 @@ function createDriver(): TestDriver {
         actions: [{ action: 'remove', name, to_version: toVersion }],
       },
     }),
+    findStaleness: async () => null,
     withPlanning: (paths, work) => work((target) => driver.plan(paths, target)),
     fetch: async (_, { actions, directory }) => {
       for (const { artifact } of actions) {

@@ -2,6 +2,7 @@ import { findProgram } from '../../run-program.ts';
 import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findAptPlaces, readInstalled } from './installed.ts';
+import { findStaleLists } from './list-age.ts';
 import { planTarget } from './plan.ts';
 import { scanApt } from './scan.ts';
 import { withAptSession } from './session.ts';
@@ -15,6 +16,10 @@ export const aptDriver: EcosystemDriver = {
     return found.every((path) => path !== null);
   },
   scan: scanApt,
+  findStaleness: async (paths, nowMs) => {
+    const places = await findAptPlaces(paths);
+    return places.ok ? findStaleLists(places.value, nowMs) : null;
+  },
   plan: (paths, target) => withAptPlanning(paths, (plan) => plan(target)),
   withPlanning: withAptPlanning,
   fetch: fetchActions,

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { findStaleLists, LIST_AGE_MAX_MS } from './list-age.ts';
+
+let dir: ReturnType<typeof tmpDir>;
+let listsDir: string;
+beforeEach(() => {
+  dir = tmpDir();
+  listsDir = `${join(dir.path, 'lists')}/`; // as apt-config says it
+  mkdirSync(join(listsDir, 'partial'), { recursive: true });
+});
+afterEach(() => dir.remove());
+
+const places = () => ({ statusFile: '', adminDir: '', listsDir, nativeArch: 'amd64' });
+const staleAt = (nowMs: number) => findStaleLists(places(), nowMs);
+const stale = (ageMs: number) => staleAt(Date.now() + ageMs);
+const HOUR_MS = 3_600_000;
+
+test('lists that were confirmed within two days are fresh, older ones are said to be old', async () => {
+  writeFileSync(join(listsDir, 'deb.test_dists_stable_InRelease'), '');
+  expect(await stale(LIST_AGE_MAX_MS - HOUR_MS)).toBeNull();
+  expect(await stale(LIST_AGE_MAX_MS + HOUR_MS)).toContain('apt-get update last succeeded 2 days ago');
+  expect(await stale(30 * 24 * HOUR_MS + HOUR_MS)).toContain('30 days ago');
+});
+
+/** Makes a file some milliseconds after all others, and returns a time at which they are too old and it is not. */
+async function later(path: string): Promise<number> {
+  const beforeMs = Date.now();
+  await pause(40);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, '');
+  return beforeMs + 20 + LIST_AGE_MAX_MS;
+}
+
+test('the newest signed release counts; a try that brought nothing does not', async () => {
+  writeFileSync(join(listsDir, 'a_InRelease'), '');
+  let nowMs = await later(join(listsDir, 'partial', 'x'));
+  expect(await staleAt(nowMs)).not.toBeNull();
+  nowMs = await later(join(listsDir, 'b_Release'));
+  expect(await staleAt(nowMs)).not.toBeNull();
+  nowMs = await later(join(listsDir, 'b_Release.gpg'));
+  expect(await staleAt(nowMs)).toBeNull();
+});
+
+test.each(['lists/partial/x', 'periodic/update-success-stamp'])(
+  '%s tells of unsigned sources',
+  async (mark) => {
+    writeFileSync(join(listsDir, 'a_Release'), '');
+    expect(await staleAt(await later(join(dir.path, mark)))).toBeNull();
+  },
+);
+
+test('no lists at all are a fault of the scan, not old lists', async () => {
+  expect(await stale(LIST_AGE_MAX_MS * 2)).toBeNull();
+  listsDir = '/nowhere/';
+  expect(await stale(LIST_AGE_MAX_MS * 2)).toBeNull();
+});
