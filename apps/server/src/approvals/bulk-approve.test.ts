@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DatabaseFault } from '../platform/db/engine.ts';
 import { type ApprovalsApp, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -121,4 +122,46 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(new Set(body.approved.map((one: { token_id: string }) => one.token_id)).size).toBe(250);
     expect(it.osv.requests.length).toBeLessThanOrEqual(2);
   });
+
+  /** An app whose database fails when the second hundred is to be committed, then works again or stays away. */
+  async function openFailing({ forGood }: { forGood: boolean }) {
+    let isAway = false;
+    const it = await createApprovalsApp(engine, {
+      wrap: (database) => ({
+        ...database,
+        transact: (work) =>
+          database.transact(async (tx) => {
+            const result = await work(tx);
+            const tokens = await tx.selectFrom('approvals').select('token_id').execute();
+            if (isAway || tokens.length > 99) {
+              isAway = forGood;
+              throw new DatabaseFault('the disk is full');
+            }
+            return result;
+          }),
+      }),
+    });
+    it.vulnerable({ name: 'zlib', version: '1.3-1' });
+    const flagged = await it.addUpdate({ name: 'zlib', version: '1.3-1' });
+    const ids = [flagged];
+    for (let i = 0; i < 101; i++) ids.push(await it.addUpdate({ name: 'p', version: `1.${i}-1` }));
+    return { it, flagged, ids };
+  }
+
+  test.each([
+    [false, 1],
+    [true, 0],
+  ])(
+    'A6: what was stopped before the database failed (for good: %s) has its line, and %i event',
+    async (forGood, count) => {
+      const { it, flagged, ids } = await openFailing({ forGood });
+      expect((await bulk(it, { update_ids: ids })).status).toBe(503);
+      const event = { actor: 'ada', content: { count: 1, blocked: [{ update_id: flagged }] } };
+      expect(await eventsOf(it, 'bulk_approval_blocked')).toMatchObject(Array(count).fill(event));
+      const marker = '[SECURITY] [server] [supply_chain] bulk_approval_blocked';
+      expect(it.platform.lines.filter((line) => line.startsWith(marker))).toHaveLength(1);
+      const tokens = await it.database.read.selectFrom('approvals').select('token_id').execute();
+      expect(tokens).toHaveLength(99);
+    },
+  );
 });

@@ -48,10 +48,14 @@ export async function bulkApprove(
   const waited = await waitForAll(deps, named.ids);
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
   const blocks: Block[] = [];
-  for (const ids of chunksOf(named.ids)) {
-    blocks.push(...(await approveChunk(deps, { ids, waited, operator, answer })));
+  try {
+    for (const ids of chunksOf(named.ids)) {
+      blocks.push(...(await approveChunk(deps, { ids, waited, operator, answer })));
+    }
+  } finally {
+    // What earlier chunks decided stays decided when a later one fails, and so does its event (A6).
+    await recordBulkBlock(deps, { blocks, actor: operator });
   }
-  await recordBulkBlock(deps, { blocks, actor: operator });
   return { kind: 'done', answer };
 }
 

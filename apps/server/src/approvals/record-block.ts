@@ -63,24 +63,28 @@ export async function recordBulkBlock(
   { blocks, actor }: { blocks: readonly Block[]; actor: string },
 ): Promise<void> {
   if (blocks.length === 0) return;
-  await platform.database.transact((tx) =>
-    appendEvent(tx, platform, {
-      kind: 'system',
-      type: 'bulk_approval_blocked',
-      severity: 'warning',
-      component: 'security',
-      actor,
-      content: {
-        count: blocks.length,
-        blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
-          update_id: loaded.update.id,
-          package: packageOf(loaded),
-          blocked_by: stop.by,
-          reason: stop.reason,
-        })),
+  try {
+    await platform.database.transact((tx) =>
+      appendEvent(tx, platform, {
+        kind: 'system',
+        type: 'bulk_approval_blocked',
+        severity: 'warning',
+        component: 'security',
         actor,
-      },
-    }),
-  );
-  platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
+        content: {
+          count: blocks.length,
+          blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
+            update_id: loaded.update.id,
+            package: packageOf(loaded),
+            blocked_by: stop.by,
+            reason: stop.reason,
+          })),
+          actor,
+        },
+      }),
+    );
+  } finally {
+    // The line stays where a database that is away takes no event.
+    platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
+  }
 }
