@@ -9,6 +9,6 @@ export default defineConfig({
     include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
     globalSetup: ['apps/server/src/testing/shared-postgres.ts'],
     reporters: ['default', closingLine({ refuseSkips })],
-    testTimeout: 20_000,
+    testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 20_000,
   },
 });

@@ -13,6 +13,7 @@ Settings come from SERVICE_* variables: docs/configuration.md lists them.`;
 
 /** Longest time for requests under way when the server is told to stop. */
 const STOP_TIMEOUT_MS = 15_000;
+const ORPHAN_CHECK_MS = 250;
 
 // Whatever the server writes (database, keys, secrets) is for its own user alone.
 process.umask(0o077);
@@ -67,6 +68,7 @@ async function runServer(): Promise<void> {
   }
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
+  if (process.env.npm_lifecycle_event !== undefined) whenOrphaned(() => void stop('npm has ended'));
   // What nobody caught has left the program in a state nobody knows: say so and let the supervisor start it again.
   process.on('unhandledRejection', (error) => {
     log.error('unhandled rejection', {
@@ -74,6 +76,17 @@ async function runServer(): Promise<void> {
     });
     process.exit(1);
   });
+}
+
+/** npm hands SIGTERM to its shell alone, and the server would stay behind: a new parent is the sign of it. */
+function whenOrphaned(act: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, ORPHAN_CHECK_MS);
+  timer.unref();
 }
 
 function refuse(fault: string): void {
