@@ -4,6 +4,7 @@ import { systemClock } from './platform/clock.ts';
 import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
 import { startServer } from './start.ts';
+import { unknownSettings, warnOfUnknown } from './unknown-settings.ts';
 
 const USAGE = `Usage: tidegate [server] [--help]
 
@@ -49,6 +50,7 @@ async function runServer(): Promise<void> {
     now: systemClock,
     write: (line) => process.stdout.write(`${line}\n`),
   });
+  warnOfUnknown(log, unknownSettings(process.env));
   const started = await startServer(config, { log, now: systemClock, random: systemRandom });
   if (!started.ok) return refuse(started.fault);
 

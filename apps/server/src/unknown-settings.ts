@@ -1,0 +1,72 @@
+import { SETTINGS } from './config.ts';
+import type { Log } from './platform/log.ts';
+
+/** Settings of wire.md that this version does not have. */
+const NOT_SUPPORTED = [
+  'SERVICE_ADVISORY_EXPORT_URL',
+  'SERVICE_NPM_REGISTRY_URL',
+  'SERVICE_PYPI_URL',
+  'SERVICE_METRICS_TOKEN',
+];
+const KNOWN: readonly string[] = Object.values(SETTINGS).map(({ env }) => env);
+const PREFIX = 'SERVICE_';
+const FILE_SUFFIX = '_FILE';
+/** Edits up to which another name counts as a misspelling of a known one. */
+const NEAR_MAX_EDITS = 3;
+/** A name longer than this is near to none; bounds the comparison. */
+const NAME_MAX_CHARS = 64;
+
+export type UnknownSetting =
+  | { readonly kind: 'unknown'; readonly name: string; readonly nearest: string | null }
+  | { readonly kind: 'not_supported'; readonly name: string };
+
+/**
+ * The SERVICE_ names that are set and that no setting reads, in the order of the alphabet. Values are not looked at,
+ * save that empty counts as absent.
+ */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
+  const read = new Set(KNOWN.flatMap((name) => [name, name + FILE_SUFFIX]));
+  return Object.keys(env)
+    .filter((name) => name.startsWith(PREFIX) && !read.has(name) && env[name])
+    .toSorted()
+    .map((name) => {
+      const base = name.endsWith(FILE_SUFFIX) ? name.slice(0, -FILE_SUFFIX.length) : name;
+      if (NOT_SUPPORTED.includes(base)) return { kind: 'not_supported', name };
+      return { kind: 'unknown', name, nearest: nearestOf(base.toUpperCase()) };
+    });
+}
+
+/** One line for each: a setting that is misspelt must not be missed in silence. */
+export function warnOfUnknown(log: Log, found: readonly UnknownSetting[]): void {
+  for (const one of found) {
+    if (one.kind === 'not_supported') log.warn('setting not supported yet', { name: one.name });
+    else log.warn('unknown setting ignored', { name: one.name, nearest: one.nearest ?? undefined });
+  }
+}
+
+function nearestOf(name: string): string | null {
+  if (name.length > NAME_MAX_CHARS) return null;
+  let nearest: string | null = null;
+  let fewest = NEAR_MAX_EDITS + 1;
+  for (const known of KNOWN) {
+    const edits = editsBetween(name, known);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = known;
+  }
+  return nearest;
+}
+
+/** Levenshtein distance: characters to insert, delete or replace. */
+function editsBetween(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, j) => j);
+  for (const [i, given] of [...from].entries()) {
+    const row = [i + 1];
+    for (const [j, wanted] of [...to].entries()) {
+      const replaced = (above[j] ?? 0) + (given === wanted ? 0 : 1);
+      row.push(Math.min(replaced, (above[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
+    }
+    above = row;
+  }
+  return above.at(-1) ?? 0;
+}
