@@ -181,6 +181,46 @@ describe('bodies', () => {
   });
 });
 
+describe('routes that take nothing refuse what is sent along', () => {
+  test.each([
+    ['GET', '/api/health?x=1', undefined],
+    ['GET', '/api/v1/auth/session?x', undefined],
+    ['GET', '/api/openapi.json?x=1', undefined],
+    ['GET', '/setup/secret?x=1', undefined],
+    ['GET', '/api/v1/admin/rate-limits?limit=1', undefined],
+    ['POST', '/api/v1/admin/rate-limits/reset?x=1', undefined],
+    ['POST', '/api/v1/admin/rate-limits/reset', { x: 1 }],
+    ['POST', '/api/v1/admin/rate-limits/reset', []],
+    ['POST', '/api/v1/auth/logout?x=1', undefined],
+    ['POST', '/api/v1/auth/logout', { x: 1 }],
+    ['POST', '/api/v1/auth/login?x=1', { username: 'admin', password: 'correct horse battery' }],
+    ['DELETE', '/api/v1/agents/01900000-0000-7000-8000-ffffffffffff', { x: 1 }],
+    ['DELETE', '/api/v1/agents/01900000-0000-7000-8000-ffffffffffff?x=1', undefined],
+  ] as const)('%s %s %j is 400', async (method, url, payload) => {
+    const { app, authorization } = await openApp(engineOf(sqlite));
+    const body = payload === undefined ? {} : { payload: JSON.stringify(payload) };
+    const headers = {
+      authorization,
+      ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const answer = await app.http.inject({ method, url, headers, ...body });
+    expectProblem(answer, { status: 400, code: 'invalid_request' });
+  });
+
+  test.each([[undefined], ['{}']])('and take a body that is absent or empty: %s', async (payload) => {
+    const { app, authorization } = await openApp(engineOf(sqlite));
+    const headers = {
+      authorization,
+      ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const sent = payload === undefined ? {} : { payload };
+    const reset = { method: 'POST', url: '/api/v1/admin/rate-limits/reset', headers, ...sent } as const;
+    expect((await app.http.inject(reset)).statusCode).toBe(200);
+    const logout = { method: 'POST', url: '/api/v1/auth/logout', headers, ...sent } as const;
+    expect((await app.http.inject(logout)).statusCode).toBe(204);
+  });
+});
+
 function engineOf(engine: TestEngine | undefined): TestEngine {
   if (!engine) throw new Error('SQLite is always there');
   return engine;

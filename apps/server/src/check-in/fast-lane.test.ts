@@ -104,6 +104,7 @@ describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
       ['another machine', { headers: { 'x-machine-id': 'machine-2' } }, 403, 'unauthorized'],
       ['no token', { headers: { authorization: 'Bearer x' } }, 401, 'access_token_invalid'],
       ['another path', { path: `/api/v1/agents/${other}/check-in` }, 404, 'not_found'],
+      ['a query', { path: `/api/v1/agents/${agent.agent_id}/check-in?x=1` }, 400, 'invalid_request'],
       ['unknown field', { body: JSON.stringify({ ...facts, x: 1 }) }, 400, 'invalid_request'],
       ['duplicate key', { body: '{"boot_id":"a","boot_id":"b"}' }, 400, 'invalid_request'],
       ['no JSON', { body: '{' }, 400, 'invalid_request'],

@@ -3,6 +3,7 @@ import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
 import type { FastifySchema } from 'fastify';
 import type { Access } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
+import { NO_BODY } from '../platform/http/strict-routes.ts';
 
 const AGENT = 'agentAccessToken';
 const OPERATOR = 'operatorToken';
@@ -49,8 +50,10 @@ export async function installOpenApi(app: App, { version }: { version: string })
 
 function describe(schema: FastifySchema | undefined, access: Access | undefined): FastifySchema {
   if (!schema?.summary || !access) return { hide: true };
+  const { body, ...rest } = schema;
   return {
-    ...schema,
+    ...rest,
+    ...(body === undefined || body === NO_BODY ? {} : { body }),
     description: describeAccess(access),
     security: securityOf(access),
     response: { ...successOf(schema.response), default: problem },

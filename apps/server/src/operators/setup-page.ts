@@ -42,6 +42,8 @@ export function mountSetupPage(
       method: 'POST',
       url: '/setup/:secret',
       config: { access: use },
+      // The handler judges the form: who fills it in is shown the form again, not a problem.
+      schema: { body: Type.Unknown() },
       handler: async (request, reply) => {
         const { secret } = request.params;
         const fields = Fields.Check(request.body) ? request.body : NO_FIELDS;

@@ -10,6 +10,7 @@ import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { installBodyParser } from './body.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
+import { makeStrict } from './strict-routes.ts';
 import { compileValidator } from './validate.ts';
 
 /** Checks the credential and the limit of a route, in that order, and says who is calling. */
@@ -79,6 +80,7 @@ export function createHttpServer(options: HttpOptions) {
     for (const method of [route.method].flat()) routes.push({ method, segments: segmentsOf(route.url) });
     if (!route.config?.access)
       throw new Error(`route ${String(route.method)} ${route.url} declares no access`);
+    makeStrict(route);
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
