@@ -21,7 +21,7 @@ export interface ApprovalDeps {
     Config,
     'gateEnforcement' | 'minAgeHours' | 'vulnerabilityPolicy' | 'uncovered' | 'advisoryMaxAgeHours'
   >;
-  readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer'>;
+  readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
   readonly ageSource: AgeSource;
   /** How long a request waits for the worker; WAIT_MS unless a test says otherwise. */

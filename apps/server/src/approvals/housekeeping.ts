@@ -2,33 +2,43 @@ import { expireCommands } from '../commands/expire-commands.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { withdraw } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { expiredApprovals } from './store.ts';
+import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from './store.ts';
 
 /** Approvals that one run ends; the next run goes on. */
 const APPROVALS_MAX = 500;
 
+type Deps = Pick<ApprovalDeps, 'platform' | 'keyRing'>;
+
 /**
- * Ends what is past its time: an approval that expires puts its update back to `pending`, and an install command that
- * expires while its approval lives is issued anew.
+ * Ends what is past its time: an approval that expires, or whose signing key was revoked, puts its update back to
+ * `pending` for a human, and an install command that expires while its approval lives is issued anew.
  */
-export async function housekeepOnce({ platform }: Pick<ApprovalDeps, 'platform'>): Promise<void> {
-  const reason = 'approval_expired';
-  const expired = await expiredApprovals(platform.database.read, {
-    nowMs: platform.now(),
-    limit: APPROVALS_MAX,
-  });
-  for (const { update_id: updateId } of expired) {
-    await platform.database.transact(async (tx) => {
-      await withdraw(tx, { platform }, { updateId, reason });
-      await transitionUpdate(tx, platform, {
-        updateId,
-        from: ['approved'],
-        to: 'pending',
-        reason,
-        actor: 'server',
-        set: { approval_id: null, not_before: null },
-      });
-    });
+export async function housekeepOnce(deps: Deps): Promise<void> {
+  const { platform, keyRing } = deps;
+  const db = platform.database.read;
+  for (const { update_id } of await expiredApprovals(db, { nowMs: platform.now(), limit: APPROVALS_MAX })) {
+    await takeBack(deps, update_id, 'approval_expired');
+  }
+  // No agent takes such a token any more, and signing it anew would make a forged one good.
+  const keyIds = (await keysOfLiveApprovals(db)).filter((keyId) => !keyRing.isActive(keyId));
+  if (keyIds.length > 0) {
+    for (const { update_id } of await liveApprovalsOfKeys(db, { keyIds, limit: APPROVALS_MAX })) {
+      await takeBack(deps, update_id, 'signing_key_revoked');
+    }
   }
   await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
+}
+
+async function takeBack({ platform }: Deps, updateId: string, reason: string): Promise<void> {
+  await platform.database.transact(async (tx) => {
+    await withdraw(tx, { platform }, { updateId, reason });
+    await transitionUpdate(tx, platform, {
+      updateId,
+      from: ['approved'],
+      to: 'pending',
+      reason,
+      actor: 'server',
+      set: { approval_id: null, not_before: null },
+    });
+  });
 }

@@ -80,7 +80,8 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
 
   const override = verdict.waived ? await recordOverride(tx, deps, minting, verdict.waived) : null;
   const bytes = Buffer.from(JSON.stringify(payloadOf(draft, override)));
-  const token = keyRing.signer().sign(APPROVAL_TYPE, bytes);
+  const signer = keyRing.signer();
+  const token = signer.sign(APPROVAL_TYPE, bytes);
   const sha256 = sha256Hex(bytes);
   await voidLiveApproval(tx, { updateId: update.id, reason: 'replaced', nowMs });
   await insertApproval(tx, {
@@ -90,6 +91,7 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
     plan_id: planned.plan.id,
     envelope: JSON.stringify(token),
     payload_sha256: sha256,
+    key_id: signer.keyId,
     verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
     override_by: override?.by ?? null,
     override_reason: override ? minting.overrideReason : null,

@@ -74,6 +74,31 @@ export async function expiredApprovals(
     .execute();
 }
 
+/** The keys that signed live tokens. */
+export async function keysOfLiveApprovals(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('approvals')
+    .select('key_id')
+    .distinct()
+    .where('voided_at', 'is', null)
+    .execute();
+  return rows.map(({ key_id }) => key_id);
+}
+
+export async function liveApprovalsOfKeys(
+  db: Db,
+  { keyIds, limit }: { keyIds: readonly string[]; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('voided_at', 'is', null)
+    .where('key_id', 'in', keyIds)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
+
 /** Updates that wait for their plan, by id. */
 export async function awaitingUpdates(
   db: Db,

@@ -155,6 +155,21 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
   });
 
+  test('an approval whose key is revoked puts its update back to pending: nobody signs it anew', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    await housekeepOnce(it.deps);
+    expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
+    await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive: () => false } });
+    expect(await findUpdate(it.database.read, id)).toMatchObject({
+      state: 'pending',
+      state_reason: 'signing_key_revoked',
+      approval_id: null,
+    });
+    expect(await commandsOf(it, 'install_update')).toMatchObject([{ status: 'cancelled' }]);
+  });
+
   test('an approval that expires puts its update back to pending, without a command', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();

@@ -24,6 +24,7 @@ import { migration as m022 } from './022-age-exceptions.ts';
 import { migration as m023 } from './023-agent-digests.ts';
 import { migration as m024 } from './024-update-verdicts.ts';
 import { migration as m025 } from './025-agent-presence.ts';
+import { migration as m026 } from './026-approval-keys.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -52,4 +53,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m023,
   m024,
   m025,
+  m026,
 ];

@@ -120,6 +120,7 @@ export async function insertTestUpdate(
         plan_id: planId,
         envelope: '{}',
         payload_sha256: sha256,
+        key_id: 'test',
         verdict: '{}',
         approved_by: 'ada',
         issued_at: 1,

@@ -169,6 +169,7 @@ export interface Tables {
     plan_id: string;
     envelope: string;
     payload_sha256: string;
+    key_id: string;
     verdict: string;
     override_by: string | null;
     override_reason: string | null;
