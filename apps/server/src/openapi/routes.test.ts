@@ -14,6 +14,7 @@ describe('the document', () => {
     expect(document.openapi).toBe('3.1.0');
     expect(document.info.version).toBe('1.2.3');
     const put = document.paths['/api/v1/admin/rate-limits'].put;
+    expect(document.paths['/api/v1/auth/logout'].post).not.toHaveProperty('requestBody');
     expect(put.requestBody.content['application/json'].schema.properties.classes.additionalProperties).toBe(
       false,
     );
