@@ -225,3 +225,14 @@ function engineOf(engine: TestEngine | undefined): TestEngine {
   if (!engine) throw new Error('SQLite is always there');
   return engine;
 }
+
+test.each(ENGINES.slice(0, 1))(
+  'a media type without a body is no body: taken where none is needed, refused where one is',
+  async (engine) => {
+    const app = await createTestApp(engine);
+    const headers = { authorization: `Bearer ${await app.adminToken()}`, 'content-type': 'application/json' };
+    const post = (url: string) => app.http.inject({ method: 'POST', url, headers, payload: '' });
+    expect((await post('/api/v1/admin/registration-tokens')).statusCode).toBe(400);
+    expect((await post('/api/v1/auth/logout')).statusCode).toBe(204);
+  },
+);
