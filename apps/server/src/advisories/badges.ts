@@ -2,6 +2,7 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findAgent } from '../agents/store.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { readPlan, setVerdict, type UpdateRow } from '../updates/store.ts';
 import { type ClosureFacts, closureSubjects } from './closure-facts.ts';
 import { type Closure, readClosure, readClosureFacts } from './read-closure.ts';
@@ -23,38 +24,20 @@ export interface BadgeOptions {
 }
 
 /** Keeps the vulnerability badge of open updates up to date, behind everything that somebody waits for. */
-export function createBadgeKeeper(options: BadgeOptions): { start(): void; stop(): Promise<void> } {
+export function createBadgeKeeper(options: BadgeOptions): BackgroundWork {
   const { platform, tickMs = TICK_MS } = options;
-  let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> = Promise.resolve();
-  let isStopped = false;
   let ticks = 0;
-
-  async function tick(): Promise<void> {
-    try {
-      await refreshBadges(options, { onlyUnjudged: ticks++ % TICKS_TO_FULL_CHECK !== 0 }, () => isStopped);
-    } catch (error) {
-      // The next tick tries again: a database that is away must not end the process.
-      if (!isStopped) platform.log.error('badges were not refreshed', { error: String(error) });
-    }
-    if (!isStopped) schedule(tickMs);
-  }
-
-  function schedule(delayMs: number): void {
-    timer = setTimeout(() => {
-      running = tick();
-    }, delayMs);
-    timer.unref();
-  }
-
-  return {
-    start: () => schedule(0),
-    async stop() {
-      isStopped = true;
-      if (timer) clearTimeout(timer);
-      await running;
+  return repeat({
+    intervalMs: tickMs,
+    async run(isStopped) {
+      try {
+        await refreshBadges(options, { onlyUnjudged: ticks++ % TICKS_TO_FULL_CHECK !== 0 }, isStopped);
+      } catch (error) {
+        // The next tick tries again: a database that is away must not end the process.
+        if (!isStopped()) platform.log.error('badges were not refreshed', { error: String(error) });
+      }
     },
-  };
+  });
 }
 
 /** One walk over the open updates whose plan is known. */

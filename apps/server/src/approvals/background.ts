@@ -1,13 +1,8 @@
 import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { housekeepOnce } from './housekeeping.ts';
 import { sweepOnce } from './sweep.ts';
-
-export interface BackgroundWork {
-  start(): void;
-  /** Ends after the run that is under way. */
-  stop(): Promise<void>;
-}
 
 /** The sweep (A8) and the housekeeping of what expires, every SERVICE_SWEEP_INTERVAL_SECONDS. */
 export function createApprovalBackground(
@@ -31,31 +26,4 @@ async function guarded(platform: Platform, message: string, work: () => Promise<
   } catch (error) {
     platform.log.error(message, { error: String(error) });
   }
-}
-
-function repeat(work: {
-  intervalMs: number;
-  run: (isStopped: () => boolean) => Promise<void>;
-}): BackgroundWork {
-  let timer: NodeJS.Timeout | null = null;
-  let running: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  function schedule(delayMs: number): void {
-    timer = setTimeout(() => {
-      running = work
-        .run(() => isStopped)
-        .then(() => {
-          if (!isStopped) schedule(work.intervalMs);
-        });
-    }, delayMs);
-    timer.unref();
-  }
-  return {
-    start: () => schedule(0),
-    async stop() {
-      isStopped = true;
-      if (timer) clearTimeout(timer);
-      await running;
-    },
-  };
 }
