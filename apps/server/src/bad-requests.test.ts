@@ -11,6 +11,7 @@ const LISTS = [
   '/api/v1/commands',
   '/api/v1/events',
   '/api/v1/admin/registration-tokens',
+  '/api/v1/admin/signing-keys',
   '/api/v1/admin/operators',
   '/api/v1/admin/age-exceptions',
 ];

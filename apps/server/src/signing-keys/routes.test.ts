@@ -77,3 +77,16 @@ test('a public half alone is added, cannot sign, and a weak or a known one is re
   expect(await call('POST', KEYS, { public_key_hex: ours })).toMatchObject({ status: 201 });
   expect((await call('POST', `${KEYS}/2/use`)).body).toMatchObject({ status: 409, code: 'conflict' });
 });
+
+test('signing keys are listed newest first, a page at a time', async () => {
+  const call = await open();
+  await call('POST', KEYS, {});
+  await call('POST', KEYS, {});
+  const first = (await call('GET', `${KEYS}?limit=2`)).body;
+  expect([first.items.map((key: { version: number }) => key.version), first.total]).toEqual([[3, 2], 3]);
+  const second = (await call('GET', `${KEYS}?limit=2&cursor=${first.next_cursor}`)).body;
+  expect([second.items.map((key: { version: number }) => key.version), second.next_cursor]).toEqual([
+    [1],
+    null,
+  ]);
+});

@@ -6,6 +6,7 @@ import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -60,19 +61,24 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     schema: {
       summary: 'Signing keys',
       tags: ['signing keys'],
-      response: {
-        200: Type.Object({ items: Type.Array(KeyListItem), next_cursor: Type.Null(), total: Type.Integer() }),
-      },
+      querystring: strict(PageQuery),
+      response: { 200: pageOf(KeyListItem), 400: Problem },
     },
-    handler: async () => {
+    handler: async ({ query }) => {
+      const limit = pageLimit(query);
+      const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
       await keyRing.reload();
-      const items = await Promise.all(
-        keyRing.rows().map(async (row) => ({
-          ...answerOf(row),
-          trusted_by: await trustedBy(deps, row),
-        })),
-      );
-      return { items, next_cursor: null, total: items.length };
+      // Newest first; there are few, and all of them are in memory.
+      const rows = keyRing.rows().filter(({ version }) => before === null || version < before);
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: await Promise.all(
+          page.map(async (row) => ({ ...answerOf(row), trusted_by: await trustedBy(deps, row) })),
+        ),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.version]) : null,
+        total: keyRing.rows().length,
+      };
     },
   });
 
