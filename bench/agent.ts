@@ -5,15 +5,21 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { BENCH_PASSWORD, BENCH_USER, startFleet } from './fleet.ts';
-import { median, memoryOf } from './processes.ts';
+import { cpuOfFamily, median, memoryOf, peakOf } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
 const STARTS = 20;
-/** After this the agent has checked in, scanned and reported, and waits for the next round. */
-const SETTLE_MS = 8_000;
+const CHECK_IN_SECONDS = 10;
+/** The agent has scanned, reported and planned, and only waits, when it did next to nothing for so long. */
+const QUIET_SECONDS = 12;
+const QUIET_CPU_US = 100_000;
+/** Planning what a host lacks takes about two seconds for each update. */
+const QUIET_WITHIN_SECONDS = 900;
+/** Several ordinary check-ins lie within. */
+const SAMPLES = 45;
 const BUILD = join(import.meta.dirname, '../scripts/build-agent.ts');
 
-/** Start-up of the compiled agent and its memory while it waits between two check-ins with a real server. */
+/** Start-up of the compiled agent, and its memory while it waits between check-ins with a real server. */
 export async function benchAgent({ say }: BenchOptions): Promise<Record<string, unknown>> {
   using folder = tmpDir('tidegate-bench-agent-');
   const agent = join(folder.path, 'tidegate-agent');
@@ -29,18 +35,23 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
   const fleet = await startFleet('sqlite', { agents: 0 });
   if ('missing' in fleet) return fleet;
   try {
-    const token = await registrationToken(fleet.url);
+    const { bearer, token } = await registrationToken(fleet.url);
     const config = join(folder.path, 'config');
-    const enrol = ['enrol', '--server', fleet.url, '--token', token, '--config', config];
+    const enrol = ['enrol', '--json', '--server', fleet.url, '--token', token, '--config', config];
     const [state, spool] = [join(folder.path, 'executor'), join(folder.path, 'spool')];
     const places = ['--allow-insecure-http', '--executor-state', state, '--spool', spool];
     const enrolled = spawnSync(agent, [...enrol, ...places], { encoding: 'utf8' });
     if (enrolled.status !== 0) throw new Error(`enrol: ${enrolled.stdout}${enrolled.stderr}`);
+    const { agent_id: agentId } = Value.Parse(WithAgentId, JSON.parse(enrolled.stdout));
+    const polling = { interval_seconds: CHECK_IN_SECONDS };
+    await post(`${fleet.url}/api/v1/agents/${agentId}/polling`, { body: polling, bearer });
     const running = spawn(agent, ['run', '--config', config], { stdio: 'ignore' });
     try {
-      await pause(SETTLE_MS);
-      if (running.pid === undefined || running.exitCode !== null) throw new Error('the agent does not run');
-      return { startToExitMs: Math.round(median(startsMs) * 10) / 10, idle: memoryOf(running.pid) };
+      if (running.pid === undefined) throw new Error('the agent does not run');
+      const busySeconds = await untilQuiet(running.pid);
+      say(`scanned, reported and planned after ${busySeconds} s`);
+      const idle = await sampleMemory(running.pid);
+      return { startToExitMs: Math.round(median(startsMs) * 10) / 10, busySeconds, idle };
     } finally {
       running.kill('SIGTERM');
     }
@@ -49,17 +60,49 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
   }
 }
 
-async function registrationToken(url: string): Promise<string> {
+/** Waits until the agent has nothing left to do, and returns after how many seconds that was. */
+async function untilQuiet(pid: number): Promise<number> {
+  let quietSince = 0;
+  let atUs = cpuOfFamily(pid);
+  for (let second = 1; second <= QUIET_WITHIN_SECONDS; second += 1) {
+    await pause(1_000);
+    const nowUs = cpuOfFamily(pid);
+    if (nowUs - atUs > QUIET_CPU_US) [quietSince, atUs] = [second, nowUs];
+    if (second - quietSince >= QUIET_SECONDS) return quietSince;
+  }
+  throw new Error(`the agent is still busy after ${QUIET_WITHIN_SECONDS} s`);
+}
+
+/** Memory at any moment between check-ins, once a second; `peakKb` is the most that there ever was. */
+async function sampleMemory(pid: number): Promise<Record<string, number>> {
+  const samples: ReturnType<typeof memoryOf>[] = [];
+  while (samples.length < SAMPLES) {
+    await pause(1_000);
+    samples.push(memoryOf(pid));
+  }
+  const rss = samples.map(({ rssKb }) => rssKb);
+  const middle = (name: keyof (typeof samples)[number]) => median(samples.map((sample) => sample[name]));
+  return {
+    ...{ rssKb: middle('rssKb'), rssMaxKb: Math.max(...rss), pssKb: middle('pssKb') },
+    ...{ anonymousKb: middle('anonymousKb'), peakKb: peakOf(pid) },
+  };
+}
+
+async function registrationToken(url: string): Promise<{ bearer: string; token: string }> {
   const login = await post(`${url}/api/v1/auth/login`, {
     body: { username: BENCH_USER, password: BENCH_PASSWORD },
   });
-  return post(`${url}/api/v1/admin/registration-tokens`, { body: { label: 'bench' }, bearer: login });
+  const bearer = Value.Parse(WithToken, login).token;
+  const body = { label: 'bench' };
+  const made = await post(`${url}/api/v1/admin/registration-tokens`, { body, bearer });
+  return { bearer, token: Value.Parse(WithToken, made).token };
 }
 
 const WithToken = Type.Object({ token: Type.String() });
+const WithAgentId = Type.Object({ agent_id: Type.String() });
 
-/** Posts JSON and returns the token of the answer. */
-async function post(url: string, { body, bearer }: { body: object; bearer?: string }): Promise<string> {
+/** Posts JSON and returns the answer. */
+async function post(url: string, { body, bearer }: { body: object; bearer?: string }): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -70,5 +113,5 @@ async function post(url: string, { body, bearer }: { body: object; bearer?: stri
   });
   const answer: unknown = await response.json();
   if (!response.ok) throw new Error(`${url}: ${JSON.stringify(answer)}`);
-  return Value.Parse(WithToken, answer).token;
+  return answer;
 }

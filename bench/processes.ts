@@ -98,11 +98,16 @@ function statOf(pid: number): string[] {
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Resident memory in kilobytes, total and private dirty where the kernel tells. */
-export function memoryOf(pid: number): { rssKb: number; pssKb: number } {
+/** Resident memory in kilobytes: all of it, its share of what others use too, and what is in no file. */
+export function memoryOf(pid: number): { rssKb: number; pssKb: number; anonymousKb: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
-  return { rssKb: read('Rss'), pssKb: read('Pss') };
+  return { rssKb: read('Rss'), pssKb: read('Pss'), anonymousKb: read('Anonymous') };
+}
+
+/** The most memory that was ever resident, in kilobytes. */
+export function peakOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
 }
 
 export function median(values: readonly number[]): number {
