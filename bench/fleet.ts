@@ -132,7 +132,7 @@ function agentRow(key: Key, { n, nowMs }: { n: number; nowMs: number }) {
     boot_id: BOOT_ID,
     key_set_version: 1,
     next_seq: 1,
-    inventory_digests: `apt=${DIGEST}`,
+    inventory_digests: JSON.stringify({ apt: DIGEST }),
     enrolled_at: nowMs,
   };
 }

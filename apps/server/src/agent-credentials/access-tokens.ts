@@ -64,7 +64,7 @@ export function createAccessTokens(options: {
       return verifyNew(token, { key, nowMs: now() }).then((fresh) => {
         if (fresh === null) return INVALID;
         if (fresh === 'expired') return EXPIRED;
-        verified.add(token, fresh);
+        verified.add(fresh);
         return fresh.answer;
       });
     },
@@ -75,6 +75,7 @@ const INVALID = { ok: false, code: 'access_token_invalid' } as const;
 const EXPIRED = { ok: false, code: 'access_token_expired' } as const;
 
 interface Verified {
+  token: string;
   answer: Extract<VerifiedToken, { ok: true }>;
   expiresAtMs: number;
 }
@@ -100,7 +101,7 @@ async function verifyNew(
     });
     if (!Claims.Check(payload) || !isAgentId(payload.sub)) return null;
     const answer = { ok: true, agentId: payload.sub, familyId: payload.fam } as const;
-    return { answer, expiresAtMs: payload.exp * 1_000 };
+    return { token, answer, expiresAtMs: payload.exp * 1_000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) return 'expired';
     if (error instanceof errors.JOSEError) return null;
@@ -108,19 +109,28 @@ async function verifyNew(
   }
 }
 
-/** First in, first out: as all tokens live equally long, the oldest is also the first to expire. */
+/** Characters of an HS256 signature in base64url, which end a token. */
+const SIGNATURE_CHARS = 43;
+
+/**
+ * Verified tokens under their signatures, which are shorter to hash than they are; what is found is the whole token.
+ * First in, first out: as all tokens live equally long, the oldest is also the first to expire.
+ */
 function createCache(entriesMax: number) {
   const entries = new Map<string, Verified>();
   return {
-    get: (token: string) => entries.get(token),
-    add(token: string, entry: Verified) {
+    get(token: string) {
+      const entry = entries.get(token.slice(-SIGNATURE_CHARS));
+      return entry?.token === token ? entry : undefined;
+    },
+    add(entry: Verified) {
       if (entries.size >= entriesMax) {
         for (const oldest of entries.keys()) {
           entries.delete(oldest);
           break;
         }
       }
-      entries.set(token, entry);
+      entries.set(entry.token.slice(-SIGNATURE_CHARS), entry);
     },
   };
 }

@@ -7,7 +7,11 @@ import { createCallerReader } from './read-callers.ts';
 describe.each(ENGINES)('the read of callers on $name', (engine) => {
   test('says what the database holds of agent and family at this moment (R1, section 3)', async () => {
     const database = await engine.open();
-    const key = await insertTestAgent(database, { n: 1, machineId: 'machine-1', digests: 'apt=aa,npm=bb' });
+    const key = await insertTestAgent(database, {
+      n: 1,
+      machineId: 'machine-1',
+      digests: '{"apt":"aa","npm":"bb"}',
+    });
     const read = createCallerReader(database);
     expect(await read(key)).toEqual({
       agentId: key.agentId,
@@ -19,7 +23,7 @@ describe.each(ENGINES)('the read of callers on $name', (engine) => {
       keySetVersion: 0,
       pollingIntervalSeconds: null,
       hasOpenCommands: false,
-      digests: { apt: 'aa', npm: 'bb' },
+      digests: '{"apt":"aa","npm":"bb"}',
     });
     await change(database, key);
     const now = await read(key);

@@ -31,12 +31,12 @@ function timeText(ms: number): string {
 /** Ecosystems of the agent whose digest is not the stored one: their reports are asked for. */
 export function staleSections(
   reported: CheckInRequest['inventory_digest'],
-  stored: Readonly<Record<string, string>>,
+  stored: string,
 ): readonly string[] {
   let stale: string[] | null = null;
   for (const ecosystem of ECOSYSTEMS) {
     const digest = reported[ecosystem];
-    if (digest === undefined || digest === stored[ecosystem]) continue;
+    if (digest === undefined || stored.includes(`"${ecosystem}":"${digest}"`)) continue;
     stale ??= [];
     stale.push(ecosystem);
   }

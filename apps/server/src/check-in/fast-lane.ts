@@ -1,22 +1,19 @@
 import { isAscii } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { CheckInRequest } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { Compile } from 'typebox/compile';
 import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
 import { judgeCaller } from '../agents/guard-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import type { CallerQuestion, CallerReads, CallerRow } from '../agents/read-callers.ts';
-import { type AgentId, isMachineId } from '../platform/http/identities.ts';
+import type { AgentId } from '../platform/http/identities.ts';
 import type { Lane } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Limiter } from '../rate-limits/limiter.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import { answerText, createSpread, staleSections } from './answer.ts';
+import { answerText, createSpread } from './answer.ts';
+import { isIdleText } from './idle-text.ts';
 import type { LastSeen } from './last-seen.ts';
-import { isIdle } from './routes.ts';
 
 export interface FastLaneDeps {
   platform: Pick<Platform, 'now' | 'random'>;
@@ -41,7 +38,7 @@ const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
 /** An idle check-in is a few hundred bytes. */
 const BODY_MAX_BYTES = 4_096;
 const NO_COMMANDS: readonly string[] = [];
-const Facts = Compile(CheckInRequest);
+const NOTHING_STALE: readonly string[] = [];
 
 /**
  * The check-in of an agent that has no news and for which there is none, which is nearly every request of a fleet:
@@ -62,12 +59,10 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
   function answer(visit: Visit, row: CallerRow, state: string): boolean {
     const { request, response, agentId } = visit;
     if (!passes(visit, row)) return false;
-    const body: unknown = request.read(visit.bodyBytes);
+    const body: unknown = request.read(visit.head.bodyBytes);
     // Not all here yet: whoever reads next waits for it.
     if (!Buffer.isBuffer(body)) return false;
-    const json = parseStrictJson(isAscii(body) ? body.toString('latin1') : body);
-    const facts = json.ok ? json.value : null;
-    if (!Facts.Check(facts) || !isIdle(row, facts)) {
+    if (row.hasOpenCommands || !isAscii(body) || !isIdleText(body.toString('latin1'), row)) {
       request.unshift(body);
       return false;
     }
@@ -77,7 +72,7 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
       nowMs,
       state,
       commands: NO_COMMANDS,
-      report: staleSections(facts.inventory_digest, row.digests),
+      report: NOTHING_STALE,
       nextCheckInSeconds: spread(row.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
     });
     response.writeHead(200, {
@@ -108,17 +103,13 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
   return {
     isCounted: (request) => counted.has(request),
     lane(request, response, next) {
-      const bodyBytes = eligibleBody(request);
-      if (bodyBytes === null) return false;
-      const { authorization } = request.headers;
-      // Any other spelling of the scheme is the route's.
-      const known = authorization?.startsWith(SCHEME)
-        ? accessTokens.recall(authorization.slice(SCHEME.length))
-        : null;
+      const head = readHead(request);
+      if (head === null) return false;
+      const known = accessTokens.recall(head.token);
       if (known === null) return false;
       // A refusal counts for nothing: the route refuses it again, and says until when.
       if (!limiter.take('agent_checkin', known.agentId).ok) return false;
-      const visit: Visit = { request, response, next, bodyBytes, agentId: known.agentId };
+      const visit: Visit = { request, response, next, head, agentId: known.agentId };
       const question: CallerQuestion = {
         key: known,
         resolve: (row) => settle(visit, row),
@@ -135,31 +126,39 @@ interface Visit {
   request: IncomingMessage;
   response: ServerResponse;
   next: RequestListener;
-  bodyBytes: number;
+  head: PlainHead;
   agentId: AgentId;
 }
 
-/** Length of the body of a plain check-in; null where the request is anything else. */
-function eligibleBody(request: IncomingMessage): number | null {
-  const { method, url, headers } = request;
+interface PlainHead {
+  token: string;
+  machineId: string;
+  bodyBytes: number;
+}
+
+/** What the head of a plain check-in says; null where the request is anything else. */
+function readHead({ method, url, headers }: IncomingMessage): PlainHead | null {
   if (method !== 'POST' || url?.length !== URL_LENGTH) return null;
   if (!url.startsWith(PREFIX) || !url.endsWith(SUFFIX)) return null;
   if (headers['content-type'] !== 'application/json' || headers['content-encoding'] !== undefined)
     return null;
   if (headers['transfer-encoding'] !== undefined || headers.expect !== undefined) return null;
+  const { authorization, [MACHINE_ID_HEADER]: machineId } = headers;
+  // Any other spelling of the scheme is the route's.
+  if (typeof machineId !== 'string' || !authorization?.startsWith(SCHEME)) return null;
   const bodyBytes = Number(headers['content-length']);
-  return Number.isSafeInteger(bodyBytes) && bodyBytes > 0 && bodyBytes <= BODY_MAX_BYTES ? bodyBytes : null;
+  if (!Number.isSafeInteger(bodyBytes) || bodyBytes <= 0 || bodyBytes > BODY_MAX_BYTES) return null;
+  return { token: authorization.slice(SCHEME.length), machineId, bodyBytes };
 }
 
 /** The guard's verdict for this route; an agent that is to be bound is the route's. */
-function passes({ request, agentId }: Visit, row: CallerRow): boolean {
-  if (row.machineId === null) return false;
-  const header = request.headers[MACHINE_ID_HEADER];
+function passes({ request, agentId, head }: Visit, row: CallerRow): boolean {
+  if (row.machineId === null || head.machineId !== row.machineId) return false;
   const verdict = judgeCaller({
     agent: row.agentStatus,
     familyActive: row.familyActive,
     recordedMachineId: row.machineId,
-    presentedMachineId: isMachineId(header) ? header : null,
+    presentedMachineId: row.machineId,
     agentId,
     pathAgentId: request.url?.slice(PREFIX.length, PREFIX.length + UUID_LENGTH) ?? '',
     agentVersion: row.agentVersion,

@@ -34,7 +34,10 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
       lastSeen,
     });
     onTestFinished(() => app.close());
-    const key = await insertTestAgent(counted.database, { n: 1, digests: `apt=${'a'.repeat(64)}` });
+    const key = await insertTestAgent(counted.database, {
+      n: 1,
+      digests: JSON.stringify({ apt: 'a'.repeat(64) }),
+    });
     async function checkIn(facts: Partial<CheckInRequest> = {}, { machineId = 'machine-1', of = key } = {}) {
       const response = await app.inject({
         method: 'POST',

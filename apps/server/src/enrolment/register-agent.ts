@@ -84,7 +84,7 @@ function newAgent(nowMs: number) {
     key_set_version: 0,
     next_seq: 1,
     polling_interval_seconds: null,
-    inventory_digests: '',
+    inventory_digests: '{}',
     enrolled_at: nowMs,
     bound_at: nowMs,
     revoked_at: null,

@@ -96,7 +96,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
         .select('inventory_digests')
         .where('id', '=', key.agentId)
         .executeTakeFirst();
-      expect(agent?.inventory_digests).toBe(`apt=${digest}`);
+      expect(agent?.inventory_digests).toBe(JSON.stringify({ apt: digest }));
     },
   );
 

@@ -85,7 +85,7 @@ export async function putReport(tx: Tx, row: ReportRow): Promise<void> {
     .execute();
 }
 
-/** Repeats the digests on the agent's row, where each check-in reads them: `apt=…,npm=…`. */
+/** Repeats the digests on the agent's row, where each check-in reads them, as the check-in writes them. */
 export async function copyDigests(tx: Tx, agentId: string): Promise<void> {
   const rows = await tx
     .selectFrom('inventory_reports')
@@ -93,13 +93,11 @@ export async function copyDigests(tx: Tx, agentId: string): Promise<void> {
     .where('agent_id', '=', agentId)
     .execute();
   const byEcosystem = new Map(rows.map((row) => [row.ecosystem, row.digest]));
-  const digests = ECOSYSTEMS.flatMap((ecosystem) => {
-    const digest = byEcosystem.get(ecosystem);
-    return digest === undefined ? [] : [`${ecosystem}=${digest}`];
-  });
+  // JSON leaves out what is undefined.
+  const digests = Object.fromEntries(ECOSYSTEMS.map((ecosystem) => [ecosystem, byEcosystem.get(ecosystem)]));
   await tx
     .updateTable('agents')
-    .set({ inventory_digests: digests.join(',') })
+    .set({ inventory_digests: JSON.stringify(digests) })
     .where('id', '=', agentId)
     .execute();
 }

@@ -25,6 +25,7 @@ import { migration as m023 } from './023-agent-digests.ts';
 import { migration as m024 } from './024-update-verdicts.ts';
 import { migration as m025 } from './025-agent-presence.ts';
 import { migration as m026 } from './026-approval-keys.ts';
+import { migration as m027 } from './027-agent-digests-json.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -54,4 +55,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m024,
   m025,
   m026,
+  m027,
 ];

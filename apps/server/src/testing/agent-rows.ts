@@ -11,7 +11,7 @@ export interface TestAgent {
 /** Writes an active agent with an active family, for tests and benchmarks of what comes after enrolment. */
 export async function insertTestAgent(
   database: Database,
-  { n, machineId = `machine-${n}`, digests = '', deletedAtMs }: TestAgent,
+  { n, machineId = `machine-${n}`, digests = '{}', deletedAtMs }: TestAgent,
 ): Promise<{ agentId: string; familyId: string }> {
   const agentId = idOf('01900000-0000-7000-8000-', n);
   const familyId = idOf('01900000-0000-7000-9000-', n);

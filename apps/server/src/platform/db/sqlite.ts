@@ -32,6 +32,8 @@ export function openSqlite(file: string): Database {
   writer.exec('PRAGMA wal_autocheckpoint = 1000');
   const reader = openConnection(file);
   reader.exec('PRAGMA query_only = ON');
+  reader.exec('PRAGMA cache_size = -65536');
+  reader.exec('PRAGMA mmap_size = 268435456');
   const queue = createQueue();
   const writes = kyselyOn(writer, queue);
   const read = kyselyOn(reader, null);

@@ -36,8 +36,8 @@ export interface AgentFacts {
   readonly pollingIntervalSeconds: number | null;
   /** Whether commands wait to be delivered or to be acknowledged. */
   readonly hasOpenCommands: boolean;
-  /** Digest of the stored inventory report of each ecosystem, in lower-case hex. */
-  readonly digests: Readonly<Record<string, string>>;
+  /** `{"apt":"…"}`: digest of the stored inventory report of each ecosystem, in the order of ECOSYSTEMS. */
+  readonly digests: string;
 }
 
 /** The agent behind a request, after token, limit, revocation and machine binding have been checked. */
