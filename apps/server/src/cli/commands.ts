@@ -1,0 +1,5 @@
+import type { CliCommand } from './command.ts';
+import { serverCommand } from './server.ts';
+
+/** Every command of `tidegate`, in the order in which the usage lists them. */
+export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([['server', serverCommand]]);

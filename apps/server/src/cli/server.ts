@@ -1,0 +1,79 @@
+import { readConfig } from '../config.ts';
+import { createLog } from '../platform/log.ts';
+import { startServer } from '../start.ts';
+import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+
+/** Longest time for requests under way when the server is told to stop. */
+const STOP_TIMEOUT_MS = 15_000;
+const ORPHAN_CHECK_MS = 250;
+
+export const serverCommand: CliCommand = {
+  summary: 'run the server (default)',
+  usage: `Usage: tidegate [server]
+
+Runs until it gets SIGTERM or SIGINT. Settings come from SERVICE_* variables: docs/configuration.md lists them.`,
+  async run(args, world) {
+    const { positionals } = readArgs(args, {});
+    if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+    return runServer(world);
+  },
+};
+
+/** Resolves where the server does not start; one that runs ends the process when it stops. */
+async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode> {
+  const refuse = (fault: string): ExitCode => {
+    err(`The server does not start: ${fault}`);
+    return EXIT.failed;
+  };
+  const read = readConfig(env);
+  if (!read.ok) return refuse(read.fault);
+  const { config } = read;
+  const log = createLog({
+    level: config.logLevel,
+    format: config.logFormat,
+    now,
+    write: (line) => process.stdout.write(`${line}\n`),
+  });
+  warnOfUnknown(log, unknownSettings(env));
+  const started = await startServer(config, { log, now, random });
+  if (!started.ok) return refuse(started.fault);
+
+  let isStopping = false;
+  async function stop(signal: string): Promise<void> {
+    if (isStopping) return;
+    isStopping = true;
+    log.info('stopping', { signal });
+    const timer = setTimeout(() => {
+      log.error('requests were still under way; stopped all the same');
+      process.exit(1);
+    }, STOP_TIMEOUT_MS);
+    timer.unref();
+    if (started.ok) await started.stop();
+    log.info('stopped');
+    process.exit(0);
+  }
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+  if (env.npm_lifecycle_event !== undefined) whenOrphaned(() => void stop('npm has ended'));
+  // What nobody caught has left the program in a state nobody knows: say so and let the supervisor start it again.
+  process.on('unhandledRejection', (error) => {
+    log.error('unhandled rejection', {
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
+    process.exit(1);
+  });
+  // It ends by process.exit, above.
+  return new Promise(() => {});
+}
+
+/** npm hands SIGTERM to its shell alone, and the server would stay behind: a new parent is the sign of it. */
+function whenOrphaned(act: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    act();
+  }, ORPHAN_CHECK_MS);
+  timer.unref();
+}
