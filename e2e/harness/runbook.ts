@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { type Child, startChild } from './child.ts';
+
+/** One section of a runbook: its heading, the `sh` blocks that are to be pasted, and the `text` blocks that one sees. */
+export type RunbookStep = {
+  readonly title: string;
+  readonly commands: readonly string[];
+  readonly shown: readonly string[];
+};
+
+export type CommandRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** Stands for whatever is there in a line of what one sees. */
+const ANYTHING = '…';
+const HEADING = /^#{1,6} +(.*?) *$/;
+const FENCE = /^```(\w*)/;
+
+/** Reads a runbook, so that a test can do what its reader is told to do. Sections without a block are left out. */
+export function readRunbook(file: string): RunbookStep[] {
+  const steps: { title: string; commands: string[]; shown: string[] }[] = [];
+  let title = '';
+  let block: { language: string; lines: string[] } | null = null;
+  for (const line of readFileSync(file, 'utf8').split('\n')) {
+    const fence = FENCE.exec(line);
+    if (block === null) {
+      title = HEADING.exec(line)?.[1] ?? title;
+      if (fence) block = { language: fence[1] ?? '', lines: [] };
+      continue;
+    }
+    if (!fence) {
+      block.lines.push(line);
+      continue;
+    }
+    let step = steps.at(-1);
+    if (step?.title !== title) {
+      step = { title, commands: [], shown: [] };
+      steps.push(step);
+    }
+    if (block.language === 'sh') step.commands.push(block.lines.join('\n'));
+    else if (block.language === 'text') step.shown.push(block.lines.join('\n'));
+    else throw new Error(`${file}: a block of ${JSON.stringify(block.language)}; allowed: sh, text`);
+    block = null;
+  }
+  if (block !== null) throw new Error(`${file}: the block under "${title}" does not end`);
+  return steps;
+}
+
+/** The step with this heading. @throws Error that names the headings there are. */
+export function stepOf(steps: readonly RunbookStep[], title: string): RunbookStep {
+  const step = steps.find((each) => each.title === title);
+  if (step !== undefined) return step;
+  throw new Error(`no step "${title}" among: ${steps.map((each) => each.title).join(' | ')}`);
+}
+
+/**
+ * Puts values in the place of `$NAME` and `${NAME}`, wherever they stand; names that are not given stay, for the shell.
+ * A value is put in as it is: give none that the shell reads otherwise.
+ */
+export function withVariables(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*))/g, (whole, braced, bare) => {
+    return values[braced ?? bare] ?? whole;
+  });
+}
+
+/** Runs one block as a person would paste it into bash; it stops at the first command that fails. */
+export async function runCommands(
+  commands: string,
+  { env, cwd }: { env: Record<string, string>; cwd: string },
+): Promise<CommandRun> {
+  // --norc: bash takes a standard input that is a socket for a remote login, and reads its start-up file.
+  const child: Child = startChild('bash', ['--norc', '-euo', 'pipefail', '-c', commands], { env, cwd });
+  const { code } = await child.ended;
+  return { code, stdout: child.stdout.join('\n'), stderr: child.stderr.join('\n') };
+}
+
+/** The lines of what the runbook shows that the output lacks; `…` stands for anything within a line. */
+export function missingLines(shown: string, output: string): string[] {
+  const lines = output.split('\n').map((line) => line.trimEnd());
+  return shown.split('\n').filter((wanted) => wanted.trim() !== '' && !lines.some(patternOf(wanted)));
+}
+
+function patternOf(wanted: string): (line: string) => boolean {
+  const parts = wanted.trimEnd().split(ANYTHING);
+  const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const pattern = new RegExp(`^${escaped.join('.*')}$`);
+  return (line) => pattern.test(line);
+}
