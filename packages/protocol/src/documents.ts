@@ -17,6 +17,7 @@ export const COMMAND_TYPE = 'application/vnd.tidegate.command.v1+json';
 export const APPROVAL_TYPE = 'application/vnd.tidegate.approval.v1+json';
 export const KEYSET_TYPE = 'application/vnd.tidegate.keyset.v1+json';
 export const STATE_TYPE = 'application/vnd.tidegate.state.v1+json';
+export const CHECKPOINT_TYPE = 'application/vnd.tidegate.checkpoint.v1+json';
 
 /** Largest command envelope that an agent reads, in bytes. */
 export const COMMAND_MAX_BYTES = 64 * 1024;
@@ -54,15 +55,29 @@ export const KeySetPayload = strict({
 });
 export type KeySetPayload = Static<typeof KeySetPayload>;
 
+/** How far the chain of events goes: the position of its newest event, counted from 1, and that event's hash. */
+export const EventsHead = strict({ position: Type.Integer({ minimum: 1 }), hash: Sha256Hex });
+export type EventsHead = Static<typeof EventsHead>;
+
 export const StatePayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
   server_time: Timestamp,
   epoch: Type.Integer({ minimum: 1 }),
   key_set_version: Type.Integer({ minimum: 1 }),
-  events_head: Type.Union([Sha256Hex, Type.Null()]),
+  events_head: Type.Union([EventsHead, Type.Null()]),
 });
 export type StatePayload = Static<typeof StatePayload>;
+
+/** A head of the chain of events that the server signed for those who verify the chain, now and in years. */
+export const CheckpointPayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  epoch: Type.Integer({ minimum: 1 }),
+  ...EventsHead.properties,
+  created_at: Timestamp,
+});
+export type CheckpointPayload = Static<typeof CheckpointPayload>;
 
 export const ApprovalReference = strict({ token_id: Uuid, sha256: Sha256Hex });
 export type ApprovalReference = Static<typeof ApprovalReference>;

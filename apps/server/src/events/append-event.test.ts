@@ -3,7 +3,7 @@ import { createIds } from '@tidegate/testkit/ids';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../testing/engines.ts';
 import { appendEvent, hashOfEvent } from './append-event.ts';
-import { headHash, listEvents } from './store.ts';
+import { listEvents, readHead } from './store.ts';
 
 const everything = { filter: {}, limit: 200, before: null };
 
@@ -28,7 +28,7 @@ describe.each(ENGINES)('events on $name', (engine) => {
     expect(first?.previous_hash).toBeNull();
     expect(second?.previous_hash).toBe(first?.hash);
     expect(third?.previous_hash).toBe(second?.hash);
-    expect(await headHash(database.read)).toBe(third?.hash);
+    expect(await readHead(database.read)).toEqual({ position: 3, hash: third?.hash });
     const { hash, ...row } = third ?? {};
     expect(hashOfEvent(row)).toBe(hash);
     expect(hashOfEvent({ ...row, content: '{"n":4}' })).not.toBe(hash);

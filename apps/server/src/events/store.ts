@@ -4,6 +4,12 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type EventRow = Tables['events'];
 
+/** A place in the chain: an event's position and its hash. */
+export interface ChainHead {
+  position: number;
+  hash: string;
+}
+
 export interface EventFilter {
   kind?: string | undefined;
   type?: string | undefined;
@@ -33,10 +39,14 @@ export async function insertEvent(tx: Tx, row: EventRow): Promise<void> {
   await tx.insertInto('events').values(row).execute();
 }
 
-/** Hash of the newest event; null while there is none. */
-export async function headHash(db: Db): Promise<string | null> {
-  const row = await db.selectFrom('events_head').select('hash').where('id', '=', 1).executeTakeFirst();
-  return row?.hash ?? null;
+/** Position and hash of the newest event; null while there is none. */
+export async function readHead(db: Db): Promise<ChainHead | null> {
+  const row = await db
+    .selectFrom('events_head')
+    .select(['position', 'hash'])
+    .where('id', '=', 1)
+    .executeTakeFirst();
+  return row && row.hash !== null ? { position: row.position, hash: row.hash } : null;
 }
 
 export async function findEvent(db: Db, id: string): Promise<EventRow | null> {

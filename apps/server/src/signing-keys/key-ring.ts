@@ -1,7 +1,7 @@
 import { Envelope, type ServerKey, STATE_TYPE, type StatePayload } from '@tidegate/protocol/documents';
 import { type SigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { Value } from 'typebox/value';
-import { headHash } from '../events/store.ts';
+import { readHead } from '../events/store.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import { issueKeySet } from './change-keys.ts';
@@ -76,7 +76,7 @@ export async function openKeyRing(
       server_time: rfc3339Seconds(now),
       epoch: loaded.epoch,
       key_set_version: loaded.keySetVersion,
-      events_head: await headHash(platform.database.read),
+      events_head: await readHead(platform.database.read),
     };
     const text = JSON.stringify(
       signEnvelope(loaded.signer, STATE_TYPE, Buffer.from(JSON.stringify(payload))),
