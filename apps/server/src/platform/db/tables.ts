@@ -223,6 +223,8 @@ export interface Tables {
     hash: string;
   };
   events_head: { id: number; position: number; hash: string | null };
+  event_checkpoints: { position: number; hash: string; epoch: number; envelope: string; created_at: number };
+  event_anchors: { position: number; hash: string; envelope: string; moved_at: number };
   rate_limits: {
     class: string;
     requests: number;
