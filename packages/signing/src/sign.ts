@@ -1,7 +1,8 @@
 import { type KeyObject, sign } from 'node:crypto';
+import { decodeBase64 } from './base64.ts';
 import { maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
 import { bytesFromHex, privateKeyFromSeed, publicBytesOf } from './ed25519.ts';
-import { type Envelope, KeyError } from './verify.ts';
+import { type Envelope, KeyError, maximumSignatures } from './verify.ts';
 
 // Not exported, and a KeyObject rather than bytes: the private half is in no log line, dump or JSON of the key.
 const signingHalf = Symbol('signing half');
@@ -28,6 +29,22 @@ export function signEnvelope(key: SigningKey, payloadType: string, bytes: Uint8A
     payload: Buffer.from(bytes).toString('base64'),
     signatures: [{ keyid: key.keyId, sig: signature.toString('base64') }],
   };
+}
+
+/**
+ * Adds a signature to an envelope that others have signed, over its very bytes; the same again adds nothing. Whoever
+ * countersigns has read what is inside: this judges nothing. Throws `RangeError` for what is no envelope, and where it
+ * has as many signatures already as a verifier looks at.
+ */
+export function countersign(key: SigningKey, envelope: Envelope): Envelope {
+  const payload = decodeBase64(envelope.payload);
+  if (payload === null) throw new RangeError('The payload of the envelope is not base64');
+  const [own] = signEnvelope(key, envelope.payloadType, payload).signatures;
+  if (own === undefined || envelope.signatures.some(({ sig }) => sig === own.sig)) return envelope;
+  if (envelope.signatures.length >= maximumSignatures) {
+    throw new RangeError(`The envelope has ${maximumSignatures} signatures already`);
+  }
+  return { ...envelope, signatures: [...envelope.signatures, own] };
 }
 
 /**
