@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type FamilyRow = Tables['refresh_families'];
 
@@ -73,5 +74,7 @@ export async function markFamilyRevoked(
     .where('id', '=', familyId)
     .where('status', '=', 'active')
     .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  if (result.numUpdatedRows !== 1n) return false;
+  noteRevocation(tx, { kind: 'family', id: familyId, atMs });
+  return true;
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type AgentRow = Tables['agents'] & { last_seen_at: number | null };
 
@@ -100,24 +101,26 @@ export async function markAgentRevoked(
   tx: Tx,
   { agentId, atMs }: { agentId: string; atMs: number },
 ): Promise<void> {
-  await tx
+  const result = await tx
     .updateTable('agents')
     .set({ status: 'revoked', revoked_at: atMs })
     .where('id', '=', agentId)
     .where('status', '=', 'active')
-    .execute();
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 1n) noteRevocation(tx, { kind: 'agent', id: agentId, atMs });
 }
 
 export async function markAgentDeleted(
   tx: Tx,
   { agentId, atMs }: { agentId: string; atMs: number },
 ): Promise<void> {
-  await tx
+  const result = await tx
     .updateTable('agents')
     .set({ deleted_at: atMs })
     .where('id', '=', agentId)
     .where('deleted_at', 'is', null)
-    .execute();
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 1n) noteRevocation(tx, { kind: 'deleted_agent', id: agentId, atMs });
 }
 
 export async function setPollingInterval(

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { noteKeySet, noteRevocation } from '../platform/forward-facts.ts';
 
 export type SigningKeyRow = Tables['signing_keys'];
 export type KeySetRow = Tables['key_sets'];
@@ -26,6 +27,11 @@ export async function lockFleet(tx: Tx): Promise<FleetRow> {
     .executeTakeFirstOrThrow();
 }
 
+/** A new incarnation of the server: the commands of the ones before end. */
+export async function setEpoch(tx: Tx, epoch: number): Promise<void> {
+  await tx.updateTable('fleet').set({ epoch }).where('epoch', '<', epoch).execute();
+}
+
 /** Every key, newest first. */
 export async function listKeys(db: Db): Promise<SigningKeyRow[]> {
   return db.selectFrom('signing_keys').selectAll().orderBy('version', 'desc').execute();
@@ -44,7 +50,9 @@ export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: nu
     .where('status', '=', 'active')
     .where('in_use', '=', 0)
     .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  if (result.numUpdatedRows !== 1n) return false;
+  noteRevocation(tx, { kind: 'key', id: keyId, atMs: now });
+  return true;
 }
 
 export async function setKeyInUse(tx: Tx, keyId: string): Promise<void> {
@@ -64,4 +72,5 @@ export async function newestKeySet(db: Db): Promise<KeySetRow | null> {
 
 export async function insertKeySet(tx: Tx, row: KeySetRow): Promise<void> {
   await tx.insertInto('key_sets').values(row).execute();
+  noteKeySet(tx);
 }

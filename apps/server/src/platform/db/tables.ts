@@ -5,6 +5,25 @@
 export interface Tables {
   schema_migrations: { version: number; name: string; applied_at: number };
   fleet: { id: number; fleet_id: string; epoch: number; created_at: number };
+  fleet_marks: {
+    id: number;
+    /** Rises for the life of the database; an epoch file has the highest that its server saw. */
+    mark: number;
+    key_set_floor: number;
+    /** Set by `tidegate restore`, until a server has started on it. */
+    restored_at: number | null;
+    backup_created_at: number | null;
+  };
+  server_instances: { id: string; started_at: number; seen_at: number };
+  resyncs: {
+    id: string;
+    opened_at: number;
+    closes_at: number;
+    closed_at: number | null;
+    reason: string;
+    opened_by: string;
+  };
+  resynced_families: { resync_id: string; family_id: string; at: number };
   agents: {
     id: string;
     machine_id: string | null;
