@@ -292,7 +292,8 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     const token = parseRefreshToken(t2);
     const machineId = 'machine-1';
     if (!token || !isMachineId(machineId)) throw new Error('the token of a test is well formed');
-    const deps = { ...it.renewal, resyncOpen: () => true };
+    const resync = { isOpenFor: async () => true, take: async () => {} };
+    const deps = { ...it.renewal, resync };
     const resynced = await renewTokens(deps, { token, machineId, requestId: null });
     if (!resynced.ok) throw new Error(`refused: ${resynced.code}`);
     expect(parseRefreshToken(resynced.refreshToken)?.seq).toBe(token.seq + 1);

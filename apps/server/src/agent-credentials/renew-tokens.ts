@@ -27,8 +27,16 @@ export interface RenewalDeps {
   platform: Platform;
   tagKey: Buffer;
   directory: AgentDirectory;
-  /** Whether the bounded resync after a restore is open; closed by default. */
-  resyncOpen?: () => boolean;
+  /** Without it the resync after a restore is closed. */
+  resync?: ResyncGate;
+}
+
+/** The bounded resync after a restore (notes, section 3.5), which an operator opens. */
+export interface ResyncGate {
+  /** Whether it is open for this family: once in each resync, and never where the journal has it as revoked. */
+  isOpenFor(tx: Tx, args: { familyId: string; nowMs: number }): Promise<boolean>;
+  /** Uses up the family's turn. */
+  take(tx: Tx, args: { familyId: string; nowMs: number }): Promise<void>;
 }
 
 export interface RenewalRequest {
@@ -69,7 +77,7 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
     agent: agent.status,
     token,
     sameRequest: isSameRequest(family, request.requestId),
-    resyncOpen: deps.resyncOpen?.() ?? false,
+    resyncOpen: token === 'future' && (await isResyncOpen(tx, deps, { family, nowMs: request.nowMs })),
   });
   const mismatch = { recorded: agent.machineId, tokenClass: token };
   switch (verdict.do) {
@@ -87,11 +95,22 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
   if (verdict.bind && !(await bind(tx, deps, family.agent_id, request.machineId))) {
     return recordMismatch(tx, platform, family, request, mismatch);
   }
+  if (verdict.do === 'resync') await deps.resync?.take(tx, { familyId: family.id, nowMs: request.nowMs });
   const child =
     verdict.do === 'grace'
       ? await grace(tx, deps, { family, presented: request, child: verdict.child })
       : await rotate(tx, deps, { family, presented: request, isResync: verdict.do === 'resync' });
   return renewed(family, child);
+}
+
+/** A family whose last known token has expired was not in use when the backup was made: it is not taken along. */
+async function isResyncOpen(
+  tx: Tx,
+  { resync }: RenewalDeps,
+  { family, nowMs }: { family: FamilyRow; nowMs: number },
+): Promise<boolean> {
+  if (!resync || nowMs >= family.expires_at) return false;
+  return resync.isOpenFor(tx, { familyId: family.id, nowMs });
 }
 
 /** Forward only (section 3): the family ends, the event is critical, the agent has to enrol again. */
