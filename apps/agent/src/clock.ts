@@ -6,6 +6,11 @@ export function trustedNow(localMs: number, lastServerTime: string | null): numb
   return lastServerTime === null ? localMs : Math.max(localMs, Date.parse(lastServerTime));
 }
 
+/** Whether a time is over, in the doubt of both clocks. */
+export function hasPassed(time: string, nowMs: number): boolean {
+  return Date.parse(time) <= nowMs - CLOCK_SKEW_MS;
+}
+
 /** RFC 3339 in UTC, whole seconds. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -57,6 +57,17 @@ test.each<[ApprovalRefusal, ReturnType<typeof fleet.approval>]>([
   expect(judge(approval)).toBe(reason);
 });
 
+test('keys count up to the end of the set that names them (T12)', () => {
+  const trusted = { ...fleet.trusted, expires_at: timestamp(NOW_MS - CLOCK_SKEW_MS) };
+  expect(judge(fleet.approval(sound), { trusted })).toBe('expired_keys');
+});
+
+test('every signature that it bears is handed on, for a host that wants more than one', () => {
+  const { envelope, reference } = fleet.approval(sound);
+  const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+  expect(verifyApproval(envelope, context)).toMatchObject({ ok: true, approval: { envelope } });
+});
+
 test('mix and match: a genuine approval other than the one that the command names is refused (T13)', () => {
   const named = fleet.approval(sound);
   const { envelope } = fleet.approval(sound);

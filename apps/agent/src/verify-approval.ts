@@ -1,24 +1,32 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
-import { APPROVAL_TYPE, ApprovalPayload, type ApprovalReference } from '@tidegate/protocol/documents';
+import {
+  APPROVAL_MAX_BYTES,
+  APPROVAL_TYPE,
+  ApprovalPayload,
+  type ApprovalReference,
+  type Envelope,
+} from '@tidegate/protocol/documents';
 import { planFaults } from '@tidegate/protocol/plan';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { verifyEnvelope } from '@tidegate/signing/verify';
 import { Check } from 'typebox/value';
-import { CLOCK_SKEW_MS } from './clock.ts';
+import { hasPassed } from './clock.ts';
 import type { TrustedKeySet } from './config-file.ts';
-import { activeKeys } from './trusted-keys.ts';
+import { type EnvelopeFault, openEnvelope } from './open-envelope.ts';
 
 const verified: unique symbol = Symbol('verified approval');
 
 /** An approval that this process verified. Only `verifyApproval` makes one, so no installer runs without it (A4). */
 export interface VerifiedApproval {
   readonly payload: ApprovalPayload;
+  /** With every signature that it bears; only one of them was verified. */
+  readonly envelope: Envelope;
   readonly [verified]: true;
 }
 
 export type ApprovalRefusal =
-  | 'bad_signature'
+  | 'too_large'
+  | EnvelopeFault
   | 'malformed'
   | 'not_the_referenced_one'
   | 'wrong_fleet'
@@ -41,10 +49,17 @@ export type ApprovalOutcome =
   | { ok: true; approval: VerifiedApproval }
   | { ok: false; reason: ApprovalRefusal };
 
+/** Judges the bytes of an approval that somebody else wrote to a file. */
+export function verifyApprovalBytes(bytes: Uint8Array, context: ApprovalContext): ApprovalOutcome {
+  if (bytes.length > APPROVAL_MAX_BYTES) return { ok: false, reason: 'too_large' };
+  const parsed = parseStrictJson(bytes);
+  return parsed.ok ? verifyApproval(parsed.value, context) : { ok: false, reason: 'malformed_envelope' };
+}
+
 /** Judges the signed token of E3 against the command that refers to it. */
-export function verifyApproval(envelope: unknown, context: ApprovalContext): ApprovalOutcome {
-  const opened = verifyEnvelope(envelope, activeKeys(context.trusted), APPROVAL_TYPE);
-  if (!opened.ok) return { ok: false, reason: 'bad_signature' };
+export function verifyApproval(value: unknown, context: ApprovalContext): ApprovalOutcome {
+  const opened = openEnvelope(value, { ...context, payloadType: APPROVAL_TYPE });
+  if (!opened.ok) return opened;
   const sha256 = createHash('sha256').update(opened.payload).digest('hex');
   if (sha256 !== context.reference.sha256) return { ok: false, reason: 'not_the_referenced_one' }; // T13
   const parsed = parseStrictJson(opened.payload);
@@ -54,12 +69,11 @@ export function verifyApproval(envelope: unknown, context: ApprovalContext): App
   if (payload.fleet_id !== context.trusted.fleet_id) return { ok: false, reason: 'wrong_fleet' };
   if (payload.agent_id !== context.agentId) return { ok: false, reason: 'wrong_agent' };
   if (payload.update_id !== context.updateId) return { ok: false, reason: 'wrong_update' };
-  if (Date.parse(payload.expires_at) <= context.nowMs - CLOCK_SKEW_MS)
-    return { ok: false, reason: 'expired' };
+  if (hasPassed(payload.expires_at, context.nowMs)) return { ok: false, reason: 'expired' };
   const planSha256 = createHash('sha256').update(canonicalJson(payload.actions)).digest('hex');
   if (planSha256 !== payload.plan_sha256) return { ok: false, reason: 'plan_digest_differs' };
   if (!isSound(payload)) return { ok: false, reason: 'unsound_plan' };
-  return { ok: true, approval: { payload, [verified]: true } };
+  return { ok: true, approval: { payload, envelope: opened.envelope, [verified]: true } };
 }
 
 /** A plan that names no artifact twice, no path outside its folder, and does reach the version it was approved for. */
@@ -76,7 +90,12 @@ function isSound(payload: ApprovalPayload): boolean {
 
 /** What each refusal means, for the operator who reads the event. */
 export const APPROVAL_REFUSAL_TEXT: Record<ApprovalRefusal, string> = {
+  too_large: 'the approval is larger than 4 MiB',
+  malformed_envelope: 'the approval is not a signed envelope',
+  wrong_type: 'the signed document is not an approval',
+  unsigned: 'the approval bears no signature',
   bad_signature: 'no key that this host trusts signed the approval',
+  expired_keys: 'the signing keys that this host knows are too old to be believed',
   malformed: 'the signed approval does not have the form of an approval',
   not_the_referenced_one: 'the approval is not the one that the command names',
   wrong_fleet: 'the approval is for another fleet',

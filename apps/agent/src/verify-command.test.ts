@@ -119,6 +119,13 @@ describe('envelope checks', () => {
     expect(judge(fleet.command(good, stranger), { strict: false })).toBe('bad_signature');
   });
 
+  test('base64 in a second spelling is refused, with or without a signature', () => {
+    const envelope = fleet.command(good);
+    const loose = { ...envelope, payload: ` ${envelope.payload}` };
+    expect(judge(loose)).toBe('malformed_envelope');
+    expect(judge({ ...loose, signatures: [] }, { strict: false })).toBe('malformed_envelope');
+  });
+
   test('every single flipped bit of the payload or signature is noticed', () => {
     const envelope = fleet.command(good);
     const payload = Buffer.from(envelope.payload, 'base64');
@@ -149,6 +156,13 @@ describe('keys', () => {
     const trusted = { ...context.trusted, keys: [revoked(fleet.key.entry), second.entry] };
     expect(judge(fleet.command(good), { trusted })).toBe('bad_signature');
     expect(judge(fleet.command(good, second), { trusted })).toBe('ok');
+  });
+
+  test('keys count up to the end of the set that names them: a newer one may revoke them (T12)', () => {
+    const until = (ms: number) => ({ trusted: { ...context.trusted, expires_at: timestamp(ms) } });
+    expect(judge(fleet.command(good), until(NOW_MS - CLOCK_SKEW_MS))).toBe('expired_keys');
+    expect(judge(fleet.command(good), until(NOW_MS - CLOCK_SKEW_MS + 1_000))).toBe('ok');
+    expect(judge(fleet.command(good, stranger), until(NOW_MS - CLOCK_SKEW_MS))).toBe('bad_signature');
   });
 
   test('key confusion: the body must name the key that signed it, whatever the keyid hint says', () => {

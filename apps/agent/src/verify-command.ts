@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { COMMAND_MAX_BYTES, COMMAND_TYPE, CommandPayload, Envelope } from '@tidegate/protocol/documents';
-import { strict } from '@tidegate/protocol/scalars';
+import { COMMAND_MAX_BYTES, COMMAND_TYPE, CommandPayload } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { verifyEnvelope } from '@tidegate/signing/verify';
-import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { CLOCK_SKEW_MS } from './clock.ts';
+import { CLOCK_SKEW_MS, hasPassed } from './clock.ts';
 import type { HighestSeq, TrustedKeySet } from './config-file.ts';
-import { activeKeys } from './trusted-keys.ts';
+import { type EnvelopeFault, openEnvelope, payloadOfUnsigned } from './open-envelope.ts';
 
 /** The failed check, in the order in which they are made (wire.md). */
 export const COMMAND_REFUSALS = [
@@ -16,6 +13,7 @@ export const COMMAND_REFUSALS = [
   'wrong_type',
   'unsigned',
   'bad_signature',
+  'expired_keys',
   'malformed_payload',
   'invalid_payload',
   'unknown_critical',
@@ -48,14 +46,12 @@ export type CommandOutcome =
   /** `command` is set once signature and schema held, so that a redelivery can be told from an attack. */
   | { ok: false; reason: CommandRefusal; command: CommandPayload | null };
 
-const UnsignedEnvelope = strict({ ...Envelope.properties, signatures: Type.Tuple([]) });
-
 /** Judges the bytes of one command envelope. Nothing in it is believed before its signature was verified. */
 export function verifyCommand(bytes: Uint8Array, context: CommandContext): CommandOutcome {
   if (bytes.length > COMMAND_MAX_BYTES) return refused('too_large');
   const parsed = parseStrictJson(bytes);
   if (!parsed.ok) return refused('malformed_envelope');
-  const opened = openEnvelope(parsed.value, context);
+  const opened = open(parsed.value, context);
   if (!opened.ok) return refused(opened.reason);
   const body = parseStrictJson(opened.payload);
   if (!body.ok) return refused('malformed_payload');
@@ -66,21 +62,15 @@ export function verifyCommand(bytes: Uint8Array, context: CommandContext): Comma
   return { ok: true, command, payloadSha256: createHash('sha256').update(opened.payload).digest('hex') };
 }
 
-type Opened =
+type OpenedCommand =
   | { ok: true; payload: Uint8Array; keyId: string | null }
-  | { ok: false; reason: 'malformed_envelope' | 'wrong_type' | 'unsigned' | 'bad_signature' };
+  | { ok: false; reason: EnvelopeFault };
 
-function openEnvelope(value: unknown, context: CommandContext): Opened {
-  if (Check(UnsignedEnvelope, value)) {
-    if (value.payloadType !== COMMAND_TYPE) return { ok: false, reason: 'wrong_type' };
-    if (context.strict) return { ok: false, reason: 'unsigned' }; // section 5
-    return { ok: true, payload: Buffer.from(value.payload, 'base64'), keyId: null };
-  }
-  if (!Check(Envelope, value)) return { ok: false, reason: 'malformed_envelope' };
-  if (value.payloadType !== COMMAND_TYPE) return { ok: false, reason: 'wrong_type' };
-  const verified = verifyEnvelope(value, activeKeys(context.trusted), COMMAND_TYPE);
-  if (!verified.ok) return { ok: false, reason: 'bad_signature' };
-  return { ok: true, payload: verified.payload, keyId: verified.keyId };
+function open(value: unknown, context: CommandContext): OpenedCommand {
+  const opened = openEnvelope(value, { ...context, payloadType: COMMAND_TYPE });
+  if (opened.ok || opened.reason !== 'unsigned' || context.strict) return opened; // section 5
+  const payload = payloadOfUnsigned(value);
+  return payload === null ? { ok: false, reason: 'malformed_envelope' } : { ok: true, payload, keyId: null };
 }
 
 function judgeContent(
@@ -96,7 +86,7 @@ function judgeContent(
   if (command.epoch < context.highest.epoch) return 'stale_epoch';
   if (command.epoch === context.highest.epoch && command.seq <= context.highest.seq) return 'stale_seq';
   if (Date.parse(command.not_before) > context.nowMs + CLOCK_SKEW_MS) return 'not_yet_valid';
-  if (Date.parse(command.expires_at) <= context.nowMs - CLOCK_SKEW_MS) return 'expired';
+  if (hasPassed(command.expires_at, context.nowMs)) return 'expired';
   if (context.seen(command.command_id)) return 'already_seen';
   return null;
 }
@@ -118,6 +108,7 @@ export const COMMAND_REFUSAL_TEXT: Record<CommandRefusal, string> = {
   wrong_type: 'the signed document is not a command',
   unsigned: 'the command bears no signature and this agent is strict',
   bad_signature: 'no key that this host trusts signed the command',
+  expired_keys: 'the signing keys that this host knows are too old to be believed',
   malformed_payload: 'the signed command is not strict JSON',
   invalid_payload: 'the signed command does not have the form of a command',
   unknown_critical: 'the command needs something that this agent version does not know',
