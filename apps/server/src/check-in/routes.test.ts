@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { queueCommand } from '../commands/queue-command.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { insertTestAgent } from '../testing/agent-rows.ts';
+import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -179,9 +179,16 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
   });
 
   test('an agent below the minimum version is given only its own update', async () => {
-    const { counted, platform, key, answerOf } = await setUp({ minAgentVersion: '2.0.0' });
-    for (const action of ['scan', 'update_agent'] as const) {
-      const command = { agentId: key.agentId, action, params: {}, createdBy: 'ada' };
+    const { counted, platform, keyRing, key, answerOf } = await setUp({ minAgentVersion: '2.0.0' });
+    const expiresAtMs = platform.now() + 1_000_000;
+    const { agentId } = key;
+    const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
+    const approved = await insertTestUpdate(counted.database, of);
+    for (const wanted of [
+      { action: 'scan', params: {} },
+      { action: 'update_agent', ...approved },
+    ] as const) {
+      const command = { ...wanted, agentId, createdBy: 'ada' };
       await counted.database.transact((tx) => queueCommand(tx, platform, command));
     }
     expect((await answerOf()).commands.length).toBe(1);

@@ -7,7 +7,7 @@ import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
-import { deliverCommands } from '../commands/deliver-commands.ts';
+import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
 import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
@@ -21,7 +21,7 @@ import { hasDueCommands, writeFacts } from './store.ts';
 export interface CheckInDeps {
   platform: Platform;
   config: Pick<Config, 'minAgentVersion'>;
-  keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'signer' | 'state'>;
+  keyRing: DeliveryKeys & Pick<KeyRing, 'state'>;
   lastSeen: LastSeen;
 }
 

@@ -111,9 +111,10 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
   });
 
   test('expired after 24 h; an install is issued anew while its approval lives, and not after', async () => {
-    const { database, platform, agentId, queue, deliver } = await setUp();
+    const { database, platform, keyRing, agentId, queue, deliver } = await setUp();
     const expiresAtMs = platform.now() + 1.5 * COMMAND_LIFETIME_MS;
-    const install = await insertTestUpdate(database, { agentId, n: 1, state: 'approved', expiresAtMs });
+    const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
+    const install = await insertTestUpdate(database, of);
     const scan = await queue();
     const first = await queue({ ...install, action: 'install_update' });
     expect((await deliver()).length).toBe(2);
@@ -148,9 +149,12 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
   );
 
   test('an agent that is too old is given its own update and nothing else', async () => {
-    const { queue, deliver } = await setUp();
+    const { database, platform, keyRing, agentId, queue, deliver } = await setUp();
+    const expiresAtMs = platform.now() + COMMAND_LIFETIME_MS;
+    const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
+    const update = await insertTestUpdate(database, of);
     await queue();
-    await queue({ action: 'update_agent' });
+    await queue({ ...update, action: 'update_agent' });
     const delivered = await deliver({ only: 'update_agent' });
     expect(delivered.map(({ payload }) => payload.action)).toEqual(['update_agent']);
   });

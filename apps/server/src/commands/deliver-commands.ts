@@ -1,14 +1,23 @@
 import { createHash } from 'node:crypto';
-import { COMMAND_TYPE, CommandPayload } from '@tidegate/protocol/documents';
+import type { ServerKey } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
-import { Compile } from 'typebox/compile';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
-import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { needsApproval } from './approval-rules.ts';
+import { checkStoredApproval } from './check-stored-approval.ts';
 import { expireCommands } from './expire-commands.ts';
-import { type CommandRow, compareAndSwapStatus, deliverable, markReceived, stillApproved } from './store.ts';
+import { refuseToSign } from './refuse-to-sign.ts';
+import { signCommand } from './sign-command.ts';
+import {
+  type CommandRow,
+  compareAndSwapStatus,
+  deliverable,
+  markReceived,
+  stillApproved,
+  storedApproval,
+} from './store.ts';
 
 /** Commands that one check-in hands out. */
 export const DELIVERED_MAX = 50;
@@ -22,6 +31,13 @@ export interface Delivery {
   only?: CommandAction | null;
 }
 
+/** What delivery asks of the key ring. */
+export type DeliveryKeys = Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'signer'> & {
+  keySet(): { keys: readonly ServerKey[] };
+  /** Every key that was ever there. */
+  rows(): readonly { key_id: string }[];
+};
+
 /**
  * Takes the receipts of an agent and returns what it is to be given, as JSON texts of envelopes in rising order of
  * `seq`. Sequence number, key and machine digest are given at first delivery; a redelivery has the same bytes unless
@@ -30,7 +46,7 @@ export interface Delivery {
 export async function deliverCommands(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'signer'>,
+  keyRing: DeliveryKeys,
   { agentId, machineId, received, only = null }: Delivery,
 ): Promise<string[]> {
   const lock = await lockAgent(tx, agentId);
@@ -57,7 +73,13 @@ export async function deliverCommands(
       outgoing.push({ seq, text: envelope });
       continue;
     }
-    const signed = signCommand(keyRing, { command, seq: nextSeq, machineSha256, nowMs });
+    if (!(await isApproved(tx, platform, keyRing, command))) continue;
+    const outcome = signCommand(keyRing, { command, seq: nextSeq, machineSha256, nowMs });
+    if (!outcome.ok) {
+      await refuseToSign(tx, platform, { command, check: 'not_valid' });
+      continue;
+    }
+    const { signed } = outcome;
     const change = { ...signed, status: 'sent', seq: nextSeq, machine_sha256: machineSha256, sent_at: nowMs };
     if (await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change })) {
       outgoing.push({ seq: nextSeq, text: signed.envelope });
@@ -68,53 +90,42 @@ export async function deliverCommands(
   return outgoing.toSorted((a, b) => a.seq - b.seq).map(({ text }) => text);
 }
 
-/** An install command is as good as its approval: one whose token is gone is cancelled instead of delivered. */
+/** An installing command is as good as its approval: one whose token is gone is cancelled instead of delivered. */
 async function withdrawUnapproved(
   tx: Tx,
   { commands, nowMs }: { commands: readonly CommandRow[]; nowMs: number },
 ): Promise<CommandRow[]> {
-  const installs = commands.filter((command) => command.action === 'install_update');
+  const installs = commands.filter((command) => needsApproval(command.action));
   const live = await stillApproved(tx, { commandIds: installs.map((command) => command.id), nowMs });
   for (const command of installs) {
     if (live.has(command.id)) continue;
     const change = { status: 'cancelled', reason: 'approval_gone', finished_at: nowMs };
     await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
   }
-  return commands.filter((command) => command.action !== 'install_update' || live.has(command.id));
+  return commands.filter((command) => !needsApproval(command.action) || live.has(command.id));
 }
 
-const payloads = Compile(CommandPayload);
-
-function signCommand(
-  keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer'>,
-  args: { command: CommandRow; seq: number; machineSha256: string; nowMs: number },
-): { key_id: string; epoch: number; envelope: string } {
-  const { command } = args;
-  const { keyId, keyVersion, sign } = keyRing.signer();
-  const epoch = keyRing.epoch();
-  const params: unknown = JSON.parse(command.params);
-  const payload: unknown = {
-    v: 1,
-    fleet_id: keyRing.fleetId,
-    epoch,
-    seq: args.seq,
-    command_id: command.id,
-    agent_id: command.agent_id,
-    machine_sha256: args.machineSha256,
-    issued_at: rfc3339Seconds(args.nowMs),
-    not_before: rfc3339Seconds(command.not_before),
-    expires_at: rfc3339Seconds(command.expires_at),
-    key_id: keyId,
-    key_version: keyVersion,
-    action: command.action,
-    params,
-    ...(command.approval_id === null
-      ? {}
-      : { approval: { token_id: command.approval_id, sha256: command.approval_sha256 } }),
-    crit: [],
-  };
-  // What the agent would refuse is not signed.
-  if (!payloads.Check(payload)) throw new Error(`the command ${command.id} in the database is not valid`);
-  const envelope = sign(COMMAND_TYPE, Buffer.from(JSON.stringify(payload)));
-  return { key_id: keyId, epoch, envelope: JSON.stringify(envelope) };
+/** Whether the signed approval bears a command that needs one, or names one; where it does not, the command ends. */
+async function isApproved(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  keyRing: DeliveryKeys,
+  command: CommandRow,
+): Promise<boolean> {
+  const { approval_id: tokenId } = command;
+  if (!needsApproval(command.action) && tokenId === null) return true;
+  const stored = tokenId === null ? null : await storedApproval(tx, tokenId);
+  const keys = { fleetId: keyRing.fleetId, active: keyRing.keySet().keys };
+  const envelope = stored?.envelope ?? null;
+  const fault = checkStoredApproval(keys, { command, envelope, nowMs: platform.now() });
+  if (fault === null) return true;
+  const isKnown = keyRing.rows().some((row) => row.key_id === stored?.key_id);
+  if (stored && isKnown && !keyRing.isActive(stored.key_id)) {
+    // Nothing forged: its key was revoked, and the upkeep of approvals hands the update back to a human.
+    const change = { status: 'cancelled', reason: 'approval_gone', finished_at: platform.now() };
+    await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
+  } else {
+    await refuseToSign(tx, platform, { command, check: fault });
+  }
+  return false;
 }

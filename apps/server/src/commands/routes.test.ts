@@ -14,6 +14,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
   async function setUp() {
     const database = await engine.open();
     const platform = createTestPlatform(database);
+    const keyRing = createTestKeyRing();
     const voided: string[] = [];
     const app = createSliceApp(platform);
     mountCommands(app, { platform, voidApproval: async (_, { updateId }) => void voided.push(updateId) });
@@ -27,7 +28,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       );
     const deliver = () =>
       database.transact((tx) =>
-        deliverCommands(tx, platform, createTestKeyRing(), { agentId, machineId: 'machine-1', received: [] }),
+        deliverCommands(tx, platform, keyRing, { agentId, machineId: 'machine-1', received: [] }),
       );
     async function post(path: string, payload: object, of = key) {
       return app.inject({
@@ -43,7 +44,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     }
     const report = (id: string, result: CommandResult) => post(`commands/${id}/result`, result);
     async function install(state = 'approved') {
-      const update = await insertTestUpdate(database, { agentId, n: 1, state, expiresAtMs: 9e15 });
+      const expiresAtMs = platform.now() + 7 * 24 * 3_600_000;
+      const update = await insertTestUpdate(database, { agentId, n: 1, state, expiresAtMs, keyRing });
       const id = await queue({ ...update, action: 'install_update' });
       await deliver();
       return { id, updateId: update.updateId };

@@ -1,4 +1,8 @@
+import { createHash } from 'node:crypto';
+import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
+import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
+import type { TestKeyRing } from './slice-app.ts';
 
 export interface TestAgent {
   /** Makes the ids; two agents of one database need two numbers. */
@@ -65,12 +69,16 @@ export interface TestUpdate {
   state: string;
   /** When its approval ends. */
   expiresAtMs: number;
+  /** Signs its approval; without one there is a row and nothing that an agent or a delivery would believe. */
+  keyRing?: Pick<TestKeyRing, 'fleetId' | 'signer'> | undefined;
+  /** What the signed approval says in place of the truth. */
+  signed?: Partial<ApprovalPayload>;
 }
 
 /** Writes an update with a plan and an approval; returns what an install command of it bears. */
 export async function insertTestUpdate(
   database: Database,
-  { agentId, n, state, expiresAtMs }: TestUpdate,
+  { agentId, n, state, expiresAtMs, keyRing, signed = {} }: TestUpdate,
 ): Promise<{
   updateId: string;
   approval: { tokenId: string; sha256: string };
@@ -79,7 +87,31 @@ export async function insertTestUpdate(
   const updateId = idOf('01900000-0000-7000-a000-', n);
   const planId = idOf('01900000-0000-7000-a001-', n);
   const tokenId = idOf('01900000-0000-7000-a002-', n);
-  const sha256 = n.toString(16).padStart(64, '0');
+  const payload: ApprovalPayload = {
+    v: 1,
+    token_id: tokenId,
+    fleet_id: keyRing?.fleetId ?? idOf('01900000-0000-7000-b000-', 1),
+    update_id: updateId,
+    agent_id: agentId,
+    ecosystem: 'apt',
+    package: { name: `package-${n}`, from_version: '1.0-1', to_version: '1.1-1' },
+    actions: [{ action: 'remove', name: `package-${n}` }],
+    plan_sha256: n.toString(16).padStart(64, '0'),
+    verdict: {
+      vulnerability: 'clear',
+      age: 'not_applicable',
+      checked_at: null,
+      source: null,
+      snapshot: null,
+    },
+    override: null,
+    issued_at: '2026-11-21T09:00:00Z',
+    expires_at: rfc3339Seconds(expiresAtMs),
+    ...signed,
+  };
+  const bytes = Buffer.from(JSON.stringify(payload));
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const signer = keyRing?.signer();
   await database.transact(async (tx) => {
     await tx
       .insertInto('updates')
@@ -108,7 +140,7 @@ export async function insertTestUpdate(
         resolved_at: 1,
         received_at: 1,
         actions: JSON.stringify([{ action: 'remove', name: `package-${n}` }]),
-        plan_sha256: sha256,
+        plan_sha256: payload.plan_sha256,
       })
       .execute();
     await tx
@@ -118,9 +150,9 @@ export async function insertTestUpdate(
         update_id: updateId,
         agent_id: agentId,
         plan_id: planId,
-        envelope: '{}',
+        envelope: signer ? JSON.stringify(signer.sign(APPROVAL_TYPE, bytes)) : '{}',
         payload_sha256: sha256,
-        key_id: 'test',
+        key_id: signer?.keyId ?? 'test',
         verdict: '{}',
         approved_by: 'ada',
         issued_at: 1,

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Envelope } from '@tidegate/protocol/documents';
+import type { Envelope, ServerKey } from '@tidegate/protocol/documents';
 import { loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { createCallerReader } from '../agents/read-callers.ts';
 import { isAgentId, isMachineId } from '../platform/http/identities.ts';
@@ -42,6 +42,8 @@ export interface TestKeyRing {
   epoch(): number;
   isActive(keyId: string): boolean;
   signer(): { keyId: string; keyVersion: number; sign(type: string, bytes: Uint8Array): Envelope };
+  keySet(): { keys: ServerKey[] };
+  rows(): { key_id: string }[];
   state(): Promise<string>;
   /** Revokes the key in use and goes on with a new one. */
   rotate(): void;
@@ -55,6 +57,7 @@ export function createTestKeyRing(): TestKeyRing {
   let version = 1;
   let epoch = 1;
   let key = newKey(version);
+  const rows = [{ key_id: key.keyId }];
   const ring: TestKeyRing = {
     fleetId: '01900000-0000-7000-b000-000000000001',
     epoch: () => epoch,
@@ -67,9 +70,22 @@ export function createTestKeyRing(): TestKeyRing {
         return signEnvelope(key, type, bytes);
       },
     }),
+    keySet: () => ({
+      keys: [
+        {
+          key_id: key.keyId,
+          version,
+          public_key_hex: key.publicKeyHex,
+          status: 'active',
+          created_at: '2026-01-01T00:00:00Z',
+        },
+      ],
+    }),
+    rows: () => rows,
     state: async () => '{"payloadType":"state","payload":"cGF5","signatures":[{"keyid":"k","sig":"c2ln"}]}',
     rotate() {
       key = newKey(++version);
+      rows.push({ key_id: key.keyId });
     },
     restore() {
       epoch++;

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import {
+  APPROVAL_TYPE,
+  type ApprovalPayload as Approval,
+  ApprovalPayload,
+  type ServerKey,
+} from '@tidegate/protocol/documents';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
+import { Compile } from 'typebox/compile';
+import { type ApprovalFault, approvalFault } from './approval-rules.ts';
+import type { CommandRow } from './store.ts';
+
+const payloads = Compile(ApprovalPayload);
+
+/**
+ * Why the approval of a command does not count; null where it does. Whoever writes to the database can write rows of
+ * commands, updates and approvals (T6), but not a signature: only what a key of the key set signed is believed, and
+ * only for the very agent and update that the command names.
+ */
+export function checkStoredApproval(
+  keys: { fleetId: string; active: readonly ServerKey[] },
+  { command, envelope, nowMs }: { command: CommandRow; envelope: string | null; nowMs: number },
+): ApprovalFault | null {
+  const opened = envelope === null ? null : openApproval(keys.active, envelope);
+  const params = parseStrictJson(command.params);
+  return approvalFault({
+    approval: opened?.payload ?? null,
+    sha256: opened?.sha256 ?? null,
+    fleetId: keys.fleetId,
+    agentId: command.agent_id,
+    updateId: command.update_id,
+    paramsUpdateId: params.ok ? updateIdOf(params.value) : null,
+    reference: { tokenId: command.approval_id, sha256: command.approval_sha256 },
+    nowMs,
+  });
+}
+
+function openApproval(
+  active: readonly ServerKey[],
+  envelope: string,
+): { payload: Approval; sha256: string } | null {
+  const parsed = parseStrictJson(envelope);
+  if (!parsed.ok) return null;
+  const trusted = active.map(({ key_id, public_key_hex }) =>
+    loadTrustedKey({ keyId: key_id, publicKeyHex: public_key_hex }),
+  );
+  const verified = verifyEnvelope(parsed.value, trusted, APPROVAL_TYPE);
+  const payload = verified.ok ? parseStrictJson(verified.payload) : null;
+  if (!verified.ok || !payload?.ok || !payloads.Check(payload.value)) return null;
+  return { payload: payload.value, sha256: createHash('sha256').update(verified.payload).digest('hex') };
+}
+
+function updateIdOf(params: unknown): string | null {
+  if (typeof params !== 'object' || params === null || !('update_id' in params)) return null;
+  return typeof params.update_id === 'string' ? params.update_id : null;
+}
