@@ -27,7 +27,13 @@ enrol:
   --user NAME              user that will run the agent (as root)
   --replace                throw an earlier enrolment away
   --allow-insecure-http    take an http:// address of another machine, for tests
-  --machine-id-source S    "machine-id" (/etc/machine-id) or "file:/path"
+  --machine-id-source S    what names this machine, one of
+                             auto            machine-id, but refused in a container (default)
+                             machine-id      /etc/machine-id
+                             dmi             the firmware's id of the machine
+                             cloud           the instance id that cloud-init left
+                             machine-id+dmi  both: a copied disk is another machine
+                             file:/path      what another file holds
   --apt-config FILE, --executor-state DIR, --spool DIR
                            places on a host that is not set up as usual
 

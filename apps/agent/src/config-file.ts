@@ -6,6 +6,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { errorCode, type FileLayer, ownUid, readTrusted, realFiles, writeDurably } from './file-layer.ts';
+import { MachineIdSource } from './machine-id.ts';
 
 /** Largest config.json that is read; a key set of 256 keys is a fraction of it. */
 const CONFIG_MAX_BYTES = 1024 * 1024;
@@ -36,9 +37,6 @@ export const HostLayout = strict({
   spool: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
 });
 export type HostLayout = Static<typeof HostLayout>;
-
-/** `machine-id` is /etc/machine-id; `file:/path` reads another file, for tests. */
-export const MachineIdSource = Type.String({ pattern: '^(machine-id|file:/.+)$', maxLength: 4_096 });
 
 /** config.json (R2 and the last item of wire.md). */
 export const AgentConfig = strict({

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { examine } from './doctor.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { NOW_MS } from './testing/fleet.ts';
+import { hostRoot } from './testing/host-root.ts';
 
 let agent: TestAgent;
 beforeEach(async () => {
@@ -9,9 +10,9 @@ beforeEach(async () => {
 });
 afterEach(() => agent.stop());
 
-function findings() {
+function findings(root = '/') {
   const facts = { uid: 0, unshare: '/usr/bin/unshare', hasPathUnit: false };
-  return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS });
+  return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS, root });
 }
 
 test('old package sources are found, with what to do about them', async () => {
@@ -26,3 +27,18 @@ test('a package manager that is not there has no sources', async () => {
   agent.driver.findStaleness = async () => 'old';
   expect((await findings()).map(({ check }) => check)).not.toContain('apt sources');
 });
+
+test.each([
+  [{ 'etc/machine-id': 'm-1' }, { ok: true, detail: 'from machine-id' }],
+  [{}, { ok: false, detail: expect.stringContaining('ENOENT') }],
+  [
+    { 'etc/machine-id': 'm-1', '.dockerenv': '' },
+    { ok: true, isDoubtful: true, detail: expect.stringContaining('this is a container') },
+  ],
+])(
+  'the source of the machine id is named, and doubted where it is shared (T3): %j',
+  async (files, finding) => {
+    using host = hostRoot(files);
+    expect(await findings(host.root)).toContainEqual({ check: 'machine id', ...finding });
+  },
+);

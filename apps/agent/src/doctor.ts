@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
+import { doubtMachineIdSource } from './choose-machine-id.ts';
 import { type AgentConfig, loadConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { readMachineId } from './machine-id.ts';
@@ -9,6 +10,8 @@ import { chooseExecutor, type HostFacts } from './start-executor.ts';
 export interface Finding {
   check: string;
   ok: boolean;
+  /** It works, and is worth a look. */
+  isDoubtful?: true;
   detail: string;
 }
 
@@ -17,14 +20,14 @@ const Health = Type.Object({ status: Type.String(), version: Type.String() });
 /** Looks at everything that an agent needs, without changing anything or using a token. */
 export async function examine(
   folder: string,
-  parts: { drivers: readonly EcosystemDriver[]; facts: HostFacts; nowMs: number },
+  parts: { drivers: readonly EcosystemDriver[]; facts: HostFacts; nowMs: number; root?: string },
 ): Promise<Finding[]> {
   const loaded = loadConfig(folder);
   if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }];
   const { config } = loaded;
   return [
     { check: 'configuration', ok: true, detail: `agent ${config.agent_id}` },
-    examineMachine(config),
+    examineMachine(config, parts.root ?? '/'),
     examineKeys(config, parts.nowMs),
     {
       check: 'strict mode',
@@ -38,9 +41,13 @@ export async function examine(
   ];
 }
 
-function examineMachine(config: AgentConfig): Finding {
-  const machine = readMachineId(config.machine_id_source);
-  return { check: 'machine id', ok: machine.ok, detail: machine.ok ? 'present' : machine.detail };
+function examineMachine({ machine_id_source: source }: AgentConfig, root: string): Finding {
+  const check = 'machine id';
+  const machine = readMachineId(source, root);
+  if (!machine.ok) return { check, ok: false, detail: machine.detail };
+  const doubt = doubtMachineIdSource(source, root);
+  if (doubt === null) return { check, ok: true, detail: `from ${source}` };
+  return { check, ok: true, isDoubtful: true, detail: `from ${source}; ${doubt}` };
 }
 
 function examineKeys({ trusted_keys: { keys, version, expires_at } }: AgentConfig, nowMs: number): Finding {

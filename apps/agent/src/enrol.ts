@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import { Check } from 'typebox/value';
+import { chooseMachineIdSource } from './choose-machine-id.ts';
 import {
   type AgentConfig,
   CONFIG_NAME,
@@ -15,7 +16,7 @@ import { saveExecutorState } from './executor/executor-state.ts';
 import { errorCode, writeDurably } from './file-layer.ts';
 import { describeHost } from './host-facts.ts';
 import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL } from './job-folder.ts';
-import { readMachineId } from './machine-id.ts';
+import type { MachineIdSource } from './machine-id.ts';
 import { checkServerUrl, createServerClient, type ServerClient } from './server-client.ts';
 import { pinKeySet } from './trusted-keys.ts';
 
@@ -25,6 +26,7 @@ export interface EnrolOptions {
   folder: string;
   serverUrl: string;
   token: string;
+  /** `auto`, or one of `MachineIdSource`. */
   machineIdSource: string;
   allowInsecureHttp: boolean;
   /** Throws an earlier enrolment of this folder away. */
@@ -36,7 +38,7 @@ export interface EnrolOptions {
 }
 
 export type EnrolOutcome =
-  | { ok: true; agentId: string; fleetId: string; canInstall: boolean }
+  | { ok: true; agentId: string; fleetId: string; canInstall: boolean; machineIdSource: MachineIdSource }
   | { ok: false; retryable: boolean; detail: string };
 
 /** Registers this host, pins the key set that it is given, and as root sets up the executor. */
@@ -50,7 +52,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
         'console and add --replace',
     );
   }
-  const machine = readMachineId(options.machineIdSource);
+  const machine = chooseMachineIdSource(options.machineIdSource);
   if (!machine.ok) return refuse(machine.detail);
   // A seat of the token must not be spent where its answer could not be kept.
   const writable = probeFolder(options.folder);
@@ -73,7 +75,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   const config: AgentConfig = {
     server_url: url.url,
     agent_id: answer.body.agent_id,
-    machine_id_source: options.machineIdSource,
+    machine_id_source: machine.source,
     access_token: answer.body.access_token,
     refresh_token: answer.body.refresh_token,
     pending_request_id: null,
@@ -99,21 +101,19 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
     const prepared = prepareExecutor(options, config);
     if (!prepared.ok) return refuse(prepared.detail);
   }
-  return { ok: true, agentId: config.agent_id, fleetId: pinned.keys.fleet_id, canInstall };
+  const { agent_id: agentId, machine_id_source: machineIdSource } = config;
+  return { ok: true, agentId, fleetId: pinned.keys.fleet_id, canInstall, machineIdSource };
 }
 
 /** Root's part: what the executor trusts, and the folder in which the agent leaves jobs for it. */
-function prepareExecutor(
-  { folder, layout, user, machineIdSource }: EnrolOptions,
-  config: AgentConfig,
-): SaveOutcome {
+function prepareExecutor({ folder, layout, user }: EnrolOptions, config: AgentConfig): SaveOutcome {
   const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
   const spool = layout.spool ?? DEFAULT_SPOOL;
   const saved = saveExecutorState(state, {
     v: 1,
     fleet_id: config.trusted_keys.fleet_id,
     agent_id: config.agent_id,
-    machine_id_source: machineIdSource,
+    machine_id_source: config.machine_id_source,
     trusted_keys: config.trusted_keys,
     apt_config: layout.apt_config ?? null,
   });

@@ -131,6 +131,17 @@ describe('enrol', () => {
     expect(loadConfig(config)).toMatchObject({ ok: false, reason: 'absent' });
   });
 
+  test('a machine is named by a source that there is, and config.json keeps which (R1)', async () => {
+    const { enrol, server, config } = await host();
+    const wrong = await run([...enrol, '--machine-id-source', 'bios', '--token', 't']);
+    expect([wrong.exit, wrong.err]).toEqual([2, expect.stringContaining('auto, machine-id, dmi')]);
+    expect(server.received('agents/register')).toEqual([]);
+    const ran = await run([...enrol, '--token', 't', '--json']);
+    const { machine_id_source: source }: Record<string, unknown> = JSON.parse(ran.out);
+    expect(source).toMatch(/^file:/);
+    expect(loadConfig(config)).toMatchObject({ ok: true, config: { machine_id_source: source } });
+  });
+
   test('http:// needs to be allowed but on this machine, and nothing is sent before (T1)', async () => {
     const { enrol, server } = await host();
     const careful = enrol.filter((arg) => arg !== '--allow-insecure-http').concat('--token', 't');

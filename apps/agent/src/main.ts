@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
 import { loadConfig, makeConfigFolder } from './config-file.ts';
-import { examine } from './doctor.ts';
+import { examine, type Finding } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { enrol, findUser } from './enrol.ts';
 import { executeJob } from './executor/execute.ts';
@@ -12,7 +12,6 @@ import { holdInstanceLock } from './instance-lock.ts';
 import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
 import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
-import { DEFAULT_MACHINE_ID_SOURCE } from './machine-id.ts';
 import { leaveSecondStartMark } from './second-start.ts';
 import { openSpareMemory } from './spare-memory.ts';
 import { readHostFacts } from './start-executor.ts';
@@ -66,7 +65,7 @@ async function runEnrol(values: Values): Promise<Ending> {
     folder,
     serverUrl: values.server,
     token,
-    machineIdSource: values['machine-id-source'] ?? DEFAULT_MACHINE_ID_SOURCE,
+    machineIdSource: values['machine-id-source'] ?? 'auto',
     allowInsecureHttp: values['allow-insecure-http'] ?? false,
     replace: values.replace ?? false,
     user,
@@ -79,11 +78,12 @@ async function runEnrol(values: Values): Promise<Ending> {
   locked.lock.release();
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
   const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
-  const { agentId, fleetId, canInstall } = outcome;
-  return done(`enrolled as agent ${agentId}.${note}`, {
+  const { agentId, fleetId, canInstall, machineIdSource } = outcome;
+  return done(`enrolled as agent ${agentId}; its machine id is from ${machineIdSource}.${note}`, {
     agent_id: agentId,
     fleet_id: fleetId,
     can_install: canInstall,
+    machine_id_source: machineIdSource,
   });
 }
 
@@ -158,9 +158,14 @@ async function runDoctor(values: Values): Promise<Ending> {
   const parts = { drivers: ECOSYSTEM_DRIVERS, facts: readHostFacts(), nowMs: Date.now() };
   const findings = await examine(folder, parts);
   const isSound = findings.every((finding) => finding.ok);
-  const lines = findings.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'} ${check}: ${detail}`);
+  const lines = findings.map((finding) => `${markOf(finding)} ${finding.check}: ${finding.detail}`);
   const text = isSound ? lines.join('\n') : `something is wrong\n${lines.join('\n')}`;
   return { exit: isSound ? EXIT.ok : EXIT.failed, text, json: { ok: isSound, findings } };
+}
+
+function markOf({ ok, isDoubtful }: Finding): string {
+  if (!ok) return 'FAIL';
+  return isDoubtful === true ? 'warn' : 'ok  ';
 }
 
 async function runExecute(values: Values): Promise<Ending> {

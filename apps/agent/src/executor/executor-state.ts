@@ -4,8 +4,9 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { MachineIdSource, type SaveOutcome, TrustedKeySet } from '../config-file.ts';
+import { type SaveOutcome, TrustedKeySet } from '../config-file.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from '../file-layer.ts';
+import { MachineIdSource } from '../machine-id.ts';
 
 const STATE_NAME = 'state.json';
 const STATE_MAX_BYTES = 1024 * 1024;
