@@ -1,0 +1,190 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { hashOfEvent } from './append-event.ts';
+import type { ChainHead, EventRow } from './store.ts';
+
+/** Where a walk begins: `hash` is null at position 0 alone, before the first event of all. */
+export interface ChainStart {
+  position: number;
+  hash: string | null;
+}
+
+/** What somebody knows of the chain from elsewhere: the row at the position must bear the hash. */
+export interface Pin extends ChainHead {
+  /** Incarnation of the server that it is from; null where nobody noted it. */
+  epoch: number | null;
+  /** Who says so, as the subject of a sentence. */
+  source: string;
+}
+
+export type ChainFaultKind =
+  | 'changed'
+  | 'moved'
+  | 'removed'
+  | 'inserted'
+  | 'unlinked'
+  | 'rewritten'
+  | 'truncated'
+  | 'bad_checkpoint';
+
+/** The first row that is not what was written, and what is wrong with it in one sentence. */
+export interface ChainFault {
+  kind: ChainFaultKind;
+  position: number;
+  /** Null where the row is not there. */
+  id: string | null;
+  detail: string;
+}
+
+export interface ChainVerifier {
+  /** Rows in the order of the log. Null while all is well; after a fault the walk is over. */
+  take(row: EventRow): ChainFault | null;
+  /** Call at the end of the log: `head` is what the log itself says its newest row is. */
+  end(head: ChainHead | null): ChainFault | null;
+  last(): ChainStart;
+  /** The newest pin that a row was held against and bore out. */
+  pinned(): Pin | null;
+  /** Position of the newest event that says that the server was restored from a backup. */
+  restoredAt(): number | null;
+}
+
+/** How far around its place a row is looked for that was moved. */
+const MOVED_AT_MOST = 1_000;
+
+/**
+ * Walks a chain of events (16.4.2) one row at a time and keeps nothing but the last hash: position follows position,
+ * each row fits its own hash and names the hash before it, and every pin holds. Pins come sorted by position. Those of
+ * an earlier epoch end where the log says that the server was restored from a backup: that branch is gone. The log is
+ * believed in this only where a pin is from the new epoch, so that a row alone cannot silence the pins.
+ */
+export function createChainVerifier({
+  start,
+  pins,
+}: {
+  start: ChainStart;
+  pins: readonly Pin[];
+}): ChainVerifier {
+  let last = start;
+  const newestEpoch = Math.max(0, ...pins.map((pin) => pin.epoch ?? 0));
+  let epoch = 0;
+  let restoredAt: number | null = null;
+  let nextPin = pins.findIndex((pin) => pin.position > start.position);
+  if (nextPin === -1) nextPin = pins.length;
+  let pinned: Pin | null = null;
+
+  function countedPin(): Pin | undefined {
+    for (; nextPin < pins.length; nextPin++) {
+      const pin = pins[nextPin];
+      if (pin && (pin.epoch === null || pin.epoch >= epoch)) return pin;
+    }
+    return undefined;
+  }
+
+  function judgePins(row: EventRow): ChainFault | null {
+    for (let pin = countedPin(); pin !== undefined && pin.position <= row.position; pin = countedPin()) {
+      if (pin.hash !== row.hash) {
+        const since = pinned === null ? '' : ` after position ${pinned.position}`;
+        const detail = `${pin.source} names another row at this position: this row, or one before it${since}, was written anew`;
+        return faultAt(row, 'rewritten', detail);
+      }
+      pinned = pin;
+      nextPin++;
+    }
+    return null;
+  }
+
+  return {
+    take(row) {
+      const fault = judgeRow(row, last);
+      if (fault !== null) return fault;
+      const begun = restoredEpoch(row);
+      if (begun !== null) restoredAt = row.position;
+      if (begun !== null && begun <= newestEpoch) epoch = Math.max(epoch, begun);
+      last = { position: row.position, hash: row.hash };
+      return judgePins(row);
+    },
+    end(head) {
+      if (head !== null && head.position < last.position) {
+        const detail = `the log goes on behind its head, which is at ${head.position}: the row was put in`;
+        return { kind: 'inserted', position: head.position + 1, id: null, detail };
+      }
+      const missing = head !== null && head.position > last.position ? 'the head of the log' : null;
+      const named = countedPin();
+      if (missing !== null || named !== undefined) {
+        const source = missing ?? named?.source ?? '';
+        const position = (missing === null ? named : head)?.position ?? 0;
+        const detail = `the log ends at ${last.position}, but ${source} is at ${position}: the end was cut off`;
+        return { kind: 'truncated', position: last.position + 1, id: null, detail };
+      }
+      if (head !== null && head.hash !== last.hash) {
+        const detail = 'the head of the log names another hash: the row was written anew';
+        return { kind: 'rewritten', position: last.position, id: null, detail };
+      }
+      return null;
+    },
+    last: () => last,
+    pinned: () => pinned,
+    restoredAt: () => restoredAt,
+  };
+}
+
+function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
+  const expected = before.position + 1;
+  if (row.position > expected) {
+    const until = row.position - 1;
+    const which = until === expected ? 'this row was' : `the rows from here to ${until} were`;
+    return { kind: 'removed', position: expected, id: null, detail: `${which} removed` };
+  }
+  if (row.position < expected) {
+    return faultAt(
+      row,
+      'moved',
+      `it stands behind position ${before.position}: rows were reordered, or it was put in`,
+    );
+  }
+  const { hash, ...content } = row;
+  if (hashOfEvent(content) !== hash) {
+    const place = placeOf(row);
+    if (place === null) {
+      return faultAt(
+        row,
+        'changed',
+        'it does not fit its hash: the row was changed after it was written, or put in',
+      );
+    }
+    const how = place > row.position ? 'rows before it were removed' : 'a row was put in before it';
+    return faultAt(row, 'moved', `it was written as position ${place}: rows were reordered, or ${how}`);
+  }
+  if (row.previous_hash !== before.hash) {
+    return faultAt(
+      row,
+      'unlinked',
+      'it does not name the hash of the row before it: one of the two was put in or written anew',
+    );
+  }
+  return null;
+}
+
+/** The position under which the row fits its hash; null where there is none near by. */
+function placeOf({ hash, ...content }: EventRow): number | null {
+  for (let step = 1; step <= MOVED_AT_MOST; step++) {
+    for (const position of [content.position + step, content.position - step]) {
+      if (hashOfEvent({ ...content, position }) === hash) return position;
+    }
+  }
+  return null;
+}
+
+/** The first event that a server writes after a restore from backup names the epoch that begins. */
+function restoredEpoch({ type, content }: EventRow): number | null {
+  if (type !== 'RESTORE_DETECTED') return null;
+  const parsed = parseStrictJson(Buffer.from(content));
+  return parsed.ok && Value.Check(Restored, parsed.value) ? parsed.value.epoch : null;
+}
+
+const Restored = Type.Object({ epoch: Type.Integer({ minimum: 1 }) });
+
+function faultAt({ position, id }: EventRow, kind: ChainFaultKind, detail: string): ChainFault {
+  return { kind, position, id, detail };
+}
