@@ -1,0 +1,22 @@
+/** A name or a `*` that stands for any run of characters; what else a shell would give a meaning is not taken. */
+export const GLOB_PATTERN = '^[A-Za-z0-9@/._+~:*-]+$';
+
+/**
+ * Whether a package name matches a glob, in either case. Each part between two stars is looked for once, from where
+ * the last one ended: there is no way back, so no pattern takes longer than its length times that of the name.
+ */
+export function matchesGlob(glob: string, name: string): boolean {
+  const text = name.toLowerCase();
+  const [first = '', ...others] = glob.toLowerCase().split('*');
+  const last = others.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || text.length < first.length + last.length) return false;
+  const end = text.length - last.length;
+  let at = first.length;
+  for (const part of others) {
+    const found = text.indexOf(part, at);
+    if (found === -1 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return text.endsWith(last);
+}
