@@ -3,6 +3,8 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type EventRow = Tables['events'];
+export type CheckpointRow = Tables['event_checkpoints'];
+export type AnchorRow = Tables['event_anchors'];
 
 /** A place in the chain: an event's position and its hash. */
 export interface ChainHead {
@@ -47,6 +49,40 @@ export async function readHead(db: Db): Promise<ChainHead | null> {
     .where('id', '=', 1)
     .executeTakeFirst();
   return row && row.hash !== null ? { position: row.position, hash: row.hash } : null;
+}
+
+/** Another replica may have signed the same head in the same moment: one of the two is enough. */
+export async function insertCheckpoint(tx: Tx, row: CheckpointRow): Promise<void> {
+  await tx
+    .insertInto('event_checkpoints')
+    .values(row)
+    .onConflict((conflict) => conflict.column('position').doNothing())
+    .execute();
+}
+
+export async function newestCheckpoint(db: Db): Promise<CheckpointRow | null> {
+  return (await newestCheckpoints(db, 1))[0] ?? null;
+}
+
+/** Newest first. */
+export async function newestCheckpoints(db: Db, limit: number): Promise<CheckpointRow[]> {
+  return db.selectFrom('event_checkpoints').selectAll().orderBy('position', 'desc').limit(limit).execute();
+}
+
+/** Where the log begins; null while nothing was pruned. */
+export async function newestAnchor(db: Db): Promise<AnchorRow | null> {
+  const query = db.selectFrom('event_anchors').selectAll().orderBy('position', 'desc').limit(1);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/** In the order of the log; positions from `after` (exclusive) to `until` (inclusive). */
+export async function pageOfEvents(
+  db: Db,
+  { after, until, limit }: { after: number; until: number | null; limit: number },
+): Promise<EventRow[]> {
+  let query = db.selectFrom('events').selectAll().where('position', '>', after);
+  if (until !== null) query = query.where('position', '<=', until);
+  return query.orderBy('position').limit(limit).execute();
 }
 
 export async function findEvent(db: Db, id: string): Promise<EventRow | null> {
