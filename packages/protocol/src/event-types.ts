@@ -13,12 +13,15 @@ export const SECURITY_EVENT_TYPES = [
   'ARTIFACT_MISMATCH',
   'ARTIFACT_DIVERGENCE',
   'CLONE_SUSPECTED',
+  'CLONE_DISMISSED',
   'AGENT_ERROR',
   'SIGNING_KEY_ADDED',
   'SIGNING_KEY_REVOKED',
+  'SIGNING_ROOT_CHANGED',
   'LOGIN_FAILED',
   'LOGIN_SUCCEEDED',
   'OPERATOR_CHANGED',
+  'REGISTRATION_TOKEN_CHANGED',
   'RATE_LIMITS_CHANGED',
   'RESTORE_DETECTED',
 ] as const;
@@ -35,6 +38,7 @@ export const SYSTEM_EVENT_TYPES = [
   'agent_offline',
   'client_error',
   'advisories_stale',
+  'events_pruned',
 ] as const;
 export type SystemEventType = (typeof SYSTEM_EVENT_TYPES)[number];
 

@@ -75,6 +75,40 @@ export async function newestAnchor(db: Db): Promise<AnchorRow | null> {
   return (await query.executeTakeFirst()) ?? null;
 }
 
+export async function oldestEvent(db: Db): Promise<Pick<EventRow, 'position' | 'created_at'> | null> {
+  const query = db.selectFrom('events').select(['position', 'created_at']).orderBy('position').limit(1);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/**
+ * The checkpoint up to which the log may be pruned: the newest that is older than the step, or else the first behind
+ * the position, if it is older than what is kept. All events up to a checkpoint are older than it.
+ */
+export async function nextAnchor(
+  db: Db,
+  { after, stepMs, keptSinceMs }: { after: number; stepMs: number; keptSinceMs: number },
+): Promise<CheckpointRow | null> {
+  const behind = db.selectFrom('event_checkpoints').selectAll().where('position', '>', after).limit(1);
+  const inStep = behind.where('created_at', '<=', stepMs).orderBy('position', 'desc');
+  const found = await inStep.executeTakeFirst();
+  if (found) return found;
+  const first = await behind.orderBy('position').executeTakeFirst();
+  return first && first.created_at <= keptSinceMs ? first : null;
+}
+
+export async function insertAnchor(tx: Tx, row: AnchorRow): Promise<void> {
+  await tx.insertInto('event_anchors').values(row).execute();
+}
+
+export async function deleteEventsUpTo(tx: Tx, position: number): Promise<number> {
+  const result = await tx.deleteFrom('events').where('position', '<=', position).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+export async function deleteCheckpointsBefore(tx: Tx, position: number): Promise<void> {
+  await tx.deleteFrom('event_checkpoints').where('position', '<', position).execute();
+}
+
 /** In the order of the log; positions from `after` (exclusive) to `until` (inclusive). */
 export async function pageOfEvents(
   db: Db,

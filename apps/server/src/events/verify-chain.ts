@@ -40,8 +40,8 @@ export interface ChainFault {
 export interface ChainVerifier {
   /** Rows in the order of the log. Null while all is well; after a fault the walk is over. */
   take(row: EventRow): ChainFault | null;
-  /** Call at the end of the log: `head` is what the log itself says its newest row is. */
-  end(head: ChainHead | null): ChainFault | null;
+  /** Call at the end of the log: `head` is what the log itself says its newest row is; null where it says nothing. */
+  end(head: ChainStart | null): ChainFault | null;
   last(): ChainStart;
   /** The newest pin that a row was held against and bore out. */
   pinned(): Pin | null;

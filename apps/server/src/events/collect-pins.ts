@@ -1,0 +1,67 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type CheckpointKeys, type OpenedCheckpoint, openCheckpoint } from './open-checkpoint.ts';
+import type { AnchorRow, CheckpointRow } from './store.ts';
+import type { ChainFault, ChainStart, Pin } from './verify-chain.ts';
+
+/** Most checkpoints of one place that a walk is held against: the newest, which vouch for all rows before them. */
+export const PINS_MAX = 10_000;
+
+export interface Pins {
+  pins: Pin[];
+  /** What is not believed; a row of the database that is not is itself a fault. */
+  faults: ChainFault[];
+  /** Lines of the file that are not believed: a power cut may have left one half written. */
+  warnings: string[];
+}
+
+/** Every checkpoint that is believed, sorted by position, from the table, the file and the heads that hosts keep. */
+export function collectPins(
+  trusted: CheckpointKeys,
+  from: { rows: readonly CheckpointRow[]; lines: readonly string[]; heads: readonly Pin[] },
+): Pins {
+  const pins = [...from.heads];
+  const faults: ChainFault[] = [];
+  for (const row of from.rows) {
+    const opened = openText(row.envelope, { trusted, place: 'in the database' });
+    const fault = faultOf(opened, row, 'checkpoint');
+    if (fault !== null) faults.push(fault);
+    else if (opened.ok) pins.push(opened.pin);
+  }
+  const warnings: string[] = [];
+  for (const line of from.lines.slice(-PINS_MAX)) {
+    const opened = openText(line, { trusted, place: 'in the file beside the database' });
+    if (opened.ok) pins.push(opened.pin);
+    else warnings.push(opened.detail);
+  }
+  return { pins: pins.toSorted((a, b) => a.position - b.position), faults, warnings };
+}
+
+export type Beginning = { ok: true; start: ChainStart } | { ok: false; fault: ChainFault };
+
+/** Where the log begins: at its first event, or behind the anchor, where the anchor is signed. */
+export function beginningOf(trusted: CheckpointKeys, anchor: AnchorRow | null): Beginning {
+  if (anchor === null) return { ok: true, start: { position: 0, hash: null } };
+  const opened = openText(anchor.envelope, { trusted, place: 'where the log begins' });
+  const fault = faultOf(opened, anchor, 'anchor');
+  if (fault !== null) return { ok: false, fault };
+  return { ok: true, start: { position: anchor.position, hash: anchor.hash } };
+}
+
+function openText(text: string, options: { trusted: CheckpointKeys; place: string }): OpenedCheckpoint {
+  const parsed = parseStrictJson(Buffer.from(text));
+  if (!parsed.ok) return { ok: false, detail: `a checkpoint ${options.place} is not JSON` };
+  return openCheckpoint(parsed.value, options);
+}
+
+/** The columns of a row must say what its signed document says. */
+function faultOf(
+  opened: OpenedCheckpoint,
+  row: { position: number; hash: string },
+  what: string,
+): ChainFault | null {
+  const { position } = row;
+  if (!opened.ok) return { kind: 'bad_checkpoint', position, id: null, detail: opened.detail };
+  if (opened.pin.position === position && opened.pin.hash === row.hash) return null;
+  const detail = `the row of the ${what} says something else than what was signed`;
+  return { kind: 'bad_checkpoint', position, id: null, detail };
+}

@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCheckpointSigner } from '../testing/checkpoint-signer.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { appendEvent } from './append-event.ts';
+import { openCheckpointFile } from './checkpoint-file.ts';
+import { makeCheckpoint } from './make-checkpoint.ts';
+import { pruneEvents } from './prune-events.ts';
+import { pruneCutoffs } from './prune-rules.ts';
+import { newestAnchor, newestCheckpoints, oldestEvent, pageOfEvents } from './store.ts';
+import { verifyDatabase } from './verify-database.ts';
+
+const DAY_MS = 86_400_000;
+const EVENT = {
+  kind: 'security',
+  type: 'REFRESH_TOKEN_REUSE',
+  severity: 'critical',
+  component: 'agents',
+  content: {},
+} as const;
+
+test.each([
+  ['the oldest is a moment too young', 30, -1, null],
+  ['the oldest is as old as the retention', 30, 0, { keptSinceMs: 30 * DAY_MS, stepMs: 30 * DAY_MS }],
+  ['the log is years old', 90, 0, { keptSinceMs: 90 * DAY_MS, stepMs: 31 * DAY_MS }],
+])('pruning, %s', (_, keptDays, ms, expected) => {
+  const facts = { oldestMs: 30 * DAY_MS, nowMs: (keptDays + 30) * DAY_MS + ms, retentionDays: 30 };
+  expect(pruneCutoffs(facts)).toEqual(expected);
+});
+
+async function open(engine: TestEngine) {
+  const platform = createTestPlatform(await engine.open());
+  const { database, clock } = platform;
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-prune-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = openCheckpointFile(folder);
+  const signer = createCheckpointSigner();
+  const append = async (count: number) => {
+    await database.transact(async (tx) => {
+      for (let i = 0; i < count; i++) await appendEvent(tx, platform, EVENT);
+    });
+  };
+  const checkpoint = () => makeCheckpoint({ platform, signer, file }, 'always');
+  const prune = (retentionDays = 30, isStopped = () => false) =>
+    pruneEvents(platform, { retentionDays, isStopped });
+  const verify = () =>
+    verifyDatabase(database.read, { trusted: signer.trusted, lines: file.tail(), heads: [] });
+  return { platform, database, clock, append, checkpoint, prune, verify };
+}
+
+describe.each(ENGINES)('retention on $name', (engine) => {
+  test('a prefix goes up to a signed checkpoint, and the rest is verified from there', async () => {
+    const { append, checkpoint, clock, prune, verify, database } = await open(engine);
+    await append(4);
+    await checkpoint();
+    await append(3);
+    clock.advance(30 * DAY_MS);
+    await append(2);
+    await checkpoint();
+    expect(await prune()).toBe(4);
+    const rows = await pageOfEvents(database.read, { after: 0, until: null, limit: 99 });
+    // Position 10 says what went; 5 to 7 are as old, but no checkpoint that is old enough covers them.
+    expect(rows.map((row) => row.position)).toEqual([5, 6, 7, 8, 9, 10]);
+    expect(rows.at(-1)).toMatchObject({ type: 'events_pruned', actor: 'server' });
+    expect(JSON.parse(rows.at(-1)?.content ?? '')).toEqual({
+      from_position: 1,
+      to_position: 4,
+      retention_days: 30,
+    });
+    expect(await newestAnchor(database.read)).toMatchObject({ position: 4, hash: rows[0]?.previous_hash });
+    expect(await verify()).toMatchObject({ fault: null, start: { position: 4 }, rows: 6 });
+    expect(await prune()).toBe(0);
+  });
+
+  test('nothing that is younger than the retention goes, and nothing without a checkpoint', async () => {
+    const { append, checkpoint, clock, prune, verify } = await open(engine);
+    await append(3);
+    clock.advance(100 * DAY_MS);
+    expect(await prune()).toBe(0);
+    await checkpoint();
+    clock.advance(30 * DAY_MS - 1);
+    expect(await prune()).toBe(0);
+    clock.advance(1);
+    expect(await prune()).toBe(3);
+    expect((await verify()).fault).toBeNull();
+  });
+
+  test('a run goes one day further: a clock that jumps does not empty the log (RT18)', async () => {
+    const { append, checkpoint, clock, prune, database } = await open(engine);
+    for (let day = 0; day < 5; day++) {
+      await append(1);
+      await checkpoint();
+      clock.advance(DAY_MS);
+    }
+    clock.advance(91 * DAY_MS);
+    expect([await prune(), await prune()]).toEqual([2, 2]);
+    expect((await oldestEvent(database.read))?.position).toBe(5);
+  });
+
+  test('rows go in chunks; one that is stopped between two goes on with the next run', async () => {
+    const { append, checkpoint, clock, prune, verify, database } = await open(engine);
+    await append(2_500);
+    await checkpoint();
+    clock.advance(40 * DAY_MS);
+    let chunks = 0;
+    expect(await prune(30, () => ++chunks > 2)).toBe(1_000);
+    expect((await oldestEvent(database.read))?.position).toBe(1_001);
+    expect((await verify()).fault).toBeNull();
+    expect(await prune()).toBe(1_500);
+    expect(await verify()).toMatchObject({ fault: null, start: { position: 2_500 }, rows: 1 });
+  });
+
+  test('anchors stay for ever, checkpoints before them do not', async () => {
+    const { append, checkpoint, clock, prune, database } = await open(engine);
+    for (const _ of [1, 2, 3]) {
+      await append(2);
+      await checkpoint();
+      await append(2);
+      await checkpoint();
+      clock.advance(40 * DAY_MS);
+      await prune();
+    }
+    const anchors = await database.read.selectFrom('event_anchors').select('position').execute();
+    expect(anchors.map((row) => row.position)).toEqual([4, 9, 14]);
+    expect((await newestCheckpoints(database.read, 9)).map((row) => row.position)).toEqual([14]);
+  });
+
+  test('replicas that prune in the same moment prune once', async () => {
+    const { append, checkpoint, clock, prune, database, verify } = await open(engine);
+    await append(5);
+    await checkpoint();
+    clock.advance(31 * DAY_MS);
+    const removed = await Promise.all([prune(), prune(), prune()]);
+    expect(removed.reduce((a, b) => a + b)).toBe(5);
+    expect(await database.read.selectFrom('event_anchors').select('position').execute()).toHaveLength(1);
+    expect(await verify()).toMatchObject({ fault: null, rows: 1 });
+  });
+});
