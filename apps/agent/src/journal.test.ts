@@ -7,8 +7,8 @@ import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { timestamp } from './clock.ts';
 import { agentEvent } from './events.ts';
-import type { FileLayer } from './file-layer.ts';
-import { JOURNAL_MAX_COMMANDS, JOURNAL_MAX_EVENTS, type Journal, openJournal } from './journal.ts';
+import { type Journal, type JournalOptions, openJournal } from './journal.ts';
+import { JOURNAL_MAX_COMMANDS, readServerTime } from './journal-state.ts';
 import { failingFiles } from './testing/failing-files.ts';
 import { createFleet, NOW_MS } from './testing/fleet.ts';
 
@@ -20,8 +20,8 @@ function command(members: object = {}): CommandPayload {
   return payload;
 }
 
-function open(folder: string, files?: FileLayer): Journal {
-  const opened = openJournal(folder, { nowMs: NOW_MS, ...(files === undefined ? {} : { files }) });
+function open(folder: string, options: Partial<JournalOptions> = {}): Journal {
+  const opened = openJournal(folder, { nowMs: NOW_MS, ...options });
   if (!opened.ok) throw new Error(opened.detail);
   return opened.journal;
 }
@@ -70,7 +70,7 @@ describe('replay store', () => {
       for (let at = 1; at <= 8; at += 1) {
         using folder = tmpDir();
         open(folder.path).noteState({ epoch: 1, server_time: timestamp(NOW_MS) });
-        const journal = open(folder.path, failingFiles(at, how).files);
+        const journal = open(folder.path, { files: failingFiles(at, how).files });
         const refused = command();
         expect(journal.accept(refused, NOW_MS).ok).toBe(false);
         expect(journal.isKnown(refused.command_id)).toBe(false);
@@ -112,6 +112,25 @@ describe('replay store', () => {
     expect(journal.isKnown(newest.command_id)).toBe(true);
     expect(journal.highest().seq).toBe(full.length + 1);
   });
+
+  test('at the limit with everything owed the oldest result goes, and its replay is still refused by its order', () => {
+    using folder = tmpDir();
+    const full = Array.from({ length: JOURNAL_MAX_COMMANDS }, () => ({
+      command_id: randomUUID(),
+      action: 'scan',
+      expires_at: timestamp(NOW_MS + 60_000),
+      accepted_at: timestamp(NOW_MS),
+      result: { status: 'success' },
+      reported: false,
+      acknowledged: true,
+    }));
+    seed(folder.path, { highest: { epoch: 1, seq: full.length }, commands: full });
+    const journal = open(folder.path);
+    journal.accept(command({ seq: full.length + 1 }), NOW_MS);
+    expect(journal.unreported()).toHaveLength(JOURNAL_MAX_COMMANDS - 1);
+    expect(journal.isKnown(full[0]?.command_id ?? '')).toBe(false);
+    expect(open(folder.path).highest().seq).toBe(full.length + 1);
+  });
 });
 
 describe('signed server time', () => {
@@ -135,18 +154,94 @@ describe('signed server time', () => {
   });
 });
 
-test('events wait on disk for the server, and the oldest go when there are too many', () => {
+describe('events that wait for the server', () => {
+  const event = (text: string) => agentEvent('PLAN_DRIFT', text, { nowMs: NOW_MS });
+  const PLENTY = { events: 100, bytes: 100_000 };
+
+  test('survive a restart in order, each with an id that stays (at least once, never twice on the server)', () => {
+    using folder = tmpDir();
+    const first = open(folder.path, { newId: () => 'id' });
+    first.queueEvent(event('one'));
+    first.queueEvent(event('two'));
+    expect(first.beginSending(PLENTY)).toHaveLength(2); // and the answer is lost
+    const events = open(folder.path).beginSending(PLENTY);
+    expect(events.map(({ message, details }) => [message, details])).toEqual([
+      ['one', { event_id: 'id' }],
+      ['two', { event_id: 'id' }],
+    ]);
+  });
+
+  test('are forgotten when they were delivered, and only those', () => {
+    using folder = tmpDir();
+    const journal = open(folder.path);
+    journal.queueEvent(event('one'));
+    journal.beginSending(PLENTY);
+    journal.queueEvent(event('two')); // while the request is under way
+    journal.endSending({ isDelivered: true });
+    expect(
+      open(folder.path)
+        .events()
+        .map(({ message }) => message),
+    ).toEqual(['two']);
+    journal.beginSending(PLENTY);
+    journal.endSending({ isDelivered: false });
+    expect(journal.events()).toHaveLength(1);
+  });
+
+  test('are bounded; past the bound one event says how many of which type are missing', () => {
+    using folder = tmpDir();
+    const journal = open(folder.path, { queueLimits: { events: 3, bytes: 100_000 } });
+    for (const text of ['one', 'two', 'three', 'four']) journal.queueEvent(event(text));
+    const [summary, ...others] = open(folder.path).events();
+    expect(summary?.details).toMatchObject({ check: 'events_dropped', dropped: { PLAN_DRIFT: 2 } });
+    expect(others.map(({ message }) => message)).toEqual(['three', 'four']);
+  });
+});
+
+test('the machine on which it was used is remembered, so that a journal from elsewhere is noticed (T3)', () => {
   using folder = tmpDir();
-  const events = Array.from({ length: JOURNAL_MAX_EVENTS }, (_, index) =>
-    agentEvent('AGENT_ERROR', `event ${index}`, { nowMs: NOW_MS }),
-  );
-  seed(folder.path, { events });
-  open(folder.path).queueEvent(agentEvent('AGENT_ERROR', 'one more', { nowMs: NOW_MS }));
-  const journal = open(folder.path);
-  expect(journal.events()).toHaveLength(JOURNAL_MAX_EVENTS);
-  expect([journal.events()[0]?.message, journal.events().at(-1)?.message]).toEqual(['event 1', 'one more']);
-  journal.dropEvents(1);
-  expect(open(folder.path).events()[0]?.message).toBe('event 2');
+  expect(open(folder.path).noteMachine('a'.repeat(64)).before).toBeNull();
+  expect(open(folder.path).noteMachine('b'.repeat(64)).before).toBe('a'.repeat(64));
+  expect(open(folder.path).noteMachine('b'.repeat(64)).before).toBe('b'.repeat(64));
+});
+
+describe('the file', () => {
+  test('output of commands is dropped, oldest first, before there is more than can be read again', () => {
+    using folder = tmpDir();
+    const journal = open(folder.path, { outputRoomBytes: 2_500 });
+    const ids = [1, 2, 3].map((seq) => {
+      const accepted = command({ seq });
+      journal.accept(accepted, NOW_MS);
+      journal.finish(accepted.command_id, { status: 'success', output_tail: '\u0001'.repeat(200) });
+      return accepted.command_id;
+    });
+    const left = open(folder.path).unreported();
+    expect(left.map(({ commandId }) => commandId)).toEqual(ids);
+    expect(left.map(({ result }) => result.output_tail === undefined)).toEqual([true, true, false]);
+  });
+
+  test('after a failed write nothing more is written: what the disk holds is unknown (RT9)', () => {
+    using folder = tmpDir();
+    open(folder.path).noteMachine('a'.repeat(64));
+    const { files, calls } = failingFiles(4, 'error'); // the fsync
+    const journal = open(folder.path, { files });
+    expect(journal.noteMachine('b'.repeat(64)).saved.ok).toBe(false);
+    expect(calls).toContain('fsync');
+    const before = calls.length;
+    expect(journal.accept(command(), NOW_MS).ok).toBe(false);
+    expect(calls).toHaveLength(before);
+  });
+
+  test('shows the last signed server time to those that only look', () => {
+    using folder = tmpDir();
+    expect(readServerTime(folder.path)).toBeNull();
+    const journal = open(folder.path);
+    journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS) });
+    journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS + 60_000) }); // not worth a write
+    expect(readServerTime(folder.path)).toBe(timestamp(NOW_MS));
+    journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS + 120_000) }, 60_000);
+    expect(readServerTime(folder.path)).toBe(timestamp(NOW_MS + 120_000));
+  });
 });
 
 function seed(folder: string, members: object): void {
@@ -156,7 +251,6 @@ function seed(folder: string, members: object): void {
     server_time: null,
     commands: [],
     events: [],
-    events_dropped: 0,
   };
   writeFileSync(join(folder, 'journal.json'), JSON.stringify({ ...state, ...members }), { mode: 0o600 });
 }

@@ -1,47 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
+import type { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload } from '@tidegate/protocol/documents';
-import { Count, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
-import { CommandAction } from '@tidegate/protocol/states';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
-import { CLOCK_SKEW_MS, timestamp } from './clock.ts';
-import { HighestSeq, type SaveOutcome } from './config-file.ts';
-import { errorCode, type FileLayer, ownUid, readTrusted, realFiles, writeDurably } from './file-layer.ts';
+import { timestamp } from './clock.ts';
+import type { HighestSeq, SaveOutcome } from './config-file.ts';
+import { batchOf, EVENT_QUEUE_LIMITS, enqueued, identified, type QueueLimits } from './event-queue-rules.ts';
+import { errorCode, type FileLayer, realFiles, writeDurably } from './file-layer.ts';
+import {
+  encode,
+  JOURNAL_NAME,
+  type JournalCommand,
+  type JournalState,
+  loadState,
+  OUTPUT_ROOM_BYTES,
+  pruned,
+  withoutOutput,
+} from './journal-state.ts';
 
-const JOURNAL_NAME = 'journal.json';
-const JOURNAL_MAX_BYTES = 64 * 1024 * 1024;
-/** Most commands that are remembered; `highest` still refuses a replay of those that were dropped. */
-export const JOURNAL_MAX_COMMANDS = 500;
-/** Most events that wait for the server; the oldest go first. */
-export const JOURNAL_MAX_EVENTS = 500;
-/** The last server time is written this often, or at once with anything else. */
+/** The last server time is written this often unless it is asked for more often, or at once with anything else. */
 const SERVER_TIME_STEP_MS = 10 * 60_000;
-
-const JournalCommand = strict({
-  command_id: Uuid,
-  action: CommandAction,
-  expires_at: Timestamp,
-  accepted_at: Timestamp,
-  /** null between "accepted" and the end. */
-  result: Type.Union([CommandResult, Type.Null()]),
-  /** Whether the server has the result. */
-  reported: Type.Boolean(),
-  /** Whether a check-in has told the server that the command arrived. */
-  acknowledged: Type.Boolean(),
-});
-type JournalCommand = Static<typeof JournalCommand>;
-
-const JournalState = strict({
-  v: Type.Literal(1),
-  highest: HighestSeq,
-  server_time: Type.Union([Timestamp, Type.Null()]),
-  commands: Type.Array(JournalCommand, { maxItems: JOURNAL_MAX_COMMANDS }),
-  events: Type.Array(AgentEvent, { maxItems: JOURNAL_MAX_EVENTS }),
-  events_dropped: Count,
-});
-type JournalState = Static<typeof JournalState>;
 
 export type OpenJournal = { ok: true; journal: Journal } | { ok: false; detail: string };
 
@@ -62,28 +39,40 @@ export interface Journal {
   acknowledge(commandIds: readonly string[]): SaveOutcome;
   unreported(): { commandId: string; result: CommandResult }[];
   reported(commandId: string): SaveOutcome;
-  noteState(state: { epoch: number; server_time: string }): SaveOutcome;
+  /** Takes a newer server time, and writes it when the written one is older by `stepMs`. */
+  noteState(state: { epoch: number; server_time: string }, stepMs?: number): SaveOutcome;
+  /** The machine on which this journal was used before, or null; from now on it is the given one. */
+  noteMachine(sha256: string): { before: string | null; saved: SaveOutcome };
   queueEvent(event: AgentEvent): SaveOutcome;
   events(): readonly AgentEvent[];
-  /** Forgets the oldest events, which the server has now. */
-  dropEvents(count: number): SaveOutcome;
+  /** The oldest events, as many as one request may bear; until `endSending` a full queue does not drop them. */
+  beginSending(limits: QueueLimits): readonly AgentEvent[];
+  /** Forgets them when the server has them. */
+  endSending(outcome: { isDelivered: boolean }): SaveOutcome;
+}
+
+/** What a test sets in place of the usual. */
+export interface JournalOptions {
+  nowMs: number;
+  floor?: HighestSeq;
+  files?: FileLayer;
+  newId?: () => string;
+  queueLimits?: QueueLimits;
+  outputRoomBytes?: number;
 }
 
 /**
  * Opens the journal of a folder. A command that was accepted and has no result was cut short by a crash or power cut:
  * it is finished as `interrupted` here. A damaged journal is refused: an empty one would accept replays.
  */
-export function openJournal(
-  folder: string,
-  options: { nowMs: number; floor?: HighestSeq; files?: FileLayer },
-): OpenJournal {
+export function openJournal(folder: string, options: JournalOptions): OpenJournal {
   const path = join(folder, JOURNAL_NAME);
   const loaded = loadState(path);
   if (!loaded.ok) return loaded;
   const state = loaded.state;
   const floor = options.floor ?? { epoch: 0, seq: 0 };
   if (isHigher(floor, state.highest)) state.highest = floor;
-  const journal = journalOf(path, state, options.files ?? realFiles);
+  const journal = journalOf(path, state, options);
   for (const command of state.commands.filter((entry) => entry.result === null)) {
     const finished = journal.finish(command.command_id, {
       status: 'interrupted',
@@ -96,42 +85,27 @@ export function openJournal(
   return { ok: true, journal };
 }
 
-function loadState(path: string): { ok: true; state: JournalState } | { ok: false; detail: string } {
-  const read = readTrusted(path, { maxBytes: JOURNAL_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
-  if (!read.ok) return read.reason === 'absent' ? { ok: true, state: emptyState() } : read;
-  const parsed = parseStrictJson(read.bytes);
-  if (parsed.ok && Check(JournalState, parsed.value)) return { ok: true, state: parsed.value };
-  return {
-    ok: false,
-    detail: `${path} is damaged. It guards against replayed commands; revoke this agent and enrol it again`,
-  };
-}
-
-function emptyState(): JournalState {
-  return {
-    v: 1,
-    highest: { epoch: 0, seq: 0 },
-    server_time: null,
-    commands: [],
-    events: [],
-    events_dropped: 0,
-  };
-}
-
 function isHigher(a: HighestSeq, b: HighestSeq): boolean {
   return a.epoch > b.epoch || (a.epoch === b.epoch && a.seq > b.seq);
 }
 
-function journalOf(path: string, loaded: JournalState, files: FileLayer): Journal {
+function journalOf(path: string, loaded: JournalState, options: JournalOptions): Journal {
+  const { files = realFiles, newId = randomUUID, queueLimits: limits = EVENT_QUEUE_LIMITS } = options;
+  const outputRoom = options.outputRoomBytes ?? OUTPUT_ROOM_BYTES;
   let state = loaded;
   let writtenServerTime = loaded.server_time;
+  let pinned: ReadonlySet<AgentEvent> = new Set();
+  let failure: string | null = null;
 
   function change(members: Partial<JournalState>): SaveOutcome {
-    const next = { ...state, ...members };
+    // RT9: what the disk holds after a failed write is unknown; only a new process reads it.
+    if (failure !== null) return { ok: false, detail: failure };
+    const { state: next, bytes } = encode({ ...state, ...members }, outputRoom);
     try {
-      writeDurably(path, new TextEncoder().encode(JSON.stringify(next)), { mode: 0o600, files });
+      writeDurably(path, bytes, { mode: 0o600, files });
     } catch (error) {
-      return { ok: false, detail: `${path} cannot be written (${errorCode(error)})` };
+      failure = `${path} cannot be written (${errorCode(error)})`;
+      return { ok: false, detail: failure };
     }
     state = next;
     writtenServerTime = next.server_time;
@@ -182,12 +156,14 @@ function journalOf(path: string, loaded: JournalState, files: FileLayer): Journa
         result === null || reported ? [] : [{ commandId: command_id, result }],
       ),
     reported: (commandId) => {
-      // The server has the output now; what is kept is enough to answer a redelivery.
+      // The server has the output now.
       const result = state.commands.find((entry) => entry.command_id === commandId)?.result ?? null;
-      const { output_tail: _, installed: __, ...kept } = result ?? { status: 'interrupted' };
-      return changeCommands([commandId], { reported: true, result: result === null ? null : kept });
+      return changeCommands([commandId], {
+        reported: true,
+        result: result === null ? null : withoutOutput(result),
+      });
     },
-    noteState: ({ epoch, server_time }) => {
+    noteState: ({ epoch, server_time }, stepMs = SERVER_TIME_STEP_MS) => {
       const newest =
         state.server_time === null || Date.parse(server_time) > Date.parse(state.server_time)
           ? server_time
@@ -196,30 +172,27 @@ function journalOf(path: string, loaded: JournalState, files: FileLayer): Journa
       if (epoch > state.highest.epoch) return change({ highest: { epoch, seq: 0 }, server_time: newest });
       state = { ...state, server_time: newest };
       const written = writtenServerTime === null ? 0 : Date.parse(writtenServerTime);
-      return Date.parse(newest) - written < SERVER_TIME_STEP_MS ? { ok: true } : change({});
+      return Date.parse(newest) - written < stepMs ? { ok: true } : change({});
+    },
+    noteMachine: (sha256) => {
+      const before = state.machine_sha256 ?? null;
+      return { before, saved: before === sha256 ? { ok: true } : change({ machine_sha256: sha256 }) };
     },
     queueEvent: (event) => {
-      const kept = state.events.slice(-(JOURNAL_MAX_EVENTS - 1));
-      const events_dropped = state.events_dropped + state.events.length - kept.length;
-      return change({ events: [...kept, event], events_dropped });
+      const added = identified(event, newId());
+      return change({ events: enqueued(state.events, added, { limits, pinned, summaryId: newId() }) });
     },
     events: () => state.events,
-    dropEvents: (count) => (count === 0 ? { ok: true } : change({ events: state.events.slice(count) })),
+    beginSending: (batchLimits) => {
+      const batch = batchOf(state.events, batchLimits);
+      pinned = new Set(batch);
+      return batch;
+    },
+    endSending: ({ isDelivered }) => {
+      const sent = pinned;
+      pinned = new Set();
+      if (!isDelivered || sent.size === 0) return { ok: true };
+      return change({ events: state.events.filter((event) => !sent.has(event)) });
+    },
   };
-}
-
-/** Ids are kept until the command could not be valid any more; at the limit, what the server has goes first. */
-function pruned(commands: readonly JournalCommand[], nowMs: number): JournalCommand[] {
-  const alive = commands.filter(
-    (entry) => !entry.reported || Date.parse(entry.expires_at) + 2 * CLOCK_SKEW_MS > nowMs,
-  );
-  const excess = alive.length - (JOURNAL_MAX_COMMANDS - 1);
-  if (excess <= 0) return alive;
-  const dropped = new Set(
-    [...alive.filter((entry) => entry.reported), ...alive.filter((entry) => !entry.reported)].slice(
-      0,
-      excess,
-    ),
-  );
-  return alive.filter((entry) => !dropped.has(entry));
 }

@@ -31,14 +31,19 @@ export async function runOnce(runtime: Runtime, { sleep }: { sleep?: Sleep } = {
       if (taken.failure !== null) return taken.failure;
       if (taken.outcome === 'done') done += 1;
     }
-    const owed = runtime.journal.unreported().length + runtime.journal.events().length;
+    const owed = owedBy(runtime);
     const failure = await sendJournal(runtime);
     if (failure !== null) return failure;
-    const hasNews = done + reported.sent + owed + runtime.journal.unacknowledged().length > 0;
+    const settled = owed - owedBy(runtime); // what the server does not take now is for another round
+    const hasNews = done + reported.sent + settled + runtime.journal.unacknowledged().length > 0;
     if (!hasNews) return planSome(runtime);
   }
   runtime.log.warn('the round ended with commands left', { check_ins: ROUNDS_MAX });
   return null;
+}
+
+function owedBy({ journal }: Runtime): number {
+  return journal.unreported().length + journal.events().length;
 }
 
 /** Last of all, so that it is behind no command; without pauses, as somebody waits for the end. */

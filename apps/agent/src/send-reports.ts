@@ -1,4 +1,5 @@
-import { InventoryAnswer } from '@tidegate/protocol/agent-api';
+import { BODY_MAX_BYTES, InventoryAnswer } from '@tidegate/protocol/agent-api';
+import type { ProblemCode } from '@tidegate/protocol/problems';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import type { SaveOutcome } from './config-file.ts';
@@ -7,6 +8,8 @@ import { callAgent, type Runtime } from './runtime.ts';
 
 /** Most events in one request (wire.md). */
 const EVENTS_PER_REQUEST = 100;
+/** And most bytes of them: half of the largest body. */
+const EVENT_BYTES_PER_REQUEST = BODY_MAX_BYTES / 2;
 
 /** Sends what the journal holds: results first, then events. Null when all of it has arrived. */
 export async function sendJournal(runtime: Runtime): Promise<Failure | null> {
@@ -25,6 +28,7 @@ async function sendResults(runtime: Runtime): Promise<Failure | null> {
       if (answer.failure.kind !== 'rejected') return answer.failure;
       // It has ended on the server, or is not known there any more: sending it again would not change that.
       const { code } = answer.failure;
+      if (code === 'agent_too_old') continue; // it is taken from the version that follows
       log.warn('a result was not taken', { command_id: commandId, code });
     }
     const failure = storageFailure(journal.reported(commandId));
@@ -33,17 +37,29 @@ async function sendResults(runtime: Runtime): Promise<Failure | null> {
   return null;
 }
 
+/** In order, and again until the server has said that it has them; it knows an event that comes twice by its id. */
 async function sendEvents(runtime: Runtime): Promise<Failure | null> {
   const { journal, log } = runtime;
+  let most = EVENTS_PER_REQUEST;
   while (journal.events().length > 0) {
-    const events = journal.events().slice(0, EVENTS_PER_REQUEST);
+    const events = journal.beginSending({ events: most, bytes: EVENT_BYTES_PER_REQUEST });
     const answer = await callAgent(runtime, { method: 'POST', path: '/events', body: { events } });
-    if (!answer.ok && answer.failure.kind !== 'rejected') return answer.failure;
-    if (!answer.ok) log.warn('events were not taken', { count: events.length });
-    const failure = storageFailure(journal.dropEvents(events.length));
+    const isUnsound = !answer.ok && answer.failure.kind === 'rejected' && isAboutContent(answer.failure.code);
+    // Only what cannot be taken by itself is given up, and nothing beside it.
+    const isHopeless = isUnsound && events.length === 1;
+    const failure = storageFailure(journal.endSending({ isDelivered: answer.ok || isHopeless }));
     if (failure !== null) return failure;
+    if (isHopeless) log.error('an event was not taken', { type: events[0]?.type ?? null });
+    if (isUnsound) most = Math.max(1, Math.floor(events.length / 2));
+    else if (!answer.ok) return answer.failure.kind === 'rejected' ? null : answer.failure;
+    else most = EVENTS_PER_REQUEST;
   }
   return null;
+}
+
+/** Whether sending the same again cannot help; the other refusals (an agent that is too old) may end. */
+function isAboutContent(code: ProblemCode): boolean {
+  return code === 'invalid_request' || code === 'payload_too_large';
 }
 
 /**
