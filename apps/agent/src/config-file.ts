@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Envelope, SigningKeyEntry } from '@tidegate/protocol/documents';
-import { Ecosystem, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { ROOT_KEYS_MAX } from '@tidegate/protocol/root-document';
+import { Ecosystem, PublicKeyHex, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
@@ -14,12 +15,23 @@ const CONFIG_MAX_BYTES = 1024 * 1024;
 const CONFIG_MODE = 0o600;
 export const CONFIG_NAME = 'config.json';
 
+/** The offline root that this host has learnt; from then on no new key comes in without it. */
+export const TrustedRoot = strict({
+  version: Type.Integer({ minimum: 1 }),
+  /** Of the payload of the root document. */
+  sha256: Sha256Hex,
+  threshold: Type.Integer({ minimum: 1, maximum: ROOT_KEYS_MAX }),
+  keys: Type.Array(PublicKeyHex, { minItems: 1, maxItems: ROOT_KEYS_MAX }),
+});
+export type TrustedRoot = Static<typeof TrustedRoot>;
+
 /** The keys that this host believes, and up to when: what is left of a key set once it was verified. */
 export const TrustedKeySet = strict({
   fleet_id: Uuid,
   version: Type.Integer({ minimum: 1 }),
   expires_at: Timestamp,
   keys: Type.Array(SigningKeyEntry, { minItems: 1, maxItems: 512 }),
+  root: Type.Optional(TrustedRoot),
 });
 export type TrustedKeySet = Static<typeof TrustedKeySet>;
 

@@ -18,6 +18,8 @@ import { describeFailure, type Failure } from './failures.ts';
 import { errorCode } from './file-layer.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
 import type { Log } from './log.ts';
+import { chainForExecutor } from './refresh-keys-executor.ts';
+import type { ServerClient } from './server-client.ts';
 import type { Session } from './session.ts';
 import type { ExecutorAccess } from './start-executor.ts';
 import { APPROVAL_REFUSAL_TEXT, verifyApproval } from './verify-approval.ts';
@@ -25,6 +27,8 @@ import { APPROVAL_REFUSAL_TEXT, verifyApproval } from './verify-approval.ts';
 export interface InstallDependencies {
   config: ConfigFile;
   session: Session;
+  /** For the key sets that the executor has not seen (E8). */
+  client: ServerClient;
   drivers: readonly EcosystemDriver[];
   paths: HostPaths;
   executor: ExecutorAccess;
@@ -82,12 +86,13 @@ export async function installUpdate(
   if (!judged.ok) return refuse(dependencies, judged.reason, APPROVAL_REFUSAL_TEXT[judged.reason]);
   const { payload } = judged.approval;
 
+  const keyChain = await chainForExecutor(dependencies, executor.state);
   const job = makeJob(executor.spool, command.command_id);
   try {
     const brought = await bringArtifacts(dependencies, payload, job.artifacts);
     if (!brought.ok) return artifactFailure(dependencies, payload, brought);
     const keySet = dependencies.config.current().key_set;
-    completeJob(job.folder, { command: envelope, approval: fetched.envelope, keySet, state });
+    completeJob(job.folder, { command: envelope, approval: fetched.envelope, keySet, keyChain, state });
     const startedAt = timestamp(nowMs());
     const result = await dependencies.runExecutor(executor, {
       folder: job.folder,

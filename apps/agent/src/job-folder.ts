@@ -7,6 +7,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { readTrusted, syncFolder, writeDurably } from './file-layer.ts';
+import type { KeyChain } from './trusted-keys-chain.ts';
 
 /** Where the agent leaves jobs for the executor: `<spool>/<command id>/`. */
 export const DEFAULT_SPOOL = '/var/spool/tidegate/jobs';
@@ -19,6 +20,7 @@ export const JOB_FILES = {
   command: 'command.json',
   approval: 'approval.json',
   keySet: 'key-set.json',
+  keyChain: 'key-chain.json',
   state: 'state.json',
 } as const;
 const RESULT_MAX_BYTES = 8 * 1024 * 1024;
@@ -57,6 +59,8 @@ export interface JobDocuments {
   command: Uint8Array;
   approval: Envelope;
   keySet: Envelope;
+  /** Where the executor's own trust lies further back than `keySet` alone can reach. */
+  keyChain?: KeyChain | null;
   state: Envelope | null;
 }
 
@@ -76,6 +80,7 @@ export function completeJob(folder: string, documents: JobDocuments): void {
   write(JOB_FILES.command, documents.command);
   write(JOB_FILES.approval, text(documents.approval));
   write(JOB_FILES.keySet, text(documents.keySet));
+  if (documents.keyChain) write(JOB_FILES.keyChain, text(documents.keyChain));
   if (documents.state !== null) write(JOB_FILES.state, text(documents.state));
   syncFolder(folder);
   writeFileSync(join(folder, READY_MARK), '');

@@ -1,30 +1,93 @@
-import { PublicKeysAnswer } from '@tidegate/protocol/documents';
+import { KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
+import type { TrustedKeySet } from './config-file.ts';
 import { type Outcome, retryable } from './failures.ts';
 import type { Runtime } from './runtime.ts';
-import { acceptKeySet, type KeySetRefusal } from './trusted-keys.ts';
+import type { ServerClient } from './server-client.ts';
+import { claimedKeySet } from './trusted-keys.ts';
+import {
+  CHAIN_MAX_LINKS,
+  type ChainOutcome,
+  type ChainRefusal,
+  isWalkUseful,
+  type KeyChain,
+  takeNewest,
+  walkChain,
+} from './trusted-keys-chain.ts';
 
-export type KeysRefreshed = { changed: boolean; refusal: KeySetRefusal | null };
+export type KeysRefreshed = { changed: boolean; refusal: ChainRefusal | null };
 
-/** Fetches the key set (E8) and takes it where a trusted key vouches for it; it is on disk before it is believed. */
+/**
+ * Fetches the key set (E8) and takes it where a trusted key vouches for it, or where the sets between lead to it; it is
+ * on disk before it is believed.
+ */
 export async function refreshKeys({
   client,
   config,
   nowMs,
   log,
 }: Pick<Runtime, 'client' | 'config' | 'nowMs' | 'log'>): Promise<Outcome<KeysRefreshed>> {
-  const answer = await client.request({ method: 'GET', path: '/api/v1/public-keys' });
-  if (answer.kind === 'unreachable') return retryable(`public keys: ${answer.detail}`, answer.retryAfterMs);
-  if (answer.kind === 'problem') return retryable(`public keys: ${answer.code}`, answer.retryAfterMs);
-  if (!Check(PublicKeysAnswer, answer.body)) return retryable('public keys: an answer of unknown form');
-  const accepted = acceptKeySet(config.current().trusted_keys, answer.body.key_set, nowMs());
-  if (!accepted.ok) {
-    const refusal = accepted.reason === 'not_newer' ? null : accepted.reason;
+  const current = config.current().trusted_keys;
+  const fetched = await fetchSince(client, current);
+  if (!fetched.ok) return fetched;
+  const reached = await reachNewest(client, { current, answer: fetched.value, nowMs: nowMs() });
+  if (!reached.ok) return reached;
+  const outcome = reached.value;
+  if (!outcome.ok) {
+    const refusal = outcome.reason === 'not_newer' ? null : outcome.reason;
     if (refusal !== null) log.warn('a fetched key set was refused', { reason: refusal });
     return { ok: true, value: { changed: false, refusal } };
   }
-  const saved = config.change({ trusted_keys: accepted.keys, key_set: answer.body.key_set });
+  const saved = config.change({ trusted_keys: outcome.keys, key_set: outcome.envelope });
   if (!saved.ok) return { ok: false, failure: { kind: 'storage', detail: saved.detail } };
-  log.info('signing keys refreshed', { key_set_version: accepted.keys.version });
+  log.info('signing keys refreshed', { key_set_version: outcome.keys.version });
   return { ok: true, value: { changed: true, refusal: null } };
+}
+
+/** The key sets that lead on from `from`, as the server has them: nothing of it is verified. */
+export async function fetchKeyChain(client: ServerClient, from: TrustedKeySet): Promise<Outcome<KeyChain>> {
+  const fetched = await fetchSince(client, from);
+  return fetched.ok ? fetchRest(client, { current: from, answer: fetched.value }) : fetched;
+}
+
+async function reachNewest(
+  client: ServerClient,
+  { current, answer, nowMs }: { current: TrustedKeySet; answer: PublicKeysAnswer; nowMs: number },
+): Promise<Outcome<ChainOutcome>> {
+  const { key_set: envelope, key_sets = [], roots = [] } = answer;
+  const first = takeNewest(current, { envelope, chain: { key_sets: [], roots } }, nowMs);
+  if (first.ok || !isWalkUseful(first.reason, { key_sets })) return { ok: true, value: first };
+  const chain = await fetchRest(client, { current, answer });
+  return chain.ok ? { ok: true, value: walkChain(current, chain.value, nowMs) } : chain;
+}
+
+/** Page after page, until one is not full; one more than the limit is kept, so that the walk can tell. */
+async function fetchRest(
+  client: ServerClient,
+  { current, answer }: { current: TrustedKeySet; answer: PublicKeysAnswer },
+): Promise<Outcome<KeyChain>> {
+  const { key_sets = [], roots = [] } = answer;
+  const links = [...key_sets];
+  let page = key_sets;
+  while (page.length === KEY_SETS_PAGE && links.length <= CHAIN_MAX_LINKS) {
+    const version = claimedKeySet(page.at(-1))?.version;
+    if (version === undefined) break;
+    const more = await fetchSince(client, { ...current, version });
+    if (!more.ok) return more;
+    page = more.value.key_sets ?? [];
+    links.push(...page);
+  }
+  return { ok: true, value: { key_sets: links, roots } };
+}
+
+async function fetchSince(
+  client: ServerClient,
+  { version, root }: TrustedKeySet,
+): Promise<Outcome<PublicKeysAnswer>> {
+  const path = `/api/v1/public-keys?since=${version}&root_since=${root?.version ?? 0}`;
+  const answer = await client.request({ method: 'GET', path });
+  if (answer.kind === 'unreachable') return retryable(`public keys: ${answer.detail}`, answer.retryAfterMs);
+  if (answer.kind === 'problem') return retryable(`public keys: ${answer.code}`, answer.retryAfterMs);
+  if (!Check(PublicKeysAnswer, answer.body)) return retryable('public keys: an answer of unknown form');
+  return { ok: true, value: answer.body };
 }

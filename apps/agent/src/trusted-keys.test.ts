@@ -10,7 +10,7 @@ const three = createKey(3);
 const trusted = { ...fleet.trusted, version: 5, keys: [one.entry, two.entry] };
 
 function accept(content: KeySetContent, current = trusted) {
-  const outcome = acceptKeySet(current, fleet.keySet(content), NOW_MS);
+  const outcome = acceptKeySet(current, { envelope: fleet.keySet(content), roots: [], nowMs: NOW_MS });
   return outcome.ok ? activeKeys(outcome.keys).map((key) => key.keyId) : outcome.reason;
 }
 
@@ -35,15 +35,12 @@ describe('a fetched key set (E8, design reading 11)', () => {
   });
 
   test('a revocation is applied and remembered, also when a later set no longer names the key', () => {
-    const first = acceptKeySet(
-      trusted,
-      fleet.keySet({ version: 6, keys: [revoked(one.entry), two.entry], signedBy: two }),
-      NOW_MS,
-    );
+    const envelope = fleet.keySet({ version: 6, keys: [revoked(one.entry), two.entry], signedBy: two });
+    const first = acceptKeySet(trusted, { envelope, roots: [], nowMs: NOW_MS });
     if (!first.ok) throw new Error(first.reason);
     expect(activeKeys(first.keys).map((key) => key.keyId)).toEqual([two.entry.key_id]);
     const without = fleet.keySet({ version: 7, keys: [two.entry], signedBy: two });
-    const later = acceptKeySet(first.keys, without, NOW_MS);
+    const later = acceptKeySet(first.keys, { envelope: without, roots: [], nowMs: NOW_MS });
     if (!later.ok) throw new Error(later.reason);
     expect(accept({ version: 8, keys: [one.entry, two.entry], signedBy: two }, later.keys)).toBe(
       'revocation_undone',
@@ -77,8 +74,10 @@ describe('a fetched key set (E8, design reading 11)', () => {
 });
 
 describe('the first key set, at enrolment', () => {
+  const pin = (envelope: unknown) => pinKeySet(envelope, { root: undefined, nowMs: NOW_MS });
+
   test('is pinned when one of its own active keys signed it', () => {
-    const pinned = pinKeySet(fleet.keySet({ version: 3, keys: [one.entry, two.entry] }), NOW_MS);
+    const pinned = pin(fleet.keySet({ version: 3, keys: [one.entry, two.entry] }));
     expect(pinned).toMatchObject({ ok: true, keys: { version: 3, fleet_id: fleet.fleetId } });
   });
 
@@ -87,10 +86,10 @@ describe('the first key set, at enrolment', () => {
     ['not_vouched_for', { version: 1, keys: [revoked(one.entry), two.entry] }],
     ['expired', { version: 1, keys: [one.entry], expiresMs: NOW_MS }],
   ])('%s', (reason, content) => {
-    expect(pinKeySet(fleet.keySet(content), NOW_MS)).toEqual({ ok: false, reason });
+    expect(pin(fleet.keySet(content))).toEqual({ ok: false, reason });
   });
 
   test.each([[null], ['x'], [{ payload: 'e30=' }], [{}]])('%o is malformed', (value) => {
-    expect(pinKeySet(value, NOW_MS)).toEqual({ ok: false, reason: 'malformed' });
+    expect(pin(value)).toEqual({ ok: false, reason: 'malformed' });
   });
 });

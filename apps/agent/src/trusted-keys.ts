@@ -2,7 +2,8 @@ import { KEYSET_TYPE, KeySetPayload, type SigningKeyEntry } from '@tidegate/prot
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Check } from 'typebox/value';
-import type { TrustedKeySet } from './config-file.ts';
+import type { TrustedKeySet, TrustedRoot } from './config-file.ts';
+import { bearsThreshold, followRoot, type RootRefusal } from './trusted-keys-root.ts';
 
 /** Why a key set was not taken; what is trusted stays as it was. */
 export type KeySetRefusal =
@@ -14,36 +15,60 @@ export type KeySetRefusal =
   | 'key_changed'
   | 'revocation_undone'
   | 'unusable_key'
-  | 'no_active_key';
+  | 'no_active_key'
+  | 'root_signature_missing'
+  | RootRefusal;
 
 export type KeySetOutcome = { ok: true; keys: TrustedKeySet } | { ok: false; reason: KeySetRefusal };
 
+/** A key set, the root documents that came with it, and when it must still be fresh: null for one on the way. */
+export interface BroughtKeySet {
+  envelope: unknown;
+  roots: readonly unknown[];
+  nowMs: number | null;
+}
+
 /**
  * Takes a fetched key set when a key vouches for it that this host trusts already and has not seen revoked (design
- * reading 11): a row added to the server's table by hand is not enough. Revocations are forward-only.
+ * reading 11): a row added to the server's table by hand is not enough. Where a root is known, a new key needs its
+ * threshold, which also vouches alone: it outranks every key of the server. Revocations are forward-only.
  */
-export function acceptKeySet(current: TrustedKeySet, envelope: unknown, nowMs: number): KeySetOutcome {
-  const verified = verifyEnvelope(envelope, activeKeys(current), KEYSET_TYPE);
-  if (!verified.ok) return { ok: false, reason: 'not_vouched_for' };
-  const payload = parseKeySet(verified.payload);
-  if (payload === null) return { ok: false, reason: 'malformed' };
+export function acceptKeySet(current: TrustedKeySet, brought: BroughtKeySet): KeySetOutcome {
+  const { envelope, roots, nowMs } = brought;
+  const online = verifyEnvelope(envelope, activeKeys(current), KEYSET_TYPE);
+  if (!online.ok && current.root === undefined) return { ok: false, reason: 'not_vouched_for' };
+  const payload = online.ok ? parseKeySet(online.payload) : claimedKeySet(envelope);
+  if (payload === null) return { ok: false, reason: online.ok ? 'malformed' : 'not_vouched_for' };
   if (payload.fleet_id !== current.fleet_id) return { ok: false, reason: 'wrong_fleet' };
+  const followed = rootOf(current.root ?? null, payload, roots);
+  if (!followed.ok) return followed;
+  if (followed.root !== undefined && current.root !== undefined) {
+    const isRootSigned = bearsThreshold(followed.root, envelope, KEYSET_TYPE);
+    if (!online.ok && !isRootSigned) return { ok: false, reason: 'not_vouched_for' };
+    if (!isRootSigned && bringsNewKey(current, payload))
+      return { ok: false, reason: 'root_signature_missing' };
+  }
   if (payload.version <= current.version) return { ok: false, reason: 'not_newer' };
-  return mergeKeySet(current.keys, payload, nowMs);
+  return mergeKeySet(current.keys, payload, { nowMs, root: followed.root });
 }
 
 /**
  * Pins the first key set, at enrolment: the connection and the registration token are all that speaks for it then, so
  * it must at least be signed by a key that it names itself.
  */
-export function pinKeySet(envelope: unknown, nowMs: number): KeySetOutcome {
+export function pinKeySet(
+  envelope: unknown,
+  { root, nowMs }: { root: unknown; nowMs: number },
+): KeySetOutcome {
   const claimed = claimedKeys(envelope);
   if (claimed === null) return { ok: false, reason: 'malformed' };
   const verified = verifyEnvelope(envelope, claimed, KEYSET_TYPE);
   if (!verified.ok) return { ok: false, reason: 'not_vouched_for' };
   const payload = parseKeySet(verified.payload);
   if (payload === null) return { ok: false, reason: 'malformed' };
-  return mergeKeySet([], payload, nowMs);
+  const followed = rootOf(null, payload, root === undefined ? [] : [root]);
+  if (!followed.ok) return followed;
+  return mergeKeySet([], payload, { nowMs, root: followed.root });
 }
 
 /** The keys whose signature counts now. The stored set was checked when it was taken. */
@@ -58,11 +83,36 @@ function parseKeySet(bytes: Uint8Array): KeySetPayload | null {
   return parsed.ok && Check(KeySetPayload, parsed.value) ? parsed.value : null;
 }
 
-/** What an envelope says of itself, unverified: only good for trying its own keys on it. */
-function claimedKeys(envelope: unknown): TrustedKey[] | null {
+/**
+ * The root that counts for this key set, none where it names none. Once a root is known, every set must name one: a
+ * server that was taken over must not lead the fleet back to a time before it (T12).
+ */
+function rootOf(
+  known: TrustedRoot | null,
+  { fleet_id, root_version, root_sha256 }: KeySetPayload,
+  documents: readonly unknown[],
+): { ok: true; root: TrustedRoot | undefined } | { ok: false; reason: KeySetRefusal } {
+  if (root_version === undefined && root_sha256 === undefined) {
+    return known === null ? { ok: true, root: undefined } : { ok: false, reason: 'root_missing' };
+  }
+  if (root_version === undefined || root_sha256 === undefined) return { ok: false, reason: 'malformed' };
+  return followRoot(known, { fleetId: fleet_id, version: root_version, sha256: root_sha256 }, documents);
+}
+
+function bringsNewKey(current: TrustedKeySet, { keys }: KeySetPayload): boolean {
+  const known = new Set(current.keys.map((key) => key.key_id));
+  return keys.some((key) => !isRevoked(key) && !known.has(key.key_id));
+}
+
+/** What an envelope says of itself, unverified: only good for finding the keys that are to be tried on it. */
+export function claimedKeySet(envelope: unknown): KeySetPayload | null {
   if (typeof envelope !== 'object' || envelope === null || !('payload' in envelope)) return null;
   if (typeof envelope.payload !== 'string') return null;
-  const payload = parseKeySet(Buffer.from(envelope.payload, 'base64'));
+  return parseKeySet(Buffer.from(envelope.payload, 'base64'));
+}
+
+function claimedKeys(envelope: unknown): TrustedKey[] | null {
+  const payload = claimedKeySet(envelope);
   if (payload === null || !payload.keys.every(isUsable)) return null;
   return payload.keys
     .filter((key) => key.status === 'active')
@@ -72,9 +122,9 @@ function claimedKeys(envelope: unknown): TrustedKey[] | null {
 function mergeKeySet(
   known: readonly SigningKeyEntry[],
   payload: KeySetPayload,
-  nowMs: number,
+  { nowMs, root }: { nowMs: number | null; root: TrustedRoot | undefined },
 ): KeySetOutcome {
-  if (Date.parse(payload.expires_at) <= nowMs) return { ok: false, reason: 'expired' };
+  if (nowMs !== null && isExpired(payload, nowMs)) return { ok: false, reason: 'expired' };
   const revokedIds = new Set(known.filter(isRevoked).map((key) => key.key_id));
   const revokedHex = new Set([...known, ...payload.keys].filter(isRevoked).map((key) => key.public_key_hex));
   const knownById = new Map(known.map((key) => [key.key_id, key]));
@@ -97,7 +147,12 @@ function mergeKeySet(
   // A set that no longer names a revoked key does not make it forgotten.
   const remembered = known.filter((key) => isRevoked(key) && !ids.has(key.key_id));
   const { fleet_id, version, expires_at } = payload;
-  return { ok: true, keys: { fleet_id, version, expires_at, keys: [...payload.keys, ...remembered] } };
+  const keys = [...payload.keys, ...remembered];
+  return { ok: true, keys: { fleet_id, version, expires_at, keys, ...(root && { root }) } };
+}
+
+export function isExpired({ expires_at }: Pick<KeySetPayload, 'expires_at'>, nowMs: number): boolean {
+  return Date.parse(expires_at) <= nowMs;
 }
 
 function isRevoked(key: SigningKeyEntry): boolean {

@@ -43,6 +43,8 @@ export const RegisterAnswer = strict({
   check_in_interval_seconds: Type.Integer({ minimum: 1 }),
   keys: Type.Array(ServerKey),
   key_set: Envelope,
+  /** The root document that the key set names; absent without a root. */
+  root: Type.Optional(Envelope),
 });
 export type RegisterAnswer = Static<typeof RegisterAnswer>;
 

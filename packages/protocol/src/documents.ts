@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
+import { ROOTS_MAX } from './root-document.ts';
 import {
   Ecosystem,
   PackageName,
@@ -45,6 +46,7 @@ export const SigningKeyEntry = strict({
 });
 export type SigningKeyEntry = Static<typeof SigningKeyEntry>;
 
+/** `root_version` and `root_sha256` name the root document in force, both or neither; there is none without a root. */
 export const KeySetPayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
@@ -52,6 +54,8 @@ export const KeySetPayload = strict({
   issued_at: Timestamp,
   expires_at: Timestamp,
   keys: Type.Array(SigningKeyEntry, { minItems: 1, maxItems: 256 }),
+  root_version: Type.Optional(Type.Integer({ minimum: 1 })),
+  root_sha256: Type.Optional(Sha256Hex),
 });
 export type KeySetPayload = Static<typeof KeySetPayload>;
 
@@ -179,6 +183,17 @@ export const ServerKey = strict({
 });
 export type ServerKey = Static<typeof ServerKey>;
 
-/** E8: active keys, newest first, with the signed key set that vouches for them. */
-export const PublicKeysAnswer = strict({ keys: Type.Array(ServerKey), key_set: Envelope });
+/** Most key sets in one answer of E8. */
+export const KEY_SETS_PAGE = 16;
+
+/**
+ * E8: active keys, newest first, with the signed key set that vouches for them. Who names the version that it holds
+ * (`since`) also gets the sets after it, oldest first, and the root documents after `root_since`.
+ */
+export const PublicKeysAnswer = strict({
+  keys: Type.Array(ServerKey),
+  key_set: Envelope,
+  key_sets: Type.Optional(Type.Array(Envelope, { maxItems: KEY_SETS_PAGE })),
+  roots: Type.Optional(Type.Array(Envelope, { maxItems: ROOTS_MAX })),
+});
 export type PublicKeysAnswer = Static<typeof PublicKeysAnswer>;

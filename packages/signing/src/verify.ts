@@ -48,7 +48,7 @@ export class KeyError extends Error {
 }
 
 /** Bounds the work of one refusal to this many verifications per trusted key. */
-export const maximumSignatures = 8;
+export const maximumSignatures = 16;
 
 /**
  * Verifies a DSSE v1 envelope and hands out the very bytes that were signed: parse these and nothing else.
@@ -76,6 +76,21 @@ export function verifyEnvelope(
     if (key !== undefined) return { ok: true, payload: read.payload, keyId: key.keyId };
   }
   return { ok: false, reason: 'bad_signature' };
+}
+
+/**
+ * Which of the keys signed, each once however many signatures or key ids it has: a threshold counts distinct keys, not
+ * signatures (DSSE v1). Empty where the envelope is none of this type. Never throws, whatever `envelope` is; the payload
+ * is to be read by `verifyEnvelope` with one of them.
+ */
+export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloadType: string): TrustedKey[] {
+  const read = readEnvelope(envelope);
+  if ('reason' in read || read.payloadType !== payloadType) return [];
+  const signed = preAuthenticationEncoding(payloadType, read.payload);
+  const distinct = new Map(keys.map((key) => [key.publicKeyHex, key]));
+  return [...distinct.values()].filter((key) =>
+    read.signatures.some(({ signature }) => isSignatureOf(signed, signature, key[verifyingHalf])),
+  );
 }
 
 /**

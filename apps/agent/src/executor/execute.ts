@@ -1,6 +1,11 @@
 import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { APPROVAL_MAX_BYTES, COMMAND_MAX_BYTES, type CommandPayload } from '@tidegate/protocol/documents';
+import {
+  APPROVAL_MAX_BYTES,
+  COMMAND_MAX_BYTES,
+  type CommandPayload,
+  Envelope,
+} from '@tidegate/protocol/documents';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
@@ -10,7 +15,7 @@ import { holdInstanceLock } from '../instance-lock.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, READY_MARK, resultPath } from '../job-folder.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { readMachineId } from '../machine-id.ts';
-import { acceptKeySet } from '../trusted-keys.ts';
+import { KeyChain, takeNewest } from '../trusted-keys-chain.ts';
 import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
 import { verifyState } from '../verify-state.ts';
@@ -29,6 +34,7 @@ import { planDifference } from './plan-difference.ts';
 import { stageArtifacts } from './stage.ts';
 
 const KEY_SET_MAX_BYTES = 256 * 1024;
+const KEY_CHAIN_MAX_BYTES = 16 * 1024 * 1024;
 const STATE_MAX_BYTES = 16 * 1024;
 const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
@@ -151,9 +157,13 @@ type Trust = { ok: true; state: ExecutorState; nowMs: number } | { ok: false; en
 function advanceTrust(options: ExecuteOptions, job: Job): Trust {
   let { state } = job;
   const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
-  const keySet = readJobJson(job.folder, JOB_FILES.keySet, KEY_SET_MAX_BYTES);
-  const accepted = acceptKeySet(state.trusted_keys, keySet, nowMs);
-  if (accepted.ok) {
+  const envelope = readJobJson(job.folder, JOB_FILES.keySet, KEY_SET_MAX_BYTES);
+  const brought = readJobJson(job.folder, JOB_FILES.keyChain, KEY_CHAIN_MAX_BYTES);
+  const chain = Check(KeyChain, brought) ? brought : null;
+  const accepted = Check(Envelope, envelope)
+    ? takeNewest(state.trusted_keys, { envelope, chain }, nowMs)
+    : null;
+  if (accepted?.ok) {
     state = { ...state, trusted_keys: accepted.keys };
     const saved = saveExecutorState(options.state, state);
     if (!saved.ok) return { ok: false, end: refused('storage_failed', saved.detail) };

@@ -8,8 +8,8 @@ import { type SaveOutcome, TrustedKeySet } from '../config-file.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from '../file-layer.ts';
 import { MachineIdSource } from '../machine-id.ts';
 
-const STATE_NAME = 'state.json';
-const STATE_MAX_BYTES = 1024 * 1024;
+export const STATE_NAME = 'state.json';
+export const STATE_MAX_BYTES = 1024 * 1024;
 
 /**
  * What the executor knows by itself, pinned at enrolment and written by root alone: an agent that was taken over can

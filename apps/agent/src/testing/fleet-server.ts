@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import { KEY_SETS_PAGE } from '@tidegate/protocol/documents';
 import { timestamp } from '../clock.ts';
 import { NOW_MS, type TestFleet } from './fleet.ts';
 import { json, problem, type Reply, type ScriptedServer, startServer } from './scripted-server.ts';
@@ -14,6 +15,9 @@ export interface FleetServer {
   insistent: unknown[];
   state: unknown;
   keySet: unknown;
+  /** What leads from one key set to the next: the set of version 2 comes first. */
+  keySets: unknown[];
+  roots: unknown[];
   approvals: Map<string, unknown>;
   /** Answers in place of the usual ones; by the end of the path. */
   override: (path: string) => Reply | 'hang up' | null;
@@ -27,8 +31,11 @@ export interface FleetServer {
 
 export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
   const calls: { path: string; body: unknown }[] = [];
+  let since = 0;
   const server: ScriptedServer = await startServer(({ path, body }) => {
-    const name = path.replace(/^\/api\/v1\//, '').replace(`agents/${fleet.agentId}/`, '');
+    const [bare = '', query] = path.split('?');
+    since = Number(new URLSearchParams(query).get('since'));
+    const name = bare.replace(/^\/api\/v1\//, '').replace(`agents/${fleet.agentId}/`, '');
     calls.push({ path: name, body: body === '' ? null : JSON.parse(body) });
     return self.override(name) ?? answer(name, body);
   });
@@ -36,7 +43,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
   function answer(name: string, body: string): Reply {
     if (name === 'check-in') return checkIn(JSON.parse(body));
     if (name === 'agents/register') return register();
-    if (name === 'public-keys') return json({ keys: [], key_set: self.keySet });
+    if (name === 'public-keys') return publicKeys();
     const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
     if (ecosystem !== undefined) {
       self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
@@ -57,6 +64,11 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
       self.updateIds.set(key, update_id);
       return { update_id, name, available_version };
     });
+  }
+
+  function publicKeys(): Reply {
+    const key_sets = self.keySets.slice(Math.max(0, since - 1)).slice(0, KEY_SETS_PAGE);
+    return json({ keys: [], key_set: self.keySet, key_sets, roots: self.roots });
   }
 
   function register(): Reply {
@@ -91,6 +103,8 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     insistent: [],
     state: fleet.state(),
     keySet: fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
+    keySets: [],
+    roots: [],
     approvals: new Map(),
     override: () => null,
     received: (path) => calls.filter((call) => call.path === path).map((call) => call.body),

@@ -11,6 +11,7 @@ import {
   type StatePayload,
 } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { ROOT_TYPE } from '@tidegate/protocol/root-document';
 import { loadSigningKey, type SigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { timestamp } from '../clock.ts';
 import type { TrustedKeySet } from '../config-file.ts';
@@ -28,7 +29,18 @@ export interface KeySetContent {
   version: number;
   keys: SigningKeyEntry[];
   signedBy?: TestKey;
+  /** Root keys that sign as well, and the root that the set names. */
+  rootSigners?: TestKey[];
+  root?: Envelope;
   expiresMs?: number;
+  fleetId?: string;
+}
+
+export interface RootContent {
+  version: number;
+  threshold: number;
+  keys: TestKey[];
+  signedBy: TestKey[];
   fleetId?: string;
 }
 
@@ -46,6 +58,7 @@ export interface TestFleet {
     signedBy?: TestKey,
   ): { envelope: Envelope; reference: ReturnType<typeof referenceTo> };
   keySet(content: KeySetContent): Envelope;
+  root(content: RootContent): Envelope;
   state(members?: Partial<StatePayload>, signedBy?: TestKey): Envelope;
 }
 
@@ -79,6 +92,11 @@ export function createFleet(nowMs = NOW_MS): TestFleet {
   const expires_at = timestamp(nowMs + 90 * 24 * HOUR_MS);
   const sign = (signedBy: TestKey, type: string, payload: object) =>
     signEnvelope(signedBy.key, type, new TextEncoder().encode(JSON.stringify(payload)));
+  const signByAll = (signers: readonly TestKey[], type: string, payload: object): Envelope => {
+    const envelopes = signers.map((signer) => sign(signer, type, payload));
+    const [first = sign(key, type, payload)] = envelopes;
+    return { ...first, signatures: envelopes.flatMap(({ signatures }) => signatures) };
+  };
   return {
     fleetId,
     agentId,
@@ -137,14 +155,26 @@ export function createFleet(nowMs = NOW_MS): TestFleet {
       signedBy = key,
       expiresMs = nowMs + 90 * 24 * HOUR_MS,
       fleetId: named = fleetId,
+      rootSigners = [],
+      root,
     }) =>
-      sign(signedBy, KEYSET_TYPE, {
+      signByAll([signedBy, ...rootSigners], KEYSET_TYPE, {
         v: 1,
         fleet_id: named,
         version,
         issued_at: timestamp(nowMs),
         expires_at: timestamp(expiresMs),
         keys,
+        ...(root && namedIn(root)),
+      }),
+    root: ({ version, threshold, keys, signedBy, fleetId: named = fleetId }) =>
+      signByAll(signedBy, ROOT_TYPE, {
+        v: 1,
+        fleet_id: named,
+        version,
+        issued_at: timestamp(nowMs),
+        threshold,
+        keys: keys.map(({ entry }) => entry.public_key_hex),
       }),
     state: (members = {}, signedBy = key) =>
       sign(signedBy, STATE_TYPE, {
@@ -177,6 +207,12 @@ export function upgradeOf(file: { name: string; bytes: Uint8Array }): PlanAction
 
 export function planDigest(actions: readonly PlanAction[]): string {
   return createHash('sha256').update(canonicalJson(actions)).digest('hex');
+}
+
+function namedIn(root: Envelope): { root_version: number; root_sha256: string } {
+  const bytes = Buffer.from(root.payload, 'base64');
+  const { version }: { version: number } = JSON.parse(bytes.toString());
+  return { root_version: version, root_sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
 function referenceTo(envelope: Envelope) {

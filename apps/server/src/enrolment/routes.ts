@@ -53,7 +53,7 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
       if (!outcome.ok) throw refusalOf(outcome.code);
       const { agentId, family } = outcome;
       const access = await accessTokens.issue({ agentId, familyId: family.familyId });
-      const { keys, envelope } = keyRing.keySet();
+      const { keys, envelope, root } = keyRing.keySet();
       return reply.code(201).send({
         agent_id: agentId,
         access_token: access.token,
@@ -63,6 +63,7 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
         check_in_interval_seconds: CHECK_IN_INTERVAL_SECONDS,
         keys,
         key_set: envelope,
+        ...(root && { root }),
       });
     },
   });

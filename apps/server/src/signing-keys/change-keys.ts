@@ -12,7 +12,7 @@ import {
   type SigningKeyRow,
   setKeyInUse,
 } from './store.ts';
-import { entriesOf, nextEntries } from './vouched-keys.ts';
+import { nextEntries, type StandingSet, standingSet } from './vouched-keys.ts';
 
 /** A change of keys takes the private halves that sign the new key set: no key enters unvouched (reading 11). */
 export interface Vouching {
@@ -27,7 +27,10 @@ export interface NewKey {
   inUse: boolean;
 }
 
-/** Adds a key with the next version and issues the key set that vouches for it. */
+/**
+ * Adds a key with the next version and issues the key set that vouches for it. With a root the key waits: it comes in by
+ * the set that the root's holders sign (`installKeySet`).
+ */
 export async function addKey(
   tx: Tx,
   platform: Platform,
@@ -36,6 +39,8 @@ export async function addKey(
   await lockFleet(tx);
   const now = platform.now();
   const [newest] = await listKeys(tx);
+  const stored = await newestKeySet(tx);
+  const awaitsRoot = standingSet(stored, vouchers).root !== null;
   const row: SigningKeyRow = {
     key_id: key.keyId,
     version: (newest?.version ?? 0) + 1,
@@ -44,17 +49,22 @@ export async function addKey(
     created_at: now,
     revoked_at: null,
     in_use: key.inUse ? 1 : 0,
-    first_key_set_version: ((await newestKeySet(tx))?.version ?? 0) + 1,
+    first_key_set_version: awaitsRoot ? 0 : (stored?.version ?? 0) + 1,
   };
   await insertKey(tx, row);
-  await issueKeySet(tx, platform, vouchers, row.key_id);
+  if (!awaitsRoot) await issueKeySet(tx, platform, { vouchers, added: [row.key_id] });
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'SIGNING_KEY_ADDED',
     severity: 'warning',
     component: 'signing_keys',
     actor,
-    content: { key_id: row.key_id, version: row.version, public_key_hex: row.public_key_hex },
+    content: {
+      key_id: row.key_id,
+      version: row.version,
+      public_key_hex: row.public_key_hex,
+      awaits_root: awaitsRoot,
+    },
   });
   return row;
 }
@@ -72,7 +82,7 @@ export async function revokeVersion(
   if (!key) return 'unknown';
   if (key.in_use === 1) return 'in_use';
   if (!(await revokeKey(tx, { keyId: key.key_id, now: platform.now() }))) return 'already_revoked';
-  await issueKeySet(tx, platform, vouchers);
+  await issueKeySet(tx, platform, { vouchers });
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'SIGNING_KEY_REVOKED',
@@ -99,33 +109,36 @@ export async function putKeyInUse(
   if (key?.status !== 'active') return 'not_active';
   if (key.in_use === 1) return 'in_use';
   await setKeyInUse(tx, keyId);
-  await issueKeySet(tx, platform, vouchers);
+  await issueKeySet(tx, platform, { vouchers });
   return 'in_use';
 }
 
-/** Signs the keys as they stand now, with the next version; `added` is the one key that the set before need not have. */
-export async function issueKeySet(
-  tx: Tx,
-  platform: Platform,
-  vouchers: Vouchers,
-  added: string | null = null,
-): Promise<void> {
+/** What the next key set is made of, besides the keys as they stand. */
+export interface NextKeySet {
+  vouchers: Vouchers;
+  /** Keys that the set before need not have. */
+  added?: readonly string[];
+  /** The root that the set names; the one before where it is left out. */
+  root?: StandingSet['root'];
+}
+
+/** Signs the keys as they stand now, with the next version. */
+export async function issueKeySet(tx: Tx, platform: Platform, next: NextKeySet): Promise<void> {
+  const { vouchers, added = [] } = next;
   const fleet = await lockFleet(tx);
   const now = platform.now();
   const newest = await newestKeySet(tx);
   const version = (newest?.version ?? 0) + 1;
-  const keys = nextEntries(await listKeys(tx), {
-    entries: entriesOf(newest, vouchers),
-    held: vouchers,
-    added,
-  });
-  const envelope = signKeySet(vouchers, { fleetId: fleet.fleet_id, version, keys, now });
-  const expires_at = now + KEY_SET_LIFETIME_MS;
+  const { entries, root: before } = standingSet(newest, vouchers);
+  const root = next.root ?? before;
+  const known = { entries, held: vouchers, hasRoot: before !== null };
+  const keys = nextEntries(await listKeys(tx), { ...known, added });
+  const envelope = signKeySet(vouchers, { fleetId: fleet.fleet_id, version, keys, root, now });
   await insertKeySet(tx, {
     version,
     envelope: JSON.stringify(envelope),
     signed_by: vouchers[0].keyId,
     issued_at: now,
-    expires_at,
+    expires_at: now + KEY_SET_LIFETIME_MS,
   });
 }

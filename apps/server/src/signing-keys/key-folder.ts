@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
+import { KeyError } from '@tidegate/signing/verify';
 import { writeSecretFile } from '../platform/secrets.ts';
 
 const FILE = /^([0-9a-f-]{36})\.key$/;
@@ -9,6 +10,8 @@ const FILE = /^([0-9a-f-]{36})\.key$/;
 export interface KeyFolder {
   /** Throws KeyError where a file is damaged; never says what is in it. */
   readAll(): SigningKey[];
+  /** The same while the server runs: a file that is damaged, or not written to its end, is left out. */
+  readSound(): SigningKey[];
   /** On disk when it returns. */
   write(key: { keyId: string; privateKeyHex: string }): void;
 }
@@ -16,16 +19,25 @@ export interface KeyFolder {
 export function openKeyFolder(dataDir: string): KeyFolder {
   const folder = join(dataDir, 'keys');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  function read(name: string, keyId: string): SigningKey {
+    return loadSigningKey({ keyId, privateKeyHex: readFileSync(join(folder, name), 'utf8').trim() });
+  }
+  function readSound(name: string, keyId: string): SigningKey[] {
+    try {
+      return [read(name, keyId)];
+    } catch (error) {
+      if (error instanceof KeyError) return [];
+      throw error;
+    }
+  }
+  const files = () =>
+    readdirSync(folder).flatMap((name) => {
+      const keyId = FILE.exec(name)?.[1];
+      return keyId === undefined ? [] : [{ name, keyId }];
+    });
   return {
-    readAll() {
-      const keys: SigningKey[] = [];
-      for (const name of readdirSync(folder)) {
-        const keyId = FILE.exec(name)?.[1];
-        if (keyId === undefined) continue;
-        keys.push(loadSigningKey({ keyId, privateKeyHex: readFileSync(join(folder, name), 'utf8').trim() }));
-      }
-      return keys;
-    },
+    readAll: () => files().map(({ name, keyId }) => read(name, keyId)),
+    readSound: () => files().flatMap(({ name, keyId }) => readSound(name, keyId)),
     write({ keyId, privateKeyHex }) {
       writeSecretFile(folder, { name: `${keyId}.key`, text: `${privateKeyHex}\n` });
     },

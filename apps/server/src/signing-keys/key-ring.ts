@@ -5,9 +5,11 @@ import { readHead } from '../events/store.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import { issueKeySet } from './change-keys.ts';
+import type { KeyFolder } from './key-folder.ts';
 import { KEY_SET_RENEWAL_MS, type Vouchers, vouchersOf } from './key-set.ts';
-import { listKeys, newestKeySet, readFleet, type SigningKeyRow } from './store.ts';
-import { type Entries, entriesOf, lagsBehind } from './vouched-keys.ts';
+import { namedRoot } from './read-root.ts';
+import { listKeys, newestKeySet, readFleet, rootsAfter, type SigningKeyRow } from './store.ts';
+import { type Entries, lagsBehind, standingSet } from './vouched-keys.ts';
 
 /** The state document is signed at most once in this time, for the whole fleet. */
 export const STATE_MAX_AGE_MS = 10_000;
@@ -19,7 +21,7 @@ export interface KeyRing {
   signer(): { keyId: string; keyVersion: number; sign(payloadType: string, bytes: Uint8Array): Envelope };
   /** Whether the newest key set has the key and it is not revoked. */
   isActive(keyId: string): boolean;
-  keySet(): { version: number; envelope: Envelope; keys: ServerKey[] };
+  keySet(): { version: number; envelope: Envelope; keys: ServerKey[]; root: Envelope | null };
   /** The signed state document as JSON text, at most STATE_MAX_AGE_MS old and newer than the last change of a key. */
   state(): Promise<string>;
   /** The same where it need not be signed anew; null where it has to be. */
@@ -37,16 +39,17 @@ export interface KeyRing {
 /** Opens the ring over the private halves that `loadKeys` found. */
 export async function openKeyRing(
   platform: Platform,
-  { fleetId, held }: { fleetId: string; held: Map<string, SigningKey> },
+  { fleetId, held, keyFolder }: { fleetId: string; held: Map<string, SigningKey>; keyFolder: KeyFolder },
 ): Promise<KeyRing> {
-  let loaded = await load(platform, held);
+  const load = () => loadRing(platform, { held, keyFolder });
+  let loaded = await load();
   let state: { text: string; signedAtMs: number } | null = null;
   let signing: Promise<string> | null = null;
   const warnedOf = new Set<string>();
   warnOfStrangers();
 
   async function reload(): Promise<void> {
-    loaded = await load(platform, held);
+    loaded = await load();
     warnOfStrangers();
     state = null;
   }
@@ -68,7 +71,7 @@ export async function openKeyRing(
 
   async function signState(): Promise<string> {
     const now = platform.now();
-    loaded = await load(platform, held);
+    loaded = await load();
     warnOfStrangers();
     const payload: StatePayload = {
       v: 1,
@@ -100,7 +103,10 @@ export async function openKeyRing(
       sign: (payloadType, bytes) => signEnvelope(loaded.signer, payloadType, bytes),
     }),
     isActive: (keyId) => loaded.serverKeys.some((key) => key.key_id === keyId),
-    keySet: () => ({ version: loaded.keySetVersion, envelope: loaded.keySet, keys: loaded.serverKeys }),
+    keySet: () => {
+      const { keySetVersion: version, keySet: envelope, serverKeys: keys, root } = loaded;
+      return { version, envelope, keys, root };
+    },
     freshState,
     async state() {
       const fresh = freshState();
@@ -125,26 +131,34 @@ interface Loaded {
   signerVersion: number;
   keySet: Envelope;
   keySetVersion: number;
+  root: Envelope | null;
   serverKeys: ServerKey[];
 }
 
-async function load(platform: Platform, held: Map<string, SigningKey>): Promise<Loaded> {
+async function loadRing(
+  platform: Platform,
+  { held, keyFolder }: { held: Map<string, SigningKey>; keyFolder: KeyFolder },
+): Promise<Loaded> {
   const db = platform.database.read;
   const [rows, fleet] = [await listKeys(db), await readFleet(db)];
+  holdFound(rows, held, keyFolder);
   const current = rows.find((row) => row.in_use === 1);
   const signer = current && held.get(current.key_id);
   if (!fleet || !current || !signer) throw new Error('the signing key in use is not held by this server');
   const vouchers = vouchersOf(signer, held);
   let stored = await newestKeySet(db);
-  let entries = entriesOf(stored, vouchers);
+  let standing = standingSet(stored, vouchers);
   const isDue = !stored || stored.expires_at - platform.now() < KEY_SET_RENEWAL_MS;
-  if (isDue || lagsBehind(rows, { entries, held: vouchers })) {
-    await platform.database.transact((tx) => issueKeySet(tx, platform, vouchers));
+  const known = { entries: standing.entries, held: vouchers, hasRoot: standing.root !== null };
+  if (isDue || lagsBehind(rows, known)) {
+    await platform.database.transact((tx) => issueKeySet(tx, platform, { vouchers }));
     stored = await newestKeySet(db);
-    entries = entriesOf(stored, vouchers);
+    standing = standingSet(stored, vouchers);
   }
   const keySet: unknown = stored && JSON.parse(stored.envelope);
   if (!stored || !Value.Check(Envelope, keySet)) throw new Error('the stored key set is not an envelope');
+  const root =
+    standing.root === null ? null : namedRoot(await rootsAfter(db, standing.root.version - 1), standing.root);
   return {
     rows,
     epoch: fleet.epoch,
@@ -152,8 +166,24 @@ async function load(platform: Platform, held: Map<string, SigningKey>): Promise<
     signerVersion: current.version,
     keySet,
     keySetVersion: stored.version,
-    serverKeys: rows.flatMap((row) => activeKey(row, entries)),
+    root: root?.envelope ?? null,
+    serverKeys: rows.flatMap((row) => activeKey(row, standing.entries)),
   };
+}
+
+/** Takes up private halves that another process, such as `tidegate keys`, has put into the key folder since. */
+function holdFound(
+  rows: readonly SigningKeyRow[],
+  held: Map<string, SigningKey>,
+  keyFolder: KeyFolder,
+): void {
+  if (rows.every((row) => row.status === 'revoked' || held.has(row.key_id))) return;
+  for (const key of keyFolder.readSound()) {
+    const row = rows.find(({ key_id }) => key_id === key.keyId);
+    if (row?.status === 'active' && row.public_key_hex === key.publicKeyHex && !held.has(key.keyId)) {
+      held.set(key.keyId, key);
+    }
+  }
 }
 
 /** What agents are told: the row is in the key set, and neither says that it is revoked. */

@@ -15,10 +15,11 @@ export interface KeySetFacts {
   fleetId: string;
   version: number;
   keys: readonly SigningKeyEntry[];
+  root: { version: number; sha256: string } | null;
   now: number;
 }
 
-/** Most keys that sign one key set; agents look at no more signatures (`maximumSignatures`). */
+/** Most of the server's keys that sign one key set: with those of a root, agents look at 16 (`maximumSignatures`). */
 export const VOUCHERS_MAX = 8;
 
 /**
@@ -26,19 +27,36 @@ export const VOUCHERS_MAX = 8;
  * given keys sign it, also one that it revokes: whoever slept through a rotation, as an executor does between two jobs,
  * still trusts the old key alone. Who knows of the revocation does not count that signature.
  */
-export function signKeySet([first, ...others]: Vouchers, facts: KeySetFacts): Envelope {
+export function signKeySet(vouchers: Vouchers, facts: KeySetFacts): Envelope {
+  return withVouchers(vouchers, keySetBytes(facts), []);
+}
+
+/** The bytes of a key set, which are what is signed. */
+export function keySetBytes({ fleetId, version, keys, root, now }: KeySetFacts): Buffer {
   const payload: KeySetPayload = {
     v: 1,
-    fleet_id: facts.fleetId,
-    version: facts.version,
-    issued_at: rfc3339Seconds(facts.now),
-    expires_at: rfc3339Seconds(facts.now + KEY_SET_LIFETIME_MS),
-    keys: [...facts.keys],
+    fleet_id: fleetId,
+    version,
+    issued_at: rfc3339Seconds(now),
+    expires_at: rfc3339Seconds(now + KEY_SET_LIFETIME_MS),
+    keys: [...keys],
+    ...(root && { root_version: root.version, root_sha256: root.sha256 }),
   };
-  const bytes = Buffer.from(JSON.stringify(payload));
-  const envelope = signEnvelope(first, KEYSET_TYPE, bytes);
-  const more = others.flatMap((key) => signEnvelope(key, KEYSET_TYPE, bytes).signatures);
-  return { ...envelope, signatures: [...envelope.signatures, ...more].slice(0, VOUCHERS_MAX) };
+  return Buffer.from(JSON.stringify(payload));
+}
+
+/** Adds the signatures of the server's keys to those that the bytes have. */
+export function withVouchers(
+  vouchers: Vouchers,
+  bytes: Uint8Array,
+  signatures: Envelope['signatures'],
+): Envelope {
+  const [first, ...others] = vouchers
+    .slice(0, VOUCHERS_MAX)
+    .map((key) => signEnvelope(key, KEYSET_TYPE, bytes));
+  if (!first) throw new Error('a key set is signed by one key at least');
+  const more = others.flatMap((envelope) => envelope.signatures);
+  return { ...first, signatures: [...first.signatures, ...more, ...signatures] };
 }
 
 /** Everybody who can vouch: the key in use, then what else is held, newest first. */

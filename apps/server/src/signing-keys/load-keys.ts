@@ -10,7 +10,7 @@ import { insertFleet, listKeys, readFleet, type SigningKeyRow } from './store.ts
 type KeyConfig = Pick<Config, 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
 
 export type LoadOutcome =
-  | { ok: true; fleetId: string; held: Map<string, SigningKey> }
+  | { ok: true; fleetId: string; held: Map<string, SigningKey>; keyFolder: KeyFolder }
   /** One line for the log: the start is refused. */
   | { ok: false; fault: string };
 
@@ -44,7 +44,7 @@ export async function loadKeys(
       key_id: unknown.keyId,
     });
   }
-  return { ok: true, fleetId, held: held.keys };
+  return { ok: true, fleetId, held: held.keys, keyFolder: folder };
 }
 
 async function ensureFleet(platform: Platform): Promise<string> {
@@ -79,7 +79,7 @@ async function firstKey(
   await platform.database.transact((tx) =>
     addKey(tx, platform, { key, vouchers: [signer], actor: 'server' }),
   );
-  return { ok: true, fleetId, held: new Map([[keyId, signer]]) };
+  return { ok: true, fleetId, held: new Map([[keyId, signer]]), keyFolder: folder };
 }
 
 type Held = { ok: true; keys: Map<string, SigningKey> } | { ok: false; fault: string };

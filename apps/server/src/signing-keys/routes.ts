@@ -1,9 +1,10 @@
-import { PublicKeysAnswer } from '@tidegate/protocol/documents';
+import { Envelope, KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import { Problem } from '@tidegate/protocol/problems';
 import { PublicKeyHex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
@@ -13,7 +14,7 @@ import type { Platform } from '../platform/platform.ts';
 import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { KeyRing } from './key-ring.ts';
-import type { SigningKeyRow } from './store.ts';
+import { keySetsAfter, rootsAfter, type SigningKeyRow } from './store.ts';
 
 const KeyAnswer = Type.Object({
   key_id: Uuid,
@@ -23,9 +24,13 @@ const KeyAnswer = Type.Object({
   created_at: Timestamp,
   revoked_at: Type.Union([Timestamp, Type.Null()]),
   in_use: Type.Boolean(),
+  /** With an offline root: no key set has it yet, so nobody trusts it. */
+  awaits_root: Type.Boolean(),
 });
 const KeyListItem = Type.Object({ ...KeyAnswer.properties, trusted_by: Type.Integer({ minimum: 0 }) });
 const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) });
+const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
+const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
 const admin = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
 const path = '/api/v1/admin/signing-keys';
 
@@ -45,12 +50,19 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     method: 'GET',
     url: '/api/v1/public-keys',
     config: { access: { kind: 'public', limit: 'public_access' } },
-    schema: { summary: 'E8: active signing keys', tags: ['agents'], response: { 200: PublicKeysAnswer } },
-    handler: async () => {
+    schema: {
+      summary: 'E8: active signing keys, and the key sets that lead from the one that the caller has',
+      tags: ['agents'],
+      querystring: SinceQuery,
+      response: { 200: PublicKeysAnswer, 400: Problem },
+    },
+    handler: async ({ query }) => {
       // Another replica may have changed the keys: the state document's clock bounds how long that stays unseen.
       await keyRing.state();
       const { keys, envelope } = keyRing.keySet();
-      return { keys, key_set: envelope };
+      const newest = { keys, key_set: envelope };
+      if (query.since === undefined) return newest;
+      return { ...newest, ...(await readChain(platform.database.read, query)) };
     },
   });
 
@@ -122,6 +134,9 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       await keyRing.reload();
       const row = findVersion(keyRing, request.params.version);
       if (row.status === 'revoked') throw new Refusal('conflict', { detail: 'This key is revoked.' });
+      if (awaitsRoot(row)) {
+        throw new Refusal('conflict', { detail: 'This key waits for the signatures of the offline root.' });
+      }
       const key = keyRing.held(row.key_id);
       if (!key || !keyRing.isActive(row.key_id)) {
         throw new Refusal('conflict', { detail: 'The server does not hold the private half of this key.' });
@@ -164,9 +179,19 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
   });
 }
 
+/** For a host that slept: each set is vouched for by the one before, and the root documents likewise. */
+async function readChain(db: Db, { since, root_since }: Static<typeof SinceQuery>) {
+  const sets = await keySetsAfter(db, { version: Number(since), limit: KEY_SETS_PAGE });
+  const roots = await rootsAfter(db, Number(root_since ?? 0));
+  return {
+    key_sets: sets.map(({ envelope }) => parseEnvelope(envelope)),
+    roots: roots.map(({ envelope }) => parseEnvelope(envelope)),
+  };
+}
+
 /** Agents take a key from a key set alone: nobody trusts a row that is in none, whatever it says of itself. */
 async function trustedBy({ platform, keyRing, countAgentsWithKeySet }: SigningKeysDeps, row: SigningKeyRow) {
-  if (row.status === 'active' && !keyRing.isActive(row.key_id)) return 0;
+  if (awaitsRoot(row) || (row.status === 'active' && !keyRing.isActive(row.key_id))) return 0;
   return countAgentsWithKeySet(platform.database.read, row.first_key_set_version);
 }
 
@@ -190,10 +215,18 @@ function requireSound(keyId: string, publicKeyHex: string): void {
   }
 }
 
+function parseEnvelope(text: string): Envelope {
+  return Value.Parse(Envelope, JSON.parse(text));
+}
+
 function findVersion(keyRing: KeyRing, version: string): SigningKeyRow {
   const row = keyRing.rows().find((r) => r.version === Number(version));
   if (!row) throw new Refusal('not_found', { detail: 'There is no signing key with this version.' });
   return row;
+}
+
+function awaitsRoot(row: SigningKeyRow): boolean {
+  return row.status === 'active' && row.first_key_set_version === 0;
 }
 
 function answerOf(row: SigningKeyRow) {
@@ -205,5 +238,6 @@ function answerOf(row: SigningKeyRow) {
     created_at: rfc3339(row.created_at),
     revoked_at: row.revoked_at === null ? null : rfc3339(row.revoked_at),
     in_use: row.in_use === 1,
+    awaits_root: awaitsRoot(row),
   };
 }

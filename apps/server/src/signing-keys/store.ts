@@ -4,6 +4,7 @@ import { noteKeySet, noteRevocation } from '../platform/forward-facts.ts';
 
 export type SigningKeyRow = Tables['signing_keys'];
 export type KeySetRow = Tables['key_sets'];
+export type RootRow = Tables['signing_roots'];
 export type FleetRow = Tables['fleet'];
 
 export async function readFleet(db: Db): Promise<FleetRow | null> {
@@ -73,4 +74,44 @@ export async function newestKeySet(db: Db): Promise<KeySetRow | null> {
 export async function insertKeySet(tx: Tx, row: KeySetRow): Promise<void> {
   await tx.insertInto('key_sets').values(row).execute();
   noteKeySet(tx);
+}
+
+/** The key sets after a version, oldest first. */
+export async function keySetsAfter(
+  db: Db,
+  { version, limit }: { version: number; limit: number },
+): Promise<KeySetRow[]> {
+  return db
+    .selectFrom('key_sets')
+    .selectAll()
+    .where('version', '>', version)
+    .orderBy('version')
+    .limit(limit)
+    .execute();
+}
+
+/** A key that waited for the root has come into this key set. */
+export async function setFirstKeySet(
+  tx: Tx,
+  { keyId, version }: { keyId: string; version: number },
+): Promise<void> {
+  await tx
+    .updateTable('signing_keys')
+    .set({ first_key_set_version: version })
+    .where('key_id', '=', keyId)
+    .execute();
+}
+
+/** Every root document after a version, oldest first; there are few (`ROOTS_MAX`). */
+export async function rootsAfter(db: Db, version: number): Promise<RootRow[]> {
+  return db
+    .selectFrom('signing_roots')
+    .selectAll()
+    .where('version', '>', version)
+    .orderBy('version')
+    .execute();
+}
+
+export async function insertRoot(tx: Tx, row: RootRow): Promise<void> {
+  await tx.insertInto('signing_roots').values(row).execute();
 }

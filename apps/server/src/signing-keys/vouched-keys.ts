@@ -1,4 +1,4 @@
-import { KEYSET_TYPE, KeySetPayload, type SigningKeyEntry } from '@tidegate/protocol/documents';
+import { Envelope, KEYSET_TYPE, KeySetPayload, type SigningKeyEntry } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import type { SigningKey } from '@tidegate/signing/sign';
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
@@ -9,33 +9,66 @@ import type { SigningKeyRow } from './store.ts';
 /** What the newest key set says of each key, by key id. */
 export type Entries = ReadonlyMap<string, SigningKeyEntry>;
 
+/** What the newest key set says: of each key, and which root it names. */
+export interface StandingSet {
+  entries: Entries;
+  root: { version: number; sha256: string } | null;
+}
+
+const NOTHING: StandingSet = { entries: new Map(), root: null };
+
 /**
  * Reads the stored key set, which counts only where a key signed it whose private half this server holds: whoever
- * writes to the database can store another one. Empty where there is none, or none that counts.
+ * writes to the database can store another one. Nothing where there is none, or none that counts.
  */
-export function entriesOf(stored: { envelope: string } | null, held: readonly SigningKey[]): Entries {
-  const entries = new Map<string, SigningKeyEntry>();
+export function standingSet(stored: { envelope: string } | null, held: readonly SigningKey[]): StandingSet {
   const envelope = stored === null ? null : parseStrictJson(stored.envelope);
-  if (!envelope?.ok) return entries;
+  if (!envelope?.ok) return NOTHING;
   const keys = held.map(({ keyId, publicKeyHex }) => loadTrustedKey({ keyId, publicKeyHex }));
   const verified = verifyEnvelope(envelope.value, keys, KEYSET_TYPE);
-  const payload = verified.ok ? parseStrictJson(verified.payload) : null;
-  if (!payload?.ok || !Value.Check(KeySetPayload, payload.value)) return entries;
-  for (const entry of payload.value.keys) entries.set(entry.key_id, entry);
-  return entries;
+  return verified.ok ? contentOf(verified.payload) : NOTHING;
+}
+
+/**
+ * The same of a set that no held key signed: what the root's holders are asked to sign when every private half was
+ * lost. They and the agents judge it; nothing is issued on it otherwise.
+ */
+export function claimedSet(stored: { envelope: string } | null): StandingSet {
+  const envelope: unknown = stored === null ? null : JSON.parse(stored.envelope);
+  if (!Value.Check(Envelope, envelope)) return NOTHING;
+  return contentOf(Buffer.from(envelope.payload, 'base64'));
+}
+
+function contentOf(bytes: Uint8Array): StandingSet {
+  const payload = parseStrictJson(bytes);
+  if (!payload.ok || !Value.Check(KeySetPayload, payload.value)) return NOTHING;
+  const { keys, root_version, root_sha256 } = payload.value;
+  const isRooted = root_version !== undefined && root_sha256 !== undefined;
+  return {
+    entries: new Map(keys.map((entry) => [entry.key_id, entry])),
+    root: isRooted ? { version: root_version, sha256: root_sha256 } : null,
+  };
+}
+
+/** What is known of a fleet's keys when the next set is made. */
+export interface Known {
+  entries: Entries;
+  held: readonly SigningKey[];
+  /** With a root, a key that the set before does not have comes in by the root's signatures alone. */
+  hasRoot: boolean;
 }
 
 /**
  * The keys of the next set: every row that may stand in it, and every revocation of the set before, which is forward
- * only whatever has become of the row. `added` is the one key that comes in now.
+ * only whatever has become of the row. `added` are the keys that come in now.
  */
 export function nextEntries(
   rows: readonly SigningKeyRow[],
-  known: { entries: Entries; held: readonly SigningKey[]; added: string | null },
+  known: Known & { added: readonly string[] },
 ): SigningKeyEntry[] {
   const revoked = [...known.entries.values()].filter((entry) => entry.status === 'revoked');
   const standing = rows.filter((row) => known.entries.get(row.key_id)?.status !== 'revoked');
-  const vouched = standing.filter((row) => row.key_id === known.added || isVouched(row, known));
+  const vouched = standing.filter((row) => known.added.includes(row.key_id) || isVouched(row, known));
   return [...vouched.map(entryOf), ...revoked].sort((a, b) => b.version - a.version);
 }
 
@@ -44,21 +77,16 @@ export function nextEntries(
  * not revoked it, or the server holds its private half. A row that was added or changed by hand is neither, so no
  * renewal of the set ever vouches for it.
  */
-function isVouched(
-  row: SigningKeyRow,
-  { entries, held }: { entries: Entries; held: readonly SigningKey[] },
-): boolean {
+function isVouched(row: SigningKeyRow, { entries, held, hasRoot }: Known): boolean {
   const entry = entries.get(row.key_id);
+  if (!entry && hasRoot) return false;
   if (!entry) return held.some((key) => key.keyId === row.key_id && key.publicKeyHex === row.public_key_hex);
   if (entry.public_key_hex !== row.public_key_hex) return false;
   return entry.status === 'active' || row.status === 'revoked';
 }
 
 /** Whether a key set is due: a row was revoked by hand (R4), or one was added whose private half is held. */
-export function lagsBehind(
-  rows: readonly SigningKeyRow[],
-  known: { entries: Entries; held: readonly SigningKey[] },
-): boolean {
+export function lagsBehind(rows: readonly SigningKeyRow[], known: Known): boolean {
   return rows.some((row) => isVouched(row, known) && known.entries.get(row.key_id)?.status !== row.status);
 }
 

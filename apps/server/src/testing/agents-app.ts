@@ -83,6 +83,7 @@ export function createAgentsApp(
         version: 1,
         envelope: { payloadType: 'type', payload: 'AA==', signatures: [{ keyid: 'k', sig: 'AA==' }] },
         keys: [],
+        root: null,
       }),
     },
   });

@@ -259,10 +259,11 @@ export interface Tables {
     created_at: number;
     revoked_at: number | null;
     in_use: number;
-    /** The key set that brought the key to the agents. */
+    /** The key set that brought the key to the agents; 0 while it waits for the signatures of the root. */
     first_key_set_version: number;
   };
   key_sets: { version: number; envelope: string; signed_by: string; issued_at: number; expires_at: number };
+  signing_roots: { version: number; envelope: string; installed_at: number };
   age_exceptions: {
     id: string;
     ecosystem: string;
