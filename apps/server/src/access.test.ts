@@ -189,6 +189,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { interval_seconds: 60 },
     expected: operator('admin', '404 not_found'),
   },
+  'POST /api/v1/agents/:agent_id/dismiss-clone': {
+    path: `/api/v1/agents/${NOBODY}/dismiss-clone`,
+    body: { reason: 'one machine' },
+    expected: operator('admin', '404 not_found'),
+  },
   'POST /api/admin/agents/:agent_id/rebind-machine-id': {
     path: `/api/admin/agents/${NOBODY}/rebind-machine-id`,
     body: { reason: 'test' },

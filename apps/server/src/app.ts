@@ -16,6 +16,7 @@ import { createVoidApproval } from './approvals/change-approval.ts';
 import { type ApprovalDeps, NO_AGE_SOURCE } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
+import { createAddresses } from './check-in/addresses.ts';
 import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
 import { mountCheckIn } from './check-in/routes.ts';
@@ -99,7 +100,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const voidApproval = createVoidApproval(platform);
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
-  const lane = createFastLane({ platform, accessTokens, limiter, callers, keyRing, lastSeen });
+  const addresses = createAddresses();
+  const lane = createFastLane({ platform, accessTokens, limiter, callers, keyRing, lastSeen, addresses });
   const http = createHttpServer({
     lane: lane.lane,
     log: platform.log,
@@ -143,6 +145,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     config,
     keyRing,
     lastSeen,
+    addresses,
   });
   mountApprovals(http, approvals);
   mountAgeExceptions(http, { platform });

@@ -7,6 +7,24 @@ export type AgentState = Static<typeof AgentState>;
 
 const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
+/** What an operator may decide of a clone, as requests that are allowed now. */
+const CloneStep = Type.Object({
+  act: Type.Enum(['dismiss', 'rebind', 'revoke']),
+  method: Type.Literal('POST'),
+  path: Type.String(),
+  when: Type.String({ description: 'what has to be true for this to be the right one' }),
+});
+
+/** Two machines seem to use the identity of one host; what was seen, in order, and what may be done. */
+export const CloneSuspected = Type.Object({
+  since: Timestamp,
+  evidence: Type.Array(
+    Type.Object({ at: Timestamp, boot_id: Type.String(), address: nullable(Type.String()) }),
+  ),
+  next_steps: Type.Array(CloneStep),
+});
+export type CloneSuspected = Static<typeof CloneSuspected>;
+
 /** A host as operators see it (R1). */
 export const AgentItem = Type.Object({
   id: Uuid,
@@ -28,6 +46,7 @@ export const AgentItem = Type.Object({
   bound_at: nullable(Timestamp),
   last_seen_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
+  clone_suspected: nullable(CloneSuspected),
 });
 export type AgentItem = Static<typeof AgentItem>;
 
@@ -42,6 +61,7 @@ export const AgentFilter = {
   status: Type.Optional(AgentState),
   os: Type.Optional(Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' })),
   online: Type.Optional(Type.Enum(['true', 'false'])),
+  clone_suspected: Type.Optional(Type.Enum(['true', 'false'])),
 };
 
 /** Longest reason that an operator gives, in characters. */
@@ -52,6 +72,9 @@ export const RebindRequest = strict({
   reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' }),
 });
 export type RebindRequest = Static<typeof RebindRequest>;
+
+/** An operator's word that a suspected clone is one machine, and why. */
+export const DismissCloneRequest = strict({ ...RebindRequest.properties });
 
 export const RebindAnswer = strict({ agent_id: Uuid, machine_id: Type.Null(), rebind_at: Timestamp });
 export type RebindAnswer = Static<typeof RebindAnswer>;

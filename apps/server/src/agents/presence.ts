@@ -1,5 +1,6 @@
 import type { AgentItem, AgentState } from '@tidegate/protocol/agents-api';
 import { rfc3339 } from '../platform/clock.ts';
+import { cloneSuspected } from './clone-view.ts';
 import type { AgentRow } from './store.ts';
 
 /** How often an agent checks in unless an operator sets another interval. */
@@ -44,6 +45,7 @@ export function agentItem(agent: AgentRow, nowMs: number): AgentItem {
     bound_at: time(agent.bound_at),
     last_seen_at: time(agent.last_seen_at),
     revoked_at: time(agent.revoked_at),
+    clone_suspected: cloneSuspected(agent),
   };
 }
 

@@ -1,5 +1,6 @@
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
+import { closeSuspicion } from './clone-store.ts';
 import { clearMachine, lockBinding } from './store.ts';
 
 export type RebindOutcome = { ok: true; atMs: number } | { ok: false; why: 'unknown' | 'revoked' };
@@ -17,6 +18,7 @@ export async function rebindMachine(
     // Its machine is how a revoked agent finds its id again at enrolment.
     if (agent.status === 'revoked') return { ok: false, why: 'revoked' } as const;
     await clearMachine(tx, agentId);
+    await closeSuspicion(tx, { agentId, atMs });
     await appendEvent(tx, platform, {
       kind: 'security',
       type: 'MACHINE_REBOUND',

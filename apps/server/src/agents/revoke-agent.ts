@@ -1,6 +1,7 @@
 import { revokeFamilyOf } from '../agent-credentials/families.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
+import { closeSuspicion } from './clone-store.ts';
 import { type AgentRow, findAgent, lockBinding, markAgentDeleted, markAgentRevoked } from './store.ts';
 
 /**
@@ -24,6 +25,7 @@ export async function revokeAgent(
     const agent = await lockBinding(tx, { engine, agentId });
     if (!agent || agent.status === 'deleted') return null;
     await markAgentRevoked(tx, { agentId, atMs: nowMs });
+    await closeSuspicion(tx, { agentId, atMs: nowMs });
     const after = await findAgent(tx, agentId);
     if (act === 'delete') await markAgentDeleted(tx, { agentId, atMs: nowMs });
     if (act === 'delete' || agent.status === 'active') {

@@ -36,6 +36,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
       bound_at: '2026-11-21T09:00:00.000Z',
       last_seen_at: null,
       revoked_at: null,
+      clone_suspected: null,
     });
     expect((await get(it, AGENTS)).body).toEqual({ items: [body], next_cursor: null, total: 1 });
   });

@@ -1,6 +1,7 @@
 import {
   AgentFilter,
   AgentItem,
+  DismissCloneRequest,
   RebindAnswer,
   RebindRequest,
   RevokeRequest,
@@ -13,6 +14,7 @@ import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../pla
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import { dismissClone } from './dismiss-clone.ts';
 import { mountHostCommands, type QueueCommand } from './host-commands.ts';
 import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
@@ -106,6 +108,27 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
   });
   app.route({
     method: 'POST',
+    url: '/api/v1/agents/:agent_id/dismiss-clone',
+    config: { access: acts },
+    schema: {
+      tags,
+      summary: 'Say that a suspected clone is one machine',
+      params: AgentPath,
+      body: DismissCloneRequest,
+      response: { 200: AgentItem },
+    },
+    async handler(request) {
+      const { agent_id: agentId } = request.params;
+      if (!isAgentId(agentId)) throw unknownAgent();
+      const actor = operatorOf(request).username;
+      const outcome = await dismissClone(platform, { agentId, reason: request.body.reason, actor });
+      if (outcome.ok) return agentItem(outcome.agent, platform.now());
+      if (outcome.why === 'unknown') throw unknownAgent();
+      throw new Refusal('conflict', { detail: 'No clone of the agent is suspected.' });
+    },
+  });
+  app.route({
+    method: 'POST',
     url: '/api/admin/agents/:agent_id/rebind-machine-id',
     config: { access: acts },
     schema: {
@@ -145,7 +168,13 @@ async function revokeOr404(
 }
 
 function filterOf(
-  query: { q?: string; status?: AgentListFilter['status']; os?: string; online?: 'true' | 'false' },
+  query: {
+    q?: string;
+    status?: AgentListFilter['status'];
+    os?: string;
+    online?: 'true' | 'false';
+    clone_suspected?: 'true' | 'false';
+  },
   nowMs: number,
 ): AgentListFilter {
   return {
@@ -153,6 +182,7 @@ function filterOf(
     status: query.status,
     os: query.os,
     online: query.online === undefined ? undefined : query.online === 'true',
+    cloneSuspected: query.clone_suspected === undefined ? undefined : query.clone_suspected === 'true',
     nowMs,
     onlineIntervals: ONLINE_INTERVALS,
     defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS,

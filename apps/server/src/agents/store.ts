@@ -3,32 +3,40 @@ import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
-export type AgentRow = Tables['agents'] & { last_seen_at: number | null };
+export type AgentRow = Tables['agents'] & {
+  last_seen_at: number | null;
+  /** Of the suspicion of a clone that is open; both null where there is none. */
+  clone_since: number | null;
+  clone_evidence: string | null;
+};
 
 /** An agent that is not deleted. */
 export async function findAgent(db: Db, agentId: string): Promise<AgentRow | null> {
-  const row = await db
-    .selectFrom('agents')
-    .leftJoin('agent_presence', 'agent_id', 'id')
-    .selectAll('agents')
-    .select('last_seen_at')
-    .where('id', '=', agentId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+  const row = await shown(db).where('id', '=', agentId).executeTakeFirst();
   return row ?? null;
 }
 
 /** The agent that is bound to a machine, revoked or not; there is at most one (unique index). */
 export async function findAgentOfMachine(db: Db, machineId: string): Promise<AgentRow | null> {
-  const row = await db
-    .selectFrom('agents')
-    .leftJoin('agent_presence', 'agent_id', 'id')
-    .selectAll('agents')
-    .select('last_seen_at')
-    .where('machine_id', '=', machineId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+  const row = await shown(db).where('machine_id', '=', machineId).executeTakeFirst();
   return row ?? null;
+}
+
+/** Agents that are not deleted, with what is kept beside their rows. */
+function present(db: Db) {
+  return db
+    .selectFrom('agents')
+    .leftJoin('agent_presence', 'agent_presence.agent_id', 'id')
+    .leftJoin('clone_suspicions as k', (join) =>
+      join.onRef('k.agent_id', '=', 'id').on('k.closed_at', 'is', null),
+    )
+    .where('deleted_at', 'is', null);
+}
+
+function shown(db: Db) {
+  return present(db)
+    .selectAll('agents')
+    .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence']);
 }
 
 /** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
@@ -140,6 +148,7 @@ export interface AgentListFilter {
   status?: 'bound' | 'unbound' | 'revoked' | undefined;
   os?: string | undefined;
   online?: boolean | undefined;
+  cloneSuspected?: boolean | undefined;
   /** For `online`: the present time, and the age at which the default interval makes a host offline. */
   nowMs: number;
   onlineIntervals: number;
@@ -161,7 +170,7 @@ export async function listAgents(
 ): Promise<AgentRow[]> {
   let query = filtered(db, filter)
     .selectAll('agents')
-    .select('last_seen_at')
+    .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
     .orderBy('hostname')
     .orderBy('id')
     .limit(limit);
@@ -180,10 +189,7 @@ export async function countAgents(db: Db, filter: AgentListFilter): Promise<numb
 }
 
 function filtered(db: Db, filter: AgentListFilter) {
-  let query = db
-    .selectFrom('agents')
-    .leftJoin('agent_presence', 'agent_id', 'id')
-    .where('deleted_at', 'is', null);
+  let query = present(db);
   if (filter.q !== undefined) {
     const part = `%${filter.q.replace(/[\\%_]/g, '\\$&')}%`;
     query = query.where((e) =>
@@ -198,6 +204,9 @@ function filtered(db: Db, filter: AgentListFilter) {
     query = query
       .where('status', '=', 'active')
       .where('machine_id', filter.status === 'bound' ? 'is not' : 'is', null);
+  }
+  if (filter.cloneSuspected !== undefined) {
+    query = query.where('k.since', filter.cloneSuspected ? 'is not' : 'is', null);
   }
   if (filter.os !== undefined) query = query.where('os_id', '=', filter.os);
   if (filter.online !== undefined) {

@@ -11,6 +11,7 @@ import type { Lane } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Limiter } from '../rate-limits/limiter.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import type { Addresses } from './addresses.ts';
 import { answerText, createSpread } from './answer.ts';
 import { isIdleText } from './idle-text.ts';
 import type { LastSeen } from './last-seen.ts';
@@ -22,6 +23,7 @@ export interface FastLaneDeps {
   callers: Pick<CallerReads, 'ask'>;
   keyRing: Pick<KeyRing, 'state' | 'freshState'>;
   lastSeen: LastSeen;
+  addresses: Pick<Addresses, 'isUsual'>;
 }
 
 export interface FastLane {
@@ -46,7 +48,7 @@ const NOTHING_STALE: readonly string[] = [];
  * answers only where every check passes; any other request goes to the route as it came, which says what is wrong.
  */
 export function createFastLane(deps: FastLaneDeps): FastLane {
-  const { platform, accessTokens, limiter, callers, keyRing, lastSeen } = deps;
+  const { platform, accessTokens, limiter, callers, keyRing, lastSeen, addresses } = deps;
   const spread = createSpread(platform.random);
   const counted = new WeakSet<IncomingMessage>();
 
@@ -59,6 +61,8 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
   function answer(visit: Visit, row: CallerRow, state: string): boolean {
     const { request, response, agentId } = visit;
     if (!passes(visit, row)) return false;
+    // From elsewhere than before: the route compares (T3).
+    if (!addresses.isUsual(agentId, request.socket.remoteAddress)) return false;
     const body: unknown = request.read(visit.head.bodyBytes);
     // Not all here yet: whoever reads next waits for it.
     if (!Buffer.isBuffer(body)) return false;

@@ -8,6 +8,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { createAddresses } from './addresses.ts';
 import { createLastSeen } from './last-seen.ts';
 import { mountCheckIn } from './routes.ts';
 
@@ -32,6 +33,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
       config: { minAgentVersion },
       keyRing,
       lastSeen,
+      addresses: createAddresses(),
     });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(counted.database, {

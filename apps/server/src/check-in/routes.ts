@@ -3,17 +3,21 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { bindMachine } from '../agents/bind-machine.ts';
+import type { Sighting } from '../agents/clone-rules.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
+import { noteBoot, noteUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
 import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import type { Addresses } from './addresses.ts';
 import { answerText, createSpread, staleSections } from './answer.ts';
 import type { LastSeen } from './last-seen.ts';
 import { hasDueCommands, writeFacts } from './store.ts';
@@ -23,6 +27,7 @@ export interface CheckInDeps {
   config: Pick<Config, 'minAgentVersion'>;
   keyRing: DeliveryKeys & Pick<KeyRing, 'state'>;
   lastSeen: LastSeen;
+  addresses: Addresses;
 }
 
 const NO_COMMANDS: readonly string[] = [];
@@ -32,7 +37,7 @@ const NO_COMMANDS: readonly string[] = [];
  * read and a note of `last_seen`: nothing is written in the request, and nothing signed.
  */
 export function mountCheckIn(app: App, deps: CheckInDeps): void {
-  const { platform, keyRing, lastSeen } = deps;
+  const { platform, keyRing, lastSeen, addresses } = deps;
   const spread = createSpread(platform.random);
   app.route({
     method: 'POST',
@@ -50,20 +55,34 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       const caller = ownAgent(request, request.params.agent_id);
       const facts = request.body;
       const nowMs = platform.now();
+      const seen = { atMs: nowMs, bootId: facts.boot_id, address: request.ip };
+      const intervalSeconds = caller.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS;
       const commands =
-        caller.bound && isIdle(caller, facts) ? NO_COMMANDS : await takeNews(deps, { caller, facts, nowMs });
+        caller.bound && isIdle(caller, facts)
+          ? NO_COMMANDS
+          : await takeNews(deps, { caller, facts, nowMs, seen });
       if (commands === 'foreign_machine') {
         const { agentId, machineId } = caller;
         await recordMismatch(platform, request, { agentId, recorded: null, reported: machineId });
         throw new Refusal('conflict', { detail: 'The machine belongs to another agent.' });
       }
-      lastSeen.note(caller.agentId, nowMs);
+      const { agentId } = caller;
+      const evidence = addresses.note({
+        ...{ agentId, seen, intervalSeconds },
+        socketAddress: request.socket.remoteAddress,
+      });
+      if (evidence) {
+        await platform.database.transact((tx) =>
+          suspectClone(tx, platform, { agentId, sign: 'address_alternates', evidence }),
+        );
+      }
+      lastSeen.note(agentId, nowMs);
       const text = answerText({
         nowMs,
         state: await keyRing.state(),
         commands,
         report: staleSections(facts.inventory_digest, caller.digests),
-        nextCheckInSeconds: spread(caller.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
+        nextCheckInSeconds: spread(intervalSeconds),
       });
       return reply.header('content-type', 'application/json; charset=utf-8').send(text);
     },
@@ -74,6 +93,7 @@ interface Visit {
   caller: AgentCaller;
   facts: CheckInRequest;
   nowMs: number;
+  seen: Sighting;
 }
 
 /** Whether an agent that is bound has no news and there is none for it. */
@@ -93,7 +113,7 @@ function isUnchanged(caller: AgentFacts, facts: CheckInRequest): boolean {
 /** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */
 async function takeNews(
   { platform, config, keyRing }: CheckInDeps,
-  { caller, facts, nowMs }: Visit,
+  { caller, facts, nowMs, seen }: Visit,
 ): Promise<readonly string[] | 'foreign_machine'> {
   const { agentId, machineId } = caller;
   const { database } = platform;
@@ -113,9 +133,24 @@ async function takeNews(
         throw new Refusal('conflict', { detail: 'The agent was bound or revoked meanwhile.' });
       }
     }
-    await writeFacts(tx, { agentId, facts });
+    await writeSeen(tx, platform, { caller, facts, seen });
     // An agent below the minimum is given its own update and nothing else.
     const only = isTooOld(facts.agent_version, config.minAgentVersion) ? 'update_agent' : null;
     return deliverCommands(tx, platform, keyRing, { agentId, machineId, received: facts.received, only });
   });
+}
+
+/** What the agent says of itself, and whether that is what one machine can say (T3). */
+async function writeSeen(
+  tx: Tx,
+  platform: Platform,
+  { caller, facts, seen }: Pick<Visit, 'caller' | 'facts' | 'seen'>,
+): Promise<void> {
+  const { agentId } = caller;
+  if (!(await writeFacts(tx, { agentId, facts, anyUptime: false }))) {
+    await writeFacts(tx, { agentId, facts, anyUptime: true });
+    await noteUptimeWentBack(tx, platform, { agentId, seen });
+  } else if (caller.bootId !== facts.boot_id) {
+    await noteBoot(tx, platform, { agentId, seen });
+  }
 }

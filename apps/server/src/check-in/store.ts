@@ -1,14 +1,32 @@
 import type { CheckInRequest } from '@tidegate/protocol/agent-api';
+import { UPTIME_SLACK_SECONDS } from '../agents/clone-rules.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 
-/** What an agent says of itself; written where it changed. */
-export async function writeFacts(tx: Tx, args: { agentId: string; facts: CheckInRequest }): Promise<void> {
+/**
+ * What an agent says of itself; written where it changed. False where the machine has run for a shorter time than it
+ * had before, without a start in between: then nothing is written, unless that does not matter.
+ */
+export async function writeFacts(
+  tx: Tx,
+  args: { agentId: string; facts: CheckInRequest; anyUptime: boolean },
+): Promise<boolean> {
   const { agent_version, boot_id, uptime_seconds, key_set_version } = args.facts;
-  await tx
+  let query = tx
     .updateTable('agents')
     .set({ agent_version, boot_id, uptime_seconds, key_set_version })
-    .where('id', '=', args.agentId)
-    .execute();
+    .where('id', '=', args.agentId);
+  if (!args.anyUptime) {
+    query = query.where((e) =>
+      e.or([
+        e('boot_id', 'is', null),
+        e('boot_id', '<>', boot_id),
+        e('uptime_seconds', 'is', null),
+        e('uptime_seconds', '<=', uptime_seconds + UPTIME_SLACK_SECONDS),
+      ]),
+    );
+  }
+  const { numUpdatedRows } = await query.executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** Whether an open command of the agent is due or past its time; those that are withheld can wait. */

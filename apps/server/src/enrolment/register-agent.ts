@@ -1,5 +1,6 @@
 import type { RegisterRequest } from '@tidegate/protocol/agent-api';
 import { hasLiveFamily, type StartedFamily, startFamily } from '../agent-credentials/families.ts';
+import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { MachineId } from '../platform/http/identities.ts';
@@ -42,8 +43,12 @@ export async function registerAgent(
       return { ok: false, code: 'registration_token_invalid' } as const;
     }
     const agentId = known?.id ?? platform.newId();
-    if (known) await reviveAgent(tx, { agentId, set: { ...described(host), enrolled_at: nowMs } });
-    else
+    if (known) {
+      await reviveAgent(tx, { agentId, set: { ...described(host), enrolled_at: nowMs } });
+      // Whoever else had the identity has none now.
+      await closeSuspicion(tx, { agentId, atMs: nowMs });
+      await forgetBoots(tx, { agentId, but: null });
+    } else
       await insertAgent(tx, { ...newAgent(nowMs), ...described(host), id: agentId, machine_id: machineId });
     const family = await startFamily(tx, platform, { agentId, tagKey, nowMs });
     await appendEvent(tx, platform, {

@@ -31,6 +31,7 @@ import { migration as m033 } from './033-server-memory.ts';
 import { migration as m034 } from './034-resyncs.ts';
 import { migration as m035 } from './035-event-checkpoints.ts';
 import { migration as m036 } from './036-events-append-only.ts';
+import { migration as m037 } from './037-clone-suspicions.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -66,4 +67,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m034,
   m035,
   m036,
+  m037,
 ];

@@ -33,6 +33,8 @@ export interface Request {
 
 export interface Clients {
   app: TestApp;
+  /** Where the application listens. */
+  base: string;
   admin: string;
   viewer: string;
   approver: string;
@@ -94,6 +96,7 @@ export async function openClients(engine: TestEngine): Promise<Clients> {
 
   return {
     app,
+    base,
     admin,
     viewer: await logIn('viewer'),
     approver: await logIn('approver'),

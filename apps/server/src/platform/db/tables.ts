@@ -46,6 +46,16 @@ export interface Tables {
     deleted_at: number | null;
   };
   agent_presence: { agent_id: string; last_seen_at: number };
+  agent_boots: { agent_id: string; boot_id: string; address: string | null; last_seen_at: number };
+  clone_suspicions: {
+    agent_id: string;
+    since: number;
+    evidence: string;
+    /** When the last event told it. */
+    raised_at: number;
+    closed_at: number | null;
+    accepted_addresses: string;
+  };
   refresh_families: {
     id: string;
     agent_id: string;

@@ -1,0 +1,60 @@
+import { alternatingAddresses, type Sighting } from '../agents/clone-rules.ts';
+
+/** Agents of which addresses are remembered; beyond, those that came first are forgotten first. */
+export const AGENTS_MAX = 20_000;
+/** Addresses that are remembered of an agent, one after the other. */
+const RUNS_MAX = 3;
+
+/** Where check-ins come from, in memory: a restart forgets it, and the next two check-ins of a clone say it again. */
+export interface Addresses {
+  /** For the fast lane: whether the connection comes from where the agent's last one did, or it has none yet. */
+  isUsual(agentId: string, socketAddress: string | undefined): boolean;
+  /** For the route: takes a sighting; returns the evidence where two addresses alternate within one interval. */
+  note(visit: {
+    agentId: string;
+    socketAddress: string | undefined;
+    seen: Sighting;
+    intervalSeconds: number;
+  }): readonly Sighting[] | null;
+}
+
+interface Known {
+  socketAddress: string | undefined;
+  runs: Sighting[];
+}
+
+export function createAddresses(agentsMax = AGENTS_MAX): Addresses {
+  const known = new Map<string, Known>();
+
+  function add(agentId: string, entry: Known): Known {
+    if (known.size >= agentsMax) {
+      for (const oldest of known.keys()) {
+        known.delete(oldest);
+        break;
+      }
+    }
+    known.set(agentId, entry);
+    return entry;
+  }
+
+  return {
+    isUsual(agentId, socketAddress) {
+      const entry = known.get(agentId);
+      if (entry !== undefined) return entry.socketAddress === socketAddress;
+      add(agentId, { socketAddress, runs: [] });
+      return true;
+    },
+    note({ agentId, socketAddress, seen, intervalSeconds }) {
+      const entry = known.get(agentId) ?? add(agentId, { socketAddress, runs: [] });
+      entry.socketAddress = socketAddress;
+      const last = entry.runs.at(-1);
+      if (last?.address === seen.address) {
+        entry.runs[entry.runs.length - 1] = seen;
+        return null;
+      }
+      const evidence = alternatingAddresses(entry.runs, { now: seen, intervalSeconds });
+      entry.runs = [...entry.runs, seen].slice(-RUNS_MAX);
+      return evidence;
+    },
+  };
+}
