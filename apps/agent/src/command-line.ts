@@ -45,6 +45,9 @@ execute:
   --spool DIR    every whole job in this folder
   --state DIR    what the executor trusts (/var/lib/tidegate-executor)
 
+run, status, doctor, execute:
+  --policy FILE  what this host allows, whatever the server says (/etc/tidegate/policy.json)
+
 Exit status: 0 done, 1 failed and worth another try, 2 wrong usage or an error that needs you.
 Only one process runs on a configuration; a second one exits at once with status 1.
 `;
@@ -68,6 +71,7 @@ const OPTIONS = {
   once: { type: 'boolean' },
   job: { type: 'string' },
   state: { type: 'string' },
+  policy: { type: 'string' },
 } as const;
 
 type OptionName = keyof typeof OPTIONS;
@@ -85,10 +89,10 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
     'executor-state',
     'spool',
   ],
-  run: ['once'],
-  status: [],
-  doctor: [],
-  execute: ['job', 'spool', 'state'],
+  run: ['once', 'policy'],
+  status: ['policy'],
+  doctor: ['policy'],
+  execute: ['job', 'spool', 'state', 'policy'],
   version: [],
 };
 

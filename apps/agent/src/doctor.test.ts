@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { examine } from './doctor.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
@@ -11,8 +12,9 @@ beforeEach(async () => {
 afterEach(() => agent.stop());
 
 function findings(root = '/') {
+  const { policy } = agent.start();
   const facts = { uid: 0, unshare: '/usr/bin/unshare', hasPathUnit: false };
-  return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS, root });
+  return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS, policy, root });
 }
 
 test('old package sources are found, with what to do about them', async () => {
@@ -42,3 +44,17 @@ test.each([
     expect(await findings(host.root)).toContainEqual({ check: 'machine id', ...finding });
   },
 );
+
+test('the policy of the host is shown, and one that cannot be followed is found', async () => {
+  const detail = (said: string) => expect.stringContaining(said);
+  expect(await findings()).toContainEqual({ check: 'host policy', ok: true, detail: detail('none') });
+  const { path } = agent.start().policy;
+  writeFileSync(path, JSON.stringify({ v: 1, never_touch: { apt: ['linux-*'] } }));
+  expect(await findings()).toContainEqual({ check: 'host policy', ok: true, detail: detail('apt linux-*') });
+  writeFileSync(path, '{}');
+  expect(await findings()).toContainEqual({
+    check: 'host policy',
+    ok: false,
+    detail: detail('cannot be followed'),
+  });
+});

@@ -3,6 +3,8 @@ import { Check } from 'typebox/value';
 import { doubtMachineIdSource } from './choose-machine-id.ts';
 import { type AgentConfig, loadConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { loadHostPolicy, type PolicyPlace } from './host-policy.ts';
+import { describePolicy } from './host-policy-words.ts';
 import { readMachineId } from './machine-id.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
 import { chooseExecutor, type HostFacts } from './start-executor.ts';
@@ -20,7 +22,13 @@ const Health = Type.Object({ status: Type.String(), version: Type.String() });
 /** Looks at everything that an agent needs, without changing anything or using a token. */
 export async function examine(
   folder: string,
-  parts: { drivers: readonly EcosystemDriver[]; facts: HostFacts; nowMs: number; root?: string },
+  parts: {
+    drivers: readonly EcosystemDriver[];
+    facts: HostFacts;
+    nowMs: number;
+    policy: PolicyPlace;
+    root?: string;
+  },
 ): Promise<Finding[]> {
   const loaded = loadConfig(folder);
   if (!loaded.ok) return [{ check: 'configuration', ok: false, detail: loaded.detail }];
@@ -38,6 +46,7 @@ export async function examine(
     await examineEcosystems(config, parts.drivers),
     ...(await examineSources(config, parts)),
     examineExecutor(config, parts.facts),
+    examinePolicy(parts.policy),
   ];
 }
 
@@ -99,4 +108,10 @@ function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
   const check = 'installations';
   if (access.how === 'none') return { check, ok: false, detail: `this host only reports: ${access.detail}` };
   return { check, ok: true, detail: `started through ${access.how}, without network` };
+}
+
+function examinePolicy(place: PolicyPlace): Finding {
+  const loaded = loadHostPolicy(place);
+  const isFollowed = loaded.kind === 'none' || loaded.kind === 'policy';
+  return { check: 'host policy', ok: isFollowed, detail: describePolicy(loaded) };
 }

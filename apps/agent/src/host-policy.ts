@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey } from '@tidegate/signing/verify';
@@ -25,7 +25,7 @@ export interface PolicyPlace {
 
 /** The policy of this host, at its usual place or where the command line says. */
 export function policyPlace(path = DEFAULT_POLICY_PATH): PolicyPlace {
-  return { path, ownerUid: process.platform === 'win32' ? null : 0, top: '/' };
+  return { path: resolve(path), ownerUid: process.platform === 'win32' ? null : 0, top: '/' };
 }
 
 export type PolicyLoad =

@@ -16,13 +16,14 @@ import { agentEvent } from './events.ts';
 import { judgeCopy, type StageOutcome } from './executor/stage.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import { errorCode } from './file-layer.ts';
+import { judgeByHost, loadHostPolicy, type PolicyPlace } from './host-policy.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
 import type { Log } from './log.ts';
 import { chainForExecutor } from './refresh-keys-executor.ts';
 import type { ServerClient } from './server-client.ts';
 import type { Session } from './session.ts';
 import type { ExecutorAccess } from './start-executor.ts';
-import { APPROVAL_REFUSAL_TEXT, verifyApproval } from './verify-approval.ts';
+import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from './verify-approval.ts';
 
 export interface InstallDependencies {
   config: ConfigFile;
@@ -32,6 +33,8 @@ export interface InstallDependencies {
   drivers: readonly EcosystemDriver[];
   paths: HostPaths;
   executor: ExecutorAccess;
+  /** The executor asks it itself; the agent, so as not to fetch what would be refused. */
+  policy: PolicyPlace;
   runExecutor: (
     access: Exclude<ExecutorAccess, { how: 'none' }>,
     job: { folder: string; commandId: string },
@@ -84,6 +87,8 @@ export async function installUpdate(
     nowMs: nowMs(),
   });
   if (!judged.ok) return refuse(dependencies, judged.reason, APPROVAL_REFUSAL_TEXT[judged.reason]);
+  const veto = askHost(dependencies, judged.approval);
+  if (veto !== null) return veto;
   const { payload } = judged.approval;
 
   const keyChain = await chainForExecutor(dependencies, executor.state);
@@ -102,6 +107,17 @@ export async function installUpdate(
   } finally {
     removeJob(job.folder);
   }
+}
+
+/** A policy that this user may not read is left to the executor. Null when there is no objection. */
+function askHost(dependencies: InstallDependencies, approval: VerifiedApproval): CommandEnd | null {
+  const loaded = loadHostPolicy(dependencies.policy);
+  if (loaded.kind === 'unreadable') return null;
+  const trusted = dependencies.config.current().trusted_keys;
+  const verdict = judgeByHost(loaded, { approval, trusted, nowMs: dependencies.nowMs() });
+  if (verdict.ok) return null;
+  const { check, detail } = verdict;
+  return refuse(dependencies, check, detail, `host_policy (${check})`);
 }
 
 /**
@@ -168,7 +184,7 @@ async function bringArtifacts(
   return mismatch === null ? { ok: true } : { ok: false, reason: 'artifact_mismatch', detail: mismatch };
 }
 
-function findMismatch(payload: ApprovalPayload, directory: string): string | null {
+export function findMismatch(payload: ApprovalPayload, directory: string): string | null {
   const present = new Set(readdirSync(directory));
   for (const { artifact } of payload.actions) {
     if (artifact === undefined || !present.has(artifact.filename)) continue;
@@ -234,6 +250,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'command_refused':
     case 'approval_refused':
     case 'not_an_install':
+    case 'host_policy':
       return 'COMMAND_REFUSED';
     case 'not_set_up':
     case 'network_present':
@@ -256,9 +273,14 @@ function vanished({ nowMs }: InstallDependencies, startedAt: string): CommandEnd
   };
 }
 
-function refuse({ nowMs }: InstallDependencies, check: string, detail: string): CommandEnd {
+function refuse(
+  { nowMs }: InstallDependencies,
+  check: string,
+  detail: string,
+  named: string = check,
+): CommandEnd {
   const event = agentEvent('COMMAND_REFUSED', detail, { nowMs: nowMs(), details: { check } });
-  return { result: { status: 'refused', reason: `${check}: ${detail}` }, events: [event], failure: null };
+  return { result: { status: 'refused', reason: `${named}: ${detail}` }, events: [event], failure: null };
 }
 
 function fail({ nowMs }: InstallDependencies, reason: string, failure: Failure | null): CommandEnd {

@@ -8,6 +8,8 @@ import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
 import { describeFailure } from './failures.ts';
+import { loadHostPolicy, policyPlace } from './host-policy.ts';
+import { describePolicy } from './host-policy-words.ts';
 import { holdInstanceLock } from './instance-lock.ts';
 import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
 import { createLog } from './log.ts';
@@ -110,7 +112,8 @@ async function runAgent(values: Values): Promise<Ending> {
   }
   const loaded = loadConfig(folder); // under the lock: nobody changes it any more
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
-  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory: await openSpareMemory() };
+  const policy = policyPlace(values.policy);
+  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory: await openSpareMemory(), policy };
   const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);
   log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });
@@ -148,6 +151,7 @@ async function showStatus(values: Values): Promise<Ending> {
     active_keys: config.trusted_keys.keys.filter((key) => key.status === 'active').length,
     check_in_seconds: config.polling.check_in_seconds,
     renewal_pending: config.pending_request_id !== null,
+    host_policy: describePolicy(loadHostPolicy(policyPlace(values.policy))),
   };
   const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(18)} ${value}`);
   return done(lines.join('\n'), json);
@@ -155,7 +159,12 @@ async function showStatus(values: Values): Promise<Ending> {
 
 async function runDoctor(values: Values): Promise<Ending> {
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
-  const parts = { drivers: ECOSYSTEM_DRIVERS, facts: readHostFacts(), nowMs: Date.now() };
+  const parts = {
+    drivers: ECOSYSTEM_DRIVERS,
+    facts: readHostFacts(),
+    nowMs: Date.now(),
+    policy: policyPlace(values.policy),
+  };
   const findings = await examine(folder, parts);
   const isSound = findings.every((finding) => finding.ok);
   const lines = findings.map((finding) => `${markOf(finding)} ${finding.check}: ${finding.detail}`);
@@ -174,10 +183,11 @@ async function runExecute(values: Values): Promise<Ending> {
     return failed(EXIT.terminal, 'execute needs either --job DIR or --spool DIR');
   }
   const jobs = values.spool === undefined ? [values.job ?? ''] : readyJobs(values.spool);
+  const places = { state, policy: policyPlace(values.policy) };
   const results: unknown[] = [];
   let firstFault: string | null = null;
   for (const job of jobs) {
-    const outcome = await executeJob({ job, state, installerOf, nowMs: Date.now, findNetwork });
+    const outcome = await executeJob({ ...places, job, installerOf, nowMs: Date.now, findNetwork });
     if (outcome.ok) results.push(outcome.result);
     else firstFault ??= outcome.detail;
   }

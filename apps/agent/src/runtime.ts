@@ -1,6 +1,7 @@
 import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
 import type { Outcome } from './failures.ts';
+import type { PolicyPlace } from './host-policy.ts';
 import type { Inventory } from './inventory.ts';
 import type { JobResult } from './job-folder.ts';
 import type { Journal } from './journal.ts';
@@ -24,6 +25,7 @@ export interface Runtime {
   paths: HostPaths;
   machineSha256: string;
   executor: ExecutorAccess;
+  policy: PolicyPlace;
   runExecutor: (
     access: Exclude<ExecutorAccess, { how: 'none' }>,
     job: { folder: string; commandId: string },

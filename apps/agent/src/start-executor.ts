@@ -56,12 +56,13 @@ export function chooseExecutor(facts: HostFacts, layout: HostLayout): ExecutorAc
 /** Waits for the end of a job that is complete. Null when the executor ended, or time ran out, without a result. */
 export async function runExecutor(
   access: Exclude<ExecutorAccess, { how: 'none' }>,
-  job: { folder: string; commandId: string },
+  job: { folder: string; commandId: string; policyPath: string },
 ): Promise<JobResult | null> {
   const result = () => readResult(access.state, job.commandId, process.platform === 'win32' ? null : 0);
   if (access.how === 'unshare') {
     const [program, ...args] = selfCommand();
-    const execute = [...args, 'execute', '--job', job.folder, '--state', access.state];
+    const places = ['--state', access.state, '--policy', job.policyPath];
+    const execute = [...args, 'execute', '--job', job.folder, ...places];
     const child = spawn(access.program, ['--net', '--', program, ...execute], {
       stdio: ['ignore', 'ignore', 'inherit'],
       timeout: EXECUTOR_MAX_MS,

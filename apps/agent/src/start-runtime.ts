@@ -4,6 +4,7 @@ import { loadavg, uptime } from 'node:os';
 import { trustedNow } from './clock.ts';
 import { type AgentConfig, openConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import type { PolicyPlace } from './host-policy.ts';
 import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
 import type { Log } from './log.ts';
@@ -24,9 +25,9 @@ export type StartedRuntime = { ok: true; runtime: Runtime } | { ok: false; detai
 export function startRuntime(
   folder: string,
   loaded: AgentConfig,
-  parts: { drivers: readonly EcosystemDriver[]; log: Log; spareMemory: SpareMemory },
+  parts: { drivers: readonly EcosystemDriver[]; log: Log; spareMemory: SpareMemory; policy: PolicyPlace },
 ): StartedRuntime {
-  const { log, drivers, spareMemory } = parts;
+  const { log, drivers, spareMemory, policy } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
@@ -63,7 +64,8 @@ export function startRuntime(
     paths,
     machineSha256: machine.sha256,
     executor: chooseExecutor(readHostFacts(), loaded.paths ?? {}),
-    runExecutor,
+    policy,
+    runExecutor: (access, job) => runExecutor(access, { ...job, policyPath: policy.path }),
     log,
     standingFaults: new Set(),
     nowMs,

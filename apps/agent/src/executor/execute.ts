@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdtempSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdtempSync, openSync, rmSync, unlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import {
   APPROVAL_MAX_BYTES,
@@ -11,12 +11,13 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import { timestamp, trustedNow } from '../clock.ts';
 import { errorCode, readTrusted } from '../file-layer.ts';
+import { judgeByHost, loadHostPolicy, type PolicyPlace } from '../host-policy.ts';
 import { holdInstanceLock } from '../instance-lock.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, READY_MARK, resultPath } from '../job-folder.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { readMachineId } from '../machine-id.ts';
 import { KeyChain, takeNewest } from '../trusted-keys-chain.ts';
-import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApprovalBytes } from '../verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
 import { verifyState } from '../verify-state.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from './executor-state.ts';
@@ -43,6 +44,8 @@ export interface ExecuteOptions {
   job: string;
   /** The executor's own folder. */
   state: string;
+  /** Where the policy of this host is: the word of this host's root, so no job names it. */
+  policy: PolicyPlace;
   installerOf: (ecosystem: Ecosystem) => Installer | null;
   nowMs: () => number;
   /** What of the network can be reached; null when nothing can. */
@@ -95,6 +98,8 @@ async function withFolder(
   }
   const folder = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
   try {
+    // Whoever fills the spool could put a folder there, on which the job would end without a result.
+    if (!isMarkSound(folder)) return refused('job_unreadable', 'the mark of the job is not a file');
     const end = await use(folder);
     removeMark(folder);
     return end;
@@ -103,12 +108,17 @@ async function withFolder(
   }
 }
 
+function isMarkSound(folder: string): boolean {
+  return lstatSync(join(folder, READY_MARK), { throwIfNoEntry: false })?.isFile() ?? true;
+}
+
 /** The mark is what the path unit watches: left in place, it would start the executor for ever. */
 function removeMark(folder: string): void {
   try {
     unlinkSync(join(folder, READY_MARK));
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
+    // Gone, or no file any more since it was looked at: the result is what counts.
+    if (!['ENOENT', 'EISDIR', 'EPERM'].includes(errorCode(error))) throw error;
   }
 }
 
@@ -144,9 +154,12 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   }
   const approval = judgeApproval(job, state, command, nowMs);
   if (!approval.ok) return approval.end;
+  const verified = { state, approval: approval.approval };
+  const veto = askHost(options, job, verified);
+  if (veto !== null) return veto;
   const accepted = job.journal.accept(command, nowMs);
   if (!accepted.ok) return refused('storage_failed', accepted.detail);
-  const end = await install(options, job, { state, approval: approval.approval });
+  const end = await install(options, job, verified);
   const finished = job.journal.finish(command.command_id, { status: end.result.status });
   return finished.ok ? end : { ...end, failure: end.failure ?? 'storage_failed' };
 }
@@ -185,8 +198,11 @@ function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, 
   if (command.action !== 'install_update' || command.approval === undefined) {
     return { ok: false, end: refused('not_an_install', 'the command does not install an approved update') };
   }
-  const envelope = readJobJson(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES);
-  const judged = verifyApproval(envelope, {
+  const bytes = readJobFile(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES + 1);
+  if (bytes === null) {
+    return { ok: false, end: refused('job_unreadable', 'the approval of the job cannot be read') };
+  }
+  const judged = verifyApprovalBytes(bytes, {
     trusted: state.trusted_keys,
     agentId: state.agent_id,
     updateId: command.params.update_id,
@@ -197,11 +213,20 @@ function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, 
   return { ok: false, end: refused('approval_refused', APPROVAL_REFUSAL_TEXT[judged.reason], judged.reason) };
 }
 
-async function install(
-  options: ExecuteOptions,
-  job: Job,
-  verified: { state: ExecutorState; approval: VerifiedApproval },
-): Promise<JobEnd> {
+interface Verified {
+  state: ExecutorState;
+  approval: VerifiedApproval;
+}
+
+/** What the host itself says, whatever was signed; its file is read anew each time. Null when it has no objection. */
+function askHost(options: ExecuteOptions, job: Job, { state, approval }: Verified): JobEnd | null {
+  const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
+  const facts = { approval, trusted: state.trusted_keys, nowMs };
+  const verdict = judgeByHost(loadHostPolicy(options.policy), facts);
+  return verdict.ok ? null : refused('host_policy', verdict.detail, verdict.check);
+}
+
+async function install(options: ExecuteOptions, job: Job, verified: Verified): Promise<JobEnd> {
   const { ecosystem, actions } = verified.approval.payload;
   const installer = options.installerOf(ecosystem);
   if (installer === null)
@@ -211,17 +236,25 @@ async function install(
     const staged = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
     if (!staged.ok) return refused(staged.reason, staged.detail);
     const paths = { aptConfig: verified.state.apt_config };
-    return await installStaged(installer, { paths, approval: verified.approval, stage }, options.nowMs);
+    const { nowMs } = options;
+    const askAgain = () => askHost(options, job, verified);
+    return await installStaged(installer, { paths, approval: verified.approval, stage }, { nowMs, askAgain });
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
-async function installStaged(installer: Installer, job: InstallJob, nowMs: () => number): Promise<JobEnd> {
+async function installStaged(
+  installer: Installer,
+  job: InstallJob,
+  { nowMs, askAgain }: { nowMs: () => number; askAgain: () => JobEnd | null },
+): Promise<JobEnd> {
   const simulated = await installer.simulate(job);
   if (!simulated.ok) return refused('plan_drift', `the transaction cannot be simulated: ${simulated.detail}`);
   const difference = planDifference(job.approval.payload.actions, simulated.actions);
   if (difference !== null) return refused('plan_drift', difference);
+  const veto = askAgain(); // copying and simulating may have taken past the end of the hours
+  if (veto !== null) return veto;
   const startedAt = timestamp(nowMs());
   const outcome = await installer.install(job);
   if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);

@@ -4,6 +4,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { trustedNow } from '../clock.ts';
 import { loadConfig, openConfig, saveConfig } from '../config-file.ts';
 import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
+import { ownUid } from '../file-layer.ts';
 import { openInventory } from '../inventory.ts';
 import type { JobResult } from '../job-folder.ts';
 import { openJournal } from '../journal.ts';
@@ -100,6 +101,7 @@ function startRuntime(agent: TestAgent): Runtime {
       spool: join(folder, 'spool'),
       state: join(folder, 'state'),
     },
+    policy: { path: join(folder, 'policy.json'), ownerUid: ownUid(), top: folder },
     runExecutor: async (_, { commandId }) => agent.executorSays(commandId),
     log,
     standingFaults: new Set(),

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Envelope } from '@tidegate/protocol/documents';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
+import { saveExecutorState } from '../executor/executor-state.ts';
+import type { Installer, InstallJob } from '../executor/installer.ts';
+import type { ExecuteOutcome } from '../executor/job-result.ts';
+import { ownUid } from '../file-layer.ts';
+import type { PolicyPlace } from '../host-policy.ts';
+import { completeJob, type JobDocuments, makeJob } from '../job-folder.ts';
+import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
+
+/** The one file of the update that every job here is about. */
+export const FILE = 'demo_2.0_all.deb';
+export const FILE_BYTES = new TextEncoder().encode('demo 2.0');
+
+/** What is otherwise about a job than about a good one. */
+export interface JobParts {
+  command?: object;
+  approval?: Parameters<TestFleet['approval']>[0];
+  commandId?: string;
+  envelope?: (command: Envelope) => unknown;
+  approvalEnvelope?: Envelope;
+  keySet?: Envelope;
+  state?: Envelope;
+  signedBy?: TestKey;
+}
+
+/** A host with an executor of its own, and an agent that leaves jobs for it. */
+export interface JobWorld extends Disposable {
+  fleet: TestFleet;
+  folder: string;
+  stateFolder: string;
+  policy: PolicyPlace;
+  action: PlanAction;
+  /** What the package manager would do; the approved update unless a test changes it. */
+  simulated: PlanAction[];
+  installer: Installer;
+  installs: InstallJob[];
+  /** The names that lay in the stage of the last installation. */
+  staged: string[];
+  leaveJob(parts?: JobParts): string;
+  execute(job: string, changed?: Partial<ExecuteOptions>): Promise<ExecuteOutcome>;
+  /** Null when it was installed, else failure and check, or the fault where there was no result. */
+  failureOf(job: string, changed?: Partial<ExecuteOptions>): Promise<string | null>;
+  /** What the executor remembers: its state and journal, byte for byte. */
+  remembered(): string;
+}
+
+export function createJobWorld(): JobWorld {
+  const temporary = tmpDir();
+  const folder = temporary.path;
+  const stateFolder = join(folder, 'executor');
+  const fleet = createFleet();
+  const action = upgradeOf({ name: FILE, bytes: FILE_BYTES });
+  const machineFile = join(folder, 'machine-id');
+  writeFileSync(machineFile, fleet.machineId);
+  saveExecutorState(stateFolder, {
+    v: 1,
+    fleet_id: fleet.fleetId,
+    agent_id: fleet.agentId,
+    machine_id_source: `file:/${machineFile.slice(1)}`,
+    trusted_keys: fleet.trusted,
+    apt_config: null,
+  });
+  let seq = 0;
+
+  const world: JobWorld = {
+    fleet,
+    folder,
+    stateFolder,
+    policy: { path: join(folder, 'policy.json'), ownerUid: ownUid(), top: folder },
+    action,
+    simulated: [action],
+    installs: [],
+    staged: [],
+    installer: {
+      simulate: async () => ({ ok: true, actions: world.simulated }),
+      install: async (job) => {
+        world.installs.push(job);
+        world.staged = readdirSync(job.stage);
+        return { ok: true, installed: [{ name: 'demo', version: '2.0' }], output: 'Setting up demo' };
+      },
+    },
+    leaveJob: (parts = {}) => {
+      seq += 1;
+      return leaveJob(world, seq, parts);
+    },
+    execute: (job, changed = {}) =>
+      executeJob({
+        job,
+        state: stateFolder,
+        policy: world.policy,
+        installerOf: (ecosystem) => (ecosystem === 'apt' ? world.installer : null),
+        nowMs: () => NOW_MS,
+        findNetwork: () => null,
+        ...changed,
+      }),
+    failureOf: async (job, changed) => {
+      const outcome = await world.execute(job, changed);
+      if (!outcome.ok) return outcome.detail;
+      const { failure, check } = outcome.result;
+      return check === null ? failure : `${failure} ${check}`;
+    },
+    remembered: () =>
+      ['state.json', 'journal.json']
+        .filter((name) => readdirSync(stateFolder).includes(name))
+        .map((name) => readFileSync(join(stateFolder, name), 'utf8'))
+        .join('\n'),
+    [Symbol.dispose]: temporary.remove,
+  };
+  return world;
+}
+
+/** Leaves a job as an agent would; without changes it is a good one. */
+function leaveJob({ fleet, folder, action }: JobWorld, seq: number, parts: JobParts): string {
+  const commandId = parts.commandId ?? randomUUID();
+  const updateId = randomUUID();
+  const approval = fleet.approval(
+    { update_id: updateId, actions: [action], ...parts.approval },
+    parts.signedBy,
+  );
+  const command = fleet.command(
+    {
+      seq,
+      command_id: commandId,
+      action: 'install_update',
+      params: { update_id: updateId },
+      approval: approval.reference,
+      ...parts.command,
+    },
+    parts.signedBy,
+  );
+  const documents: JobDocuments = {
+    command: bytesOf(parts.envelope?.(command) ?? command),
+    approval: parts.approvalEnvelope ?? approval.envelope,
+    keySet: parts.keySet ?? fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
+    state: parts.state ?? null,
+  };
+  const job = makeJob(join(folder, 'spool'), commandId);
+  writeFileSync(join(job.artifacts, FILE), FILE_BYTES);
+  completeJob(job.folder, documents);
+  return job.folder;
+}
