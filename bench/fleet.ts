@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startPostgres } from '@tidegate/testkit/postgres';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { createAccessTokens } from '../apps/server/src/agent-credentials/access-tokens.ts';
+import { formRefreshToken, hashRefreshToken } from '../apps/server/src/agent-credentials/refresh-tokens.ts';
 import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
@@ -24,6 +25,7 @@ export interface BenchAgent {
   agentId: string;
   machineId: string;
   token: string;
+  refreshToken: string;
 }
 
 /** A real server on its own core with a fleet in its database. */
@@ -47,9 +49,15 @@ export async function startFleet(
   const databaseUrl = postgres ? await postgres.createDatabase() : null;
   const database = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(folder.path, 'tidegate.db'));
   await migrate(database, { migrations: MIGRATIONS, now: Date.now });
-  const keys = await insertFleet(database, count);
+  const secrets = loadSecrets({
+    configured: JWT_SECRET,
+    dataDir: folder.path,
+    random: randomBytes,
+    log: QUIET,
+  });
+  const keys = await insertFleet(database, { count, tagKey: secrets.refreshTags });
   await database.close();
-  const agents = await withTokens(keys, folder.path);
+  const agents = await withTokens(keys, secrets.accessTokens);
   const server: ServerProcess = await startServerProcess(MAIN, {
     nodeFlags,
     env: {
@@ -89,19 +97,29 @@ interface Key {
   agentId: string;
   familyId: string;
   machineId: string;
+  refreshToken: string;
 }
 
-async function insertFleet(database: Database, count: number): Promise<Key[]> {
-  const keys: Key[] = Array.from({ length: count }, (_, n) => ({
-    agentId: idOf('8', n),
-    familyId: idOf('9', n),
-    machineId: `${n.toString(16).padStart(8, '0')}${'0'.repeat(24)}`,
-  }));
+const QUIET = createLog({ level: 'error', format: 'text', write: () => {}, now: Date.now });
+
+async function insertFleet(
+  database: Database,
+  { count, tagKey }: { count: number; tagKey: Buffer },
+): Promise<Key[]> {
+  const keys: Key[] = Array.from({ length: count }, (_, n) => {
+    const familyId = idOf('9', n);
+    const refreshToken = formRefreshToken(tagKey, { familyId, seq: 1, secret: randomBytes(32) });
+    const machineId = `${n.toString(16).padStart(8, '0')}${'0'.repeat(24)}`;
+    return { agentId: idOf('8', n), familyId, machineId, refreshToken };
+  });
   const nowMs = Date.now();
   await database.transact(async (tx) => {
     // Sliding windows as in production; only the budget is out of the way of a saturated run.
     const budget = { requests: 100_000, window_seconds: 60, enabled: 1, updated_at: nowMs };
-    const classes = ['agent_checkin', 'agent_reports'].map((name) => ({ class: name, ...budget }));
+    const classes = ['agent_checkin', 'agent_reports', 'agent_renewal'].map((name) => ({
+      class: name,
+      ...budget,
+    }));
     await tx.insertInto('rate_limits').values(classes).execute();
     for (let i = 0; i < keys.length; i += 500) {
       const part = keys.slice(i, i + 500);
@@ -143,7 +161,7 @@ function familyRow(key: Key, nowMs: number) {
     agent_id: key.agentId,
     status: 'active' as const,
     cur_seq: 1,
-    cur_hash: key.familyId,
+    cur_hash: hashRefreshToken(key.refreshToken),
     cur_issued_at: nowMs,
     prev_grace_used: 0,
     displaced_hashes: '[]',
@@ -160,13 +178,12 @@ function idOf(group: '8' | '9', n: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-${group}000-${random.toString(16).padStart(12, '0')}`;
 }
 
-async function withTokens(keys: readonly Key[], dataDir: string): Promise<BenchAgent[]> {
-  const log = createLog({ level: 'error', format: 'text', write: () => {}, now: Date.now });
-  const { accessTokens: secret } = loadSecrets({ configured: JWT_SECRET, dataDir, random: randomBytes, log });
+async function withTokens(keys: readonly Key[], secret: Buffer): Promise<BenchAgent[]> {
   const tokens = createAccessTokens({ secret, now: Date.now, random: randomBytes });
   const agents: BenchAgent[] = [];
-  for (const { agentId, familyId, machineId } of keys) {
-    agents.push({ agentId, machineId, token: (await tokens.issue({ agentId, familyId })).token });
+  for (const { agentId, familyId, machineId, refreshToken } of keys) {
+    const { token } = await tokens.issue({ agentId, familyId });
+    agents.push({ agentId, machineId, token, refreshToken });
   }
   return agents;
 }

@@ -14,10 +14,17 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** Whole HTTP/1.1 requests; taken in turn. */
-  requests: readonly Buffer[];
+  /** Whole HTTP/1.1 requests; taken in turn. Or a function that gives the next turn, null when there is none. */
+  requests: readonly Buffer[] | (() => Turn | null);
   /** Stops after so many requests, if the time does not end first. */
   maxRequests?: number;
+}
+
+/** One request, and who wants to read its answer. */
+export interface Turn {
+  request: Buffer;
+  /** The answer whole, its header included. */
+  onAnswer?: (answer: Buffer) => void;
 }
 
 /** Sends requests over keep-alive connections, one at a time on each, as fast as they are answered. */
@@ -28,9 +35,13 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   const startMs = performance.now();
   const endMs = startMs + load.seconds * 1_000;
   let next = 0;
-  const take = () => {
+  const { requests: source } = load;
+  const take = (): Turn | null => {
     if (next >= (load.maxRequests ?? Number.POSITIVE_INFINITY)) return null;
-    return load.requests[next++ % load.requests.length] ?? null;
+    const turn = next++;
+    if (typeof source === 'function') return source();
+    const request = source[turn % source.length];
+    return request === undefined ? null : { request };
   };
   const isOver = () => performance.now() >= endMs;
   await Promise.all(
@@ -53,7 +64,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
 }
 
 interface Turns {
-  take: () => Buffer | null;
+  take: () => Turn | null;
   isOver: () => boolean;
   onAnswer: (status: string, ms: number) => void;
 }
@@ -63,15 +74,16 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
     let sentMs = 0;
     let pending: Buffer | null = null;
     let isDone = false;
+    let turn: Turn | null = null;
     function send(): void {
-      const request = isOver() ? null : take();
-      if (request === null) {
+      turn = isOver() ? null : take();
+      if (turn === null) {
         isDone = true;
         socket.destroy();
         return;
       }
       sentMs = performance.now();
-      socket.write(request);
+      socket.write(turn.request);
     }
     socket.once('connect', send);
     socket.once('error', reject);
@@ -85,6 +97,7 @@ function runConnection(socket: Socket, { take, isOver, onAnswer }: Turns): Promi
       }
       pending = null;
       onAnswer(bytes.toString('latin1', 9, 12), performance.now() - sentMs);
+      turn?.onAnswer?.(bytes);
       send();
     });
   });

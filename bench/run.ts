@@ -2,12 +2,19 @@ import { parseArgs } from 'node:util';
 import { benchAgent } from './agent.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchInventory } from './inventory.ts';
+import { benchRenewals } from './renewals.ts';
 
-const BENCHES = { 'check-in': benchCheckIn, inventory: benchInventory, agent: benchAgent } as const;
+const BENCHES = {
+  'check-in': benchCheckIn,
+  renewals: benchRenewals,
+  inventory: benchInventory,
+  agent: benchAgent,
+} as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|inventory|agent> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
+  renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
 
@@ -44,7 +51,9 @@ function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boo
         engine: { type: 'string' },
       },
     });
-    const bench = (['check-in', 'inventory', 'agent'] as const).find((name) => name === positionals[0]);
+    const bench = (['check-in', 'renewals', 'inventory', 'agent'] as const).find(
+      (name) => name === positionals[0],
+    );
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);

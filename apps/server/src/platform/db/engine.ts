@@ -31,7 +31,7 @@ export interface Database {
   readonly read: Db;
   /**
    * Runs the work in one write transaction and answers after its commit is on disk. SQLite: BEGIN IMMEDIATE, one
-   * writer at a time. PostgreSQL: READ COMMITTED (rows are locked by FOR UPDATE or by compare-and-swap), and a
+   * writer at a time, and one commit for those of the same moment. PostgreSQL: READ COMMITTED (rows are locked by FOR UPDATE or by compare-and-swap), and a
    * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;

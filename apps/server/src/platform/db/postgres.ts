@@ -1,5 +1,6 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
+import { withWorkBeforeCommit } from './before-commit.ts';
 import { type Database, DatabaseFault, type HotParameter, type HotRow, type HotSql } from './engine.ts';
 import type { Tables } from './tables.ts';
 
@@ -50,7 +51,10 @@ export function openPostgres(
     async transact(work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await kysely.transaction().setIsolationLevel('read committed').execute(work);
+          return await kysely
+            .transaction()
+            .setIsolationLevel('read committed')
+            .execute(withWorkBeforeCommit(work));
         } catch (error) {
           if (attempt < ATTEMPTS && RETRIED.has(codeOf(error))) continue;
           rethrowWrite(error);

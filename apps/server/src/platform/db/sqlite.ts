@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   Kysely,
@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { withWorkBeforeCommit } from './before-commit.ts';
 import {
   type Database,
   DatabaseFault,
@@ -17,6 +18,7 @@ import {
   type HotSql,
   type SqlValue,
 } from './engine.ts';
+import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
@@ -34,8 +36,8 @@ export function openSqlite(file: string): Database {
   reader.exec('PRAGMA query_only = ON');
   reader.exec('PRAGMA cache_size = -65536');
   reader.exec('PRAGMA mmap_size = 268435456');
-  const queue = createQueue();
-  const writes = kyselyOn(writer, queue);
+  const group = createGroupCommit({ exec: (text) => writer.exec(text), isOpen: () => writer.isTransaction });
+  const writes = kyselyOn(writer, group);
   const read = kyselyOn(reader, null);
   let faults = 0;
   function rethrowWrite(error: unknown): never {
@@ -47,7 +49,7 @@ export function openSqlite(file: string): Database {
     engine: 'sqlite',
     read,
     writeFaults: () => faults,
-    transact: (work) => writes.transaction().execute(work).catch(rethrowWrite),
+    transact: (work) => writes.transaction().execute(withWorkBeforeCommit(work)).catch(rethrowWrite),
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);
       statement.setReturnArrays(true);
@@ -56,7 +58,7 @@ export function openSqlite(file: string): Database {
     prepareWrite({ sqlite }: HotSql) {
       const statement = writer.prepare(sqlite);
       return async (parameters) => {
-        const release = await queue();
+        const release = await group.alone();
         try {
           statement.run(...parameters.map(bound));
         } catch (error) {
@@ -67,7 +69,9 @@ export function openSqlite(file: string): Database {
       };
     },
     async close() {
+      const release = await group.alone();
       await writes.destroy();
+      release();
       await read.destroy();
     },
   };
@@ -77,40 +81,51 @@ function openConnection(file: string): DatabaseSync {
   return new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
 }
 
-function kyselyOn(connection: DatabaseSync, queue: (() => Promise<() => void>) | null): Kysely<Tables> {
+/** `group` is for the connection that writes: whoever asks it for a transaction waits for a turn. */
+function kyselyOn(connection: DatabaseSync, group: GroupCommit | null): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => createDriver(connection, queue),
+      createAdapter: () => new WaitingAdapter(),
+      createDriver: () => createDriver(connection, group),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
 }
 
-function createDriver(database: DatabaseSync, queue: (() => Promise<() => void>) | null): Driver {
-  const connection = createConnection(database);
-  let release: (() => void) | null = null;
+/** Kysely would keep everyone else out until a commit is on disk; the group does better. */
+class WaitingAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+function createDriver(database: DatabaseSync, group: GroupCommit | null): Driver {
+  const shared = createConnection(database);
+  const members = new WeakMap<DatabaseConnection, Member>();
+  function memberOf(connection: DatabaseConnection): Member {
+    const member = members.get(connection);
+    if (!member) throw new Error('transactions run on the connection that writes');
+    return member;
+  }
   return {
     async init() {},
     async acquireConnection() {
-      if (queue) release = await queue();
+      if (!group) return shared;
+      // One of its own for each transaction: it may wait for its commit while the next one runs.
+      const connection = { ...shared };
+      members.set(connection, await group.enter());
       return connection;
     },
-    async beginTransaction(c) {
-      await c.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'));
+    async beginTransaction(connection) {
+      memberOf(connection).begin();
     },
-    async commitTransaction(c) {
-      await c.executeQuery(CompiledQuery.raw('COMMIT'));
+    commitTransaction: (connection) => memberOf(connection).commit(),
+    async rollbackTransaction(connection) {
+      memberOf(connection).rollback();
     },
-    async rollbackTransaction(c) {
-      // A failed COMMIT (disk full) may have ended the transaction already.
-      if (database.isTransaction) await c.executeQuery(CompiledQuery.raw('ROLLBACK'));
-    },
-    async releaseConnection() {
-      const done = release;
-      release = null;
-      done?.();
+    async releaseConnection(connection) {
+      members.get(connection)?.leave();
     },
     async destroy() {
       database.close();
@@ -118,23 +133,29 @@ function createDriver(database: DatabaseSync, queue: (() => Promise<() => void>)
   };
 }
 
+interface Prepared {
+  statement: StatementSync;
+  hasRows: boolean;
+}
+
 function createConnection(database: DatabaseSync): DatabaseConnection {
-  const cache = new Map<string, StatementSync>();
-  function prepare(text: string): StatementSync {
-    let statement = cache.get(text);
-    if (!statement) {
-      statement = database.prepare(text);
+  const cache = new Map<string, Prepared>();
+  function prepare(text: string): Prepared {
+    let prepared = cache.get(text);
+    if (!prepared) {
+      const statement = database.prepare(text);
+      prepared = { statement, hasRows: statement.columns().length > 0 };
       if (cache.size >= STATEMENT_CACHE) cache.clear();
-      cache.set(text, statement);
+      cache.set(text, prepared);
     }
-    return statement;
+    return prepared;
   }
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
       try {
-        const statement = prepare(query.sql);
+        const { statement, hasRows } = prepare(query.sql);
         const parameters = query.parameters.map(toSql);
-        if (statement.columns().length > 0) {
+        if (hasRows) {
           // The row type is the statement's, which Kysely derived from Tables.
           return { rows: statement.all(...parameters) as R[] };
         }
@@ -168,22 +189,11 @@ function bound(parameter: HotParameter): SqlValue {
   return typeof parameter === 'object' && parameter !== null ? JSON.stringify(parameter) : parameter;
 }
 
-/** First come, first served: resolves with the function that lets the next one in. */
-function createQueue(): () => Promise<() => void> {
-  let tail: Promise<void> = Promise.resolve();
-  return async () => {
-    const before = tail;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    tail = promise;
-    await before;
-    return resolve;
-  };
-}
-
 /** SQLITE_BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN. */
 const FAULTS = new Set([5, 6, 7, 8, 10, 11, 13, 14]);
 
 function mapFault(error: unknown): unknown {
+  if (error instanceof GroupLost) return new DatabaseFault(error.message, { cause: error });
   if (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number') {
     if (FAULTS.has(error.errcode & 0xff)) return new DatabaseFault(error.message, { cause: error });
   }

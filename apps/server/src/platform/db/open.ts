@@ -1,0 +1,15 @@
+import { join } from 'node:path';
+import type { Database } from './engine.ts';
+import { openPostgres } from './postgres.ts';
+import { openSqlite } from './sqlite.ts';
+
+/** Name of the embedded database in the data folder. */
+export const SQLITE_FILE = 'tidegate.db';
+
+/** Opens the database that the settings name. Throws where the file cannot be opened; PostgreSQL is asked later. */
+export function openDatabase(
+  { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
+  options: { onError?: (error: Error) => void } = {},
+): Database {
+  return databaseUrl === null ? openSqlite(join(dataDir, SQLITE_FILE)) : openPostgres(databaseUrl, options);
+}
