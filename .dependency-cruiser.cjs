@@ -16,6 +16,7 @@ const SLICES = [
   'check-in',
   'approvals',
   'operators',
+  'restore',
   'health',
   'client-errors',
   'openapi',

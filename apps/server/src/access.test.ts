@@ -291,6 +291,9 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/operators/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/admin/resync': { expected: operator('viewer', '200') },
+  'POST /api/v1/admin/resync': { body: { hours: 1, reason: 'test' }, expected: operator('admin', '201') },
+  'DELETE /api/v1/admin/resync': { expected: operator('admin', '204') },
   'GET /api/v1/admin/age-exceptions': { expected: operator('viewer', '200') },
   'GET /api/v1/admin/age-exceptions/:id': {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,

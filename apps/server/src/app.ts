@@ -47,6 +47,9 @@ import type { Secrets } from './platform/secrets.ts';
 import { createPublicGuard } from './rate-limits/public-guard.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
+import { createResyncGate } from './restore/resync.ts';
+import type { RevocationJournal } from './restore/revocation-journal.ts';
+import { mountResync } from './restore/routes.ts';
 import type { KeyFolder } from './signing-keys/key-folder.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
@@ -60,6 +63,8 @@ export interface ApplicationParts {
   keyFolder: KeyFolder;
   keyRing: KeyRing;
   tls: { cert: string; key: string } | null;
+  /** What was revoked for good, whatever the database says. */
+  journal: Pick<RevocationJournal, 'has'>;
 }
 
 export interface Application {
@@ -74,7 +79,7 @@ export interface Application {
 
 /** The composition root: opens what the slices share and mounts them in the order in which data meets them. */
 export async function createApplication(parts: ApplicationParts): Promise<Application> {
-  const { config, platform, secrets, keyFolder, keyRing, tls } = parts;
+  const { config, platform, secrets, keyFolder, keyRing, tls, journal } = parts;
   const { database, now, random } = platform;
   const bootedAt = now();
   const isHttps = tls !== null || (config.baseUrl ?? '').startsWith('https:');
@@ -133,6 +138,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     accessTokens,
     tagKey: secrets.refreshTags,
     directory: agentDirectory,
+    resync: createResyncGate(journal),
   });
   mountAgents(http, { platform, queueCommand });
   mountEnrolment(http, { platform, limiter, accessTokens, tagKey: secrets.refreshTags, keyRing });
@@ -153,6 +159,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountAuth(http, { platform, limiter, passwords, tokens, cookies });
   mountSetupPage(http, { platform, passwords });
   mountOperators(http, { platform, passwords });
+  mountResync(http, { platform });
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
   mountClientErrors(http, { platform, limiter, identify: operators.identify });
   mountOpenApi(http);

@@ -1,5 +1,4 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
@@ -7,12 +6,13 @@ import { MIGRATIONS } from './migrations/migrations.ts';
 import type { Clock } from './platform/clock.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
-import { openPostgres } from './platform/db/postgres.ts';
-import { openSqlite } from './platform/db/sqlite.ts';
+import { openDatabase } from './platform/db/open.ts';
 import { createIdMaker, type RandomBytes } from './platform/ids.ts';
+import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts';
 import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
+import { openMemory } from './restore/open-memory.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
@@ -32,37 +32,20 @@ export type StartOutcome =
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
   const tls = readTls(config);
   if (!tls.ok) return tls;
-  const opened = openDatabase(config, world.log);
-  if (!opened.ok) return opened;
-  const { database } = opened;
-  const platform: Platform = { ...world, database, newId: createIdMaker(world.now, world.random) };
+  const opened = new AsyncDisposableStack();
   try {
-    const outcome = await openApplication(config, platform, tls.tls);
+    const outcome = await openAll(config, { world, tls: tls.tls, opened });
     if (!outcome.ok) {
-      await database.close();
+      await opened.disposeAsync();
       return outcome;
     }
-    const { application } = outcome;
-    const url = await listen(application, config);
-    if (!url.ok) {
-      await application.stop();
-      await database.close();
-      return url;
-    }
+    const { application, url } = outcome;
     world.log.info(`migrations applied ${outcome.migrations}`);
-    world.log.info('listening', { url: url.url });
-    if (application.setupPath !== null) announce(`${config.baseUrl ?? url.url}${application.setupPath}`);
-    return {
-      ok: true,
-      application,
-      url: url.url,
-      async stop() {
-        await application.stop();
-        await database.close();
-      },
-    };
+    world.log.info('listening', { url });
+    if (application.setupPath !== null) announce(`${config.baseUrl ?? url}${application.setupPath}`);
+    return { ok: true, application, url, stop: () => opened.disposeAsync() };
   } catch (error) {
-    await database.close();
+    await opened.disposeAsync();
     if (error instanceof DatabaseFault) {
       return { ok: false, fault: `the database cannot be used: ${error.message}` };
     }
@@ -75,10 +58,25 @@ function announce(link: string): void {
   process.stderr.write(`\nOpen this link once, within an hour, to make the first operator:\n  ${link}\n\n`);
 }
 
-type Opened = { ok: true; application: Application; migrations: number } | { ok: false; fault: string };
+interface Opening {
+  world: World;
+  tls: Tls | null;
+  /** Whatever is opened, to be closed in the opposite order. */
+  opened: AsyncDisposableStack;
+}
 
-async function openApplication(config: Config, platform: Platform, tls: Tls | null): Promise<Opened> {
-  const { log, random, database, now } = platform;
+type Opened =
+  | { ok: true; application: Application; url: string; migrations: number }
+  | { ok: false; fault: string };
+
+async function openAll(config: Config, { world, tls, opened }: Opening): Promise<Opened> {
+  const { log, now, random } = world;
+  const held = openDataDir(config, log);
+  if (!held.ok) return held;
+  const { lock, database } = held;
+  opened.defer(lock.release);
+  opened.defer(database.close);
+  const plain: Platform = { ...world, database, newId: createIdMaker(now, random) };
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
   if (!migrated.ok) {
     const versions = `the database is at version ${migrated.databaseVersion}, this program knows ${migrated.programVersion}`;
@@ -87,30 +85,56 @@ async function openApplication(config: Config, platform: Platform, tls: Tls | nu
       fault: `${versions}: start the newer program, or restore a backup made before the upgrade`,
     };
   }
-  const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
   const keyFolder = openKeyFolder(config.dataDir);
+  const remembered = await openMemory(plain, { config, keyFolder });
+  if (!remembered.ok) return remembered;
+  const { memory } = remembered;
+  opened.defer(memory.close);
+  const platform: Platform = { ...plain, database: memory.database };
+  const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) return keys;
   const keyRing = await openKeyRing(platform, keys);
-  const application = await createApplication({ config, platform, secrets, keyFolder, keyRing, tls });
-  return { ok: true, application, migrations: migrated.applied };
+  memory.whenRestored(keyRing.reload);
+  const { journal } = memory;
+  const application = await createApplication({
+    config,
+    platform,
+    secrets,
+    keyFolder,
+    keyRing,
+    tls,
+    journal,
+  });
+  opened.defer(application.stop);
+  await memory.keeper.keep();
+  const url = await listen(application, config);
+  if (!url.ok) return url;
+  memory.keeper.start();
+  return { ok: true, application, url: url.url, migrations: migrated.applied };
 }
 
-type OpenedDatabase = { ok: true; database: Database } | { ok: false; fault: string };
+type OpenedDataDir = { ok: true; lock: InstanceLock; database: Database } | { ok: false; fault: string };
 
-function openDatabase(config: Config, log: Log): OpenedDatabase {
+function openDataDir(config: Config, log: Log): OpenedDataDir {
+  const { dataDir } = config;
+  const given = `SERVICE_DATA_DIR is ${JSON.stringify(dataDir)}`;
+  let lock: InstanceLock | null = null;
   try {
-    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-    accessSync(config.dataDir, constants.W_OK | constants.X_OK);
-    if (config.databaseUrl === null) {
-      return { ok: true, database: openSqlite(join(config.dataDir, 'tidegate.db')) };
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+    lock = holdInstanceLock(dataDir);
+    if (!lock) {
+      const allowed = 'allowed: a folder that each server has for itself';
+      return { ok: false, fault: `${given}, on which another server is running; ${allowed}` };
     }
+    const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
+    return { ok: true, lock, database: openDatabase(config, { onError }) };
   } catch (error) {
-    const fault = `SERVICE_DATA_DIR is ${JSON.stringify(config.dataDir)} (${messageOf(error)}); allowed: a folder that the server can write to`;
-    return { ok: false, fault };
+    lock?.release();
+    const allowed = 'allowed: a folder that the server can write to';
+    return { ok: false, fault: `${given} (${messageOf(error)}); ${allowed}` };
   }
-  const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
-  return { ok: true, database: openPostgres(config.databaseUrl, { onError }) };
 }
 
 type Tls = { cert: string; key: string };

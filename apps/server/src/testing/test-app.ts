@@ -38,7 +38,8 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) throw new Error(keys.fault);
   const keyRing = await openKeyRing(platform, keys);
-  const application = await createApplication({ config, platform, secrets, keyFolder, keyRing, tls: null });
+  const journal = { has: () => false };
+  const application = await createApplication({ config, platform, secrets, keyFolder, keyRing, tls: null, journal });
   onTestFinished(() => application.stop());
   return {
     ...application,

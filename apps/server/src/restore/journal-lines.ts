@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { Count, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Revocation } from '../platform/forward-facts.ts';
+
+const Header = strict({ tidegate_revocations: Type.Literal(1), after: Type.Union([Sha256Hex, Type.Null()]) });
+const Entry = strict({
+  act: Type.Enum(['revoked', 'withdrawn']),
+  kind: Type.Enum(['family', 'agent', 'deleted_agent', 'key']),
+  id: Uuid,
+  at: Count,
+  hash: Sha256Hex,
+});
+const headers = Compile(Header);
+const entries = Compile(Entry);
+
+export type JournalAct = Static<typeof Entry>['act'];
+
+/** The first line; `after` is the hash of the last line of the journal that this one continues. */
+export function headerLine(after: string | null): { text: string; hash: string } {
+  const text = JSON.stringify({ tidegate_revocations: 1, after });
+  return { text: `${text}\n`, hash: sha256(text) };
+}
+
+/** One line, whose hash covers the line before it. */
+export function entryLine(
+  previous: string,
+  act: JournalAct,
+  { kind, id, atMs }: Revocation,
+): { text: string; hash: string } {
+  const body = { act, kind, id, at: atMs };
+  const hash = sha256(`${previous}\n${JSON.stringify(body)}`);
+  return { text: `${JSON.stringify({ ...body, hash })}\n`, hash };
+}
+
+export type ReadLines =
+  | {
+      ok: true;
+      acts: { act: JournalAct; revocation: Revocation }[];
+      head: string;
+      /** Bytes up to the end of the last good line; what follows was torn by a crash. */
+      goodBytes: number;
+    }
+  /** The first line that does not belong there, though others follow. */
+  | { ok: false; line: number };
+
+/** Reads a whole journal. A bad last line is one that a crash cut short; a bad line before others is damage. */
+export function readLines(bytes: Buffer): ReadLines {
+  const lines = bytes.toString('utf8').split('\n');
+  const rest = lines.pop() ?? '';
+  const [first = '', ...others] = lines;
+  const header = readHeader(first);
+  // The file is begun in one piece, so that no crash can cut this line short.
+  if (header === null) return { ok: false, line: 1 };
+  const acts: { act: JournalAct; revocation: Revocation }[] = [];
+  let head = header;
+  let goodBytes = Buffer.byteLength(first) + 1;
+  for (const [i, line] of others.entries()) {
+    const entry = readEntry(line, head);
+    if (entry === null) {
+      const isLast = i === others.length - 1 && rest === '';
+      return isLast ? { ok: true, acts, head, goodBytes } : { ok: false, line: i + 2 };
+    }
+    acts.push({ act: entry.act, revocation: { kind: entry.kind, id: entry.id, atMs: entry.at } });
+    head = entry.hash;
+    goodBytes += Buffer.byteLength(line) + 1;
+  }
+  return { ok: true, acts, head, goodBytes };
+}
+
+function readHeader(line: string): string | null {
+  const parsed = parseStrictJson(line);
+  return parsed.ok && headers.Check(parsed.value) ? sha256(line) : null;
+}
+
+function readEntry(line: string, previous: string): Static<typeof Entry> | null {
+  const parsed = parseStrictJson(line);
+  if (!parsed.ok || !entries.Check(parsed.value)) return null;
+  const { act, kind, id, at, hash } = parsed.value;
+  return entryLine(previous, act, { kind, id, atMs: at }).hash === hash ? parsed.value : null;
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

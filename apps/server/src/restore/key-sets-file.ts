@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Count, strict, Uuid } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { writeSecretFile } from '../platform/secrets.ts';
+import { isAbsent } from './epoch-file.ts';
+
+export const KEY_SETS_FILE = 'key-sets.json';
+/** Most key sets that are kept: as many as a host walks at once. */
+export const KEY_SETS_MAX = 512;
+
+/** The signed key sets, oldest first: keys, their versions and their revocations outlive a restored database by them. */
+const KeySetsFile = strict({
+  v: Type.Literal(1),
+  key_sets: Type.Array(
+    strict({ version: Count, envelope: Type.String(), signed_by: Uuid, issued_at: Count, expires_at: Count }),
+    { maxItems: KEY_SETS_MAX },
+  ),
+});
+export type KeySetsFile = Static<typeof KeySetsFile>;
+
+export type ReadKeySetsFile =
+  | { ok: true; keySets: KeySetsFile['key_sets'] }
+  /** One line for the log: the start is refused. */
+  | { ok: false; fault: string };
+
+export function readKeySetsFile(dataDir: string): ReadKeySetsFile {
+  const path = join(dataDir, KEY_SETS_FILE);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    if (isAbsent(error)) return { ok: true, keySets: [] };
+    throw error;
+  }
+  const parsed = parseStrictJson(bytes);
+  if (parsed.ok && Value.Check(KeySetsFile, parsed.value)) {
+    return { ok: true, keySets: parsed.value.key_sets.toSorted((a, b) => a.version - b.version) };
+  }
+  const fault = `${path} is damaged: it keeps the key sets for the case of a restore. Remove it where the database was not restored since the last start; the server makes it anew`;
+  return { ok: false, fault };
+}
+
+/** On disk when it returns. */
+export function writeKeySetsFile(dataDir: string, keySets: KeySetsFile['key_sets']): void {
+  writeSecretFile(dataDir, { name: KEY_SETS_FILE, text: `${JSON.stringify({ v: 1, key_sets: keySets })}\n` });
+}

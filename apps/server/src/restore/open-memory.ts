@@ -1,0 +1,84 @@
+import type { Config } from '../config.ts';
+import type { Database } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { KeyFolder } from '../signing-keys/key-folder.ts';
+import { heldPublicKeys } from '../signing-keys/recall-keys.ts';
+import { type EpochFile, readEpochFile } from './epoch-file.ts';
+import { journaledDatabase } from './journaled-database.ts';
+import { readKeySetsFile } from './key-sets-file.ts';
+import { createMemoryKeeper, type MemoryKeeper } from './memory-keeper.ts';
+import { recover } from './recover.ts';
+import { openJournal, type RevocationJournal } from './revocation-journal.ts';
+
+/** What a server keeps outside of its database, open. */
+export interface ServerMemory {
+  /** The database to work with: its revocations are in the journal before they are committed. */
+  database: Database;
+  journal: RevocationJournal;
+  keeper: MemoryKeeper;
+  /** Runs once the key ring is open: a restore under the running server makes it read the keys again. */
+  whenRestored(reload: () => Promise<void>): void;
+  close(): Promise<void>;
+}
+
+export type OpenMemory = { ok: true; memory: ServerMemory } | { ok: false; fault: string };
+
+interface MemoryParts {
+  config: Pick<Config, 'dataDir' | 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
+  keyFolder: Pick<KeyFolder, 'readAll'>;
+}
+
+/**
+ * Reads epoch file, key sets and journal, and holds the migrated database of `platform` against them. Leaves nothing
+ * open when it refuses.
+ */
+export async function openMemory(platform: Platform, parts: MemoryParts): Promise<OpenMemory> {
+  const { dataDir } = parts.config;
+  const epoch = readEpochFile(dataDir);
+  if (!epoch.ok) return epoch;
+  const opened = openJournal(dataDir);
+  if (!opened.ok) return opened;
+  const { journal, tornBytes } = opened;
+  if (tornBytes > 0) {
+    platform.log.warn('the last line of the revocation journal was cut short by a crash; it is left out', {
+      bytes: tornBytes,
+    });
+  }
+  const recoverFrom = async (file: EpochFile | null) => {
+    const read = readKeySetsFile(dataDir);
+    if (!read.ok) return read;
+    const held = heldPublicKeys(parts.config, parts.keyFolder);
+    return recover(platform, { file, keySets: read.keySets, journal, held });
+  };
+  const recovered = await recoverFrom(epoch.file);
+  if (!recovered.ok) {
+    journal.close();
+    return recovered;
+  }
+  let reload = async () => {};
+  const keeper = createMemoryKeeper({
+    platform,
+    dataDir,
+    journal,
+    async onRestored(file) {
+      const outcome = await recoverFrom(file);
+      if (outcome.ok) await reload();
+      return outcome;
+    },
+  });
+  return {
+    ok: true,
+    memory: {
+      database: journaledDatabase(platform.database, { journal, onKeySet: keeper.keepOrWarn }),
+      journal,
+      keeper,
+      whenRestored(again) {
+        reload = again;
+      },
+      async close() {
+        await keeper.stop();
+        journal.close();
+      },
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { markFamilyRevoked } from '../agent-credentials/store.ts';
+import { markAgentDeleted, markAgentRevoked } from '../agents/store.ts';
+import type { Database, Tx } from '../platform/db/engine.ts';
+import type { Revocation } from '../platform/forward-facts.ts';
+import { revokeAgain } from '../signing-keys/recall-keys.ts';
+import type { RevocationJournal } from './revocation-journal.ts';
+import { IDS_MAX, notRevoked } from './store.ts';
+
+export interface RevokedAgain {
+  families: number;
+  agents: number;
+  keys: number;
+}
+
+/** The signing key in use is revoked, and there is none to sign with instead. */
+export class NoKeyLeft extends Error {
+  override name = 'NoKeyLeft';
+}
+
+/** Revokes again whatever the journal names and the database has as active (T20): revocations are forward-only. */
+export async function replayRevocations(
+  tx: Tx,
+  {
+    journal,
+    engine,
+    held,
+  }: {
+    journal: Pick<RevocationJournal, 'entries'>;
+    engine: Database['engine'];
+    held: ReadonlySet<string>;
+  },
+): Promise<RevokedAgain> {
+  const done: RevokedAgain = { families: 0, agents: 0, keys: 0 };
+  const entries = journal.entries();
+  // Families before agents: renewal locks in this order too.
+  for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
+    const all = entries.filter((entry) => entry.kind === kind);
+    for (let from = 0; from < all.length; from += IDS_MAX) {
+      const revocations = all.slice(from, from + IDS_MAX);
+      for (const revocation of await notRevoked(tx, { kind, revocations, engine })) {
+        await revoke(tx, revocation, held);
+        done[COUNTED[kind]]++;
+      }
+    }
+  }
+  return done;
+}
+
+const COUNTED = { family: 'families', agent: 'agents', deleted_agent: 'agents', key: 'keys' } as const;
+
+async function revoke(tx: Tx, { kind, id, atMs }: Revocation, held: ReadonlySet<string>): Promise<void> {
+  switch (kind) {
+    case 'family':
+      await markFamilyRevoked(tx, { familyId: id, reason: 'revocation_journal', atMs });
+      return;
+    case 'agent':
+      return markAgentRevoked(tx, { agentId: id, atMs });
+    case 'deleted_agent':
+      await markAgentRevoked(tx, { agentId: id, atMs });
+      return markAgentDeleted(tx, { agentId: id, atMs });
+    case 'key': {
+      const outcome = await revokeAgain(tx, { keyId: id, atMs, held });
+      if (outcome.kind === 'revoked') return;
+      throw new NoKeyLeft(
+        `signing key version ${outcome.version}, which this database has in use, was revoked after the backup, and no other key of it has its private half here: give SERVICE_SIGNING_PRIVATE_KEY, or restore a newer backup`,
+      );
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { Problem } from '@tidegate/protocol/problems';
+import { ResyncRequest, ResyncState } from '@tidegate/protocol/resync-api';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { rfc3339 } from '../platform/clock.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { readFleet } from '../signing-keys/store.ts';
+import { closeOpenResync, openNewResync } from './resync.ts';
+import { countActiveFamilies, countResynced, newestRestoreEvent, openResync } from './store.ts';
+
+const URL = '/api/v1/admin/resync';
+const tags = ['restore'];
+const changing = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+
+/** What operators see and decide after a restore (notes, section 3.5). */
+export function mountResync(app: App, { platform }: { platform: Platform }): void {
+  const { database } = platform;
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      summary: 'The newest restore, and the resync that is open',
+      tags,
+      response: { 200: ResyncState },
+    },
+    handler: () => stateOf(platform),
+  });
+
+  app.route({
+    method: 'POST',
+    url: URL,
+    config: changing,
+    schema: {
+      summary: 'Take hosts along whose tokens are newer than the restored database, once each',
+      tags,
+      body: ResyncRequest,
+      response: { 201: ResyncState, 400: Problem, 409: Problem },
+    },
+    async handler(request, reply) {
+      const opening = { ...request.body, actor: operatorOf(request).username };
+      if (!(await database.transact((tx) => openNewResync(tx, platform, opening)))) {
+        throw new Refusal('conflict', { detail: 'A resync is open already: close it first.' });
+      }
+      return reply.code(201).send(await stateOf(platform));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: URL,
+    config: changing,
+    schema: {
+      summary: 'Close the resync before its time',
+      tags,
+      response: { 204: Type.Null(), 404: Problem },
+    },
+    async handler(request, reply) {
+      const actor = operatorOf(request).username;
+      if (!(await database.transact((tx) => closeOpenResync(tx, platform, actor)))) {
+        throw new Refusal('not_found', { detail: 'No resync is open.' });
+      }
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+const Details = Type.Record(Type.String(), Type.Unknown());
+
+async function stateOf(platform: Platform): Promise<ResyncState> {
+  const db = platform.database.read;
+  const [event, open, fleet] = [
+    await newestRestoreEvent(db),
+    await openResync(db, platform.now()),
+    await readFleet(db),
+  ];
+  const details = event && parseStrictJson(event.content);
+  return {
+    epoch: fleet?.epoch ?? 0,
+    restored: event && {
+      event_id: event.id,
+      at: rfc3339(event.created_at),
+      details: details?.ok ? Value.Parse(Details, details.value) : {},
+    },
+    active_families: await countActiveFamilies(db),
+    resync: open && {
+      id: open.id,
+      opened_at: rfc3339(open.opened_at),
+      closes_at: rfc3339(open.closes_at),
+      opened_by: open.opened_by,
+      reason: open.reason,
+      resynced: await countResynced(db, open.id),
+    },
+  };
+}
