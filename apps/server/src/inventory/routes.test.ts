@@ -143,7 +143,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
       agentId,
       n: 5,
       state: 'approved',
-      expiresAtMs: 9e15,
+      expiresAtMs: Date.UTC(2099, 0),
     });
     const command = { id: 'c', agent_id: agentId, action: 'install_update', params: '{}', status: 'pending' };
     const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15, update_id: updateId };

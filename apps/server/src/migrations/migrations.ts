@@ -32,6 +32,7 @@ import { migration as m034 } from './034-resyncs.ts';
 import { migration as m035 } from './035-event-checkpoints.ts';
 import { migration as m036 } from './036-events-append-only.ts';
 import { migration as m037 } from './037-clone-suspicions.ts';
+import { migration as m038 } from './038-updates-offered-again.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -68,4 +69,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m035,
   m036,
   m037,
+  m038,
 ];

@@ -5,7 +5,7 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { recordScan } from './record-scan.ts';
-import { findUpdate, readHistory, readPlan } from './store.ts';
+import { findUpdate, insertUpdates, readHistory, readPlan } from './store.ts';
 import { planDigest } from './store-plan.ts';
 import { transitionUpdate } from './transition-update.ts';
 
@@ -26,10 +26,12 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
       {
         complete = true,
         packages = [installedOld],
-      }: { complete?: boolean; packages?: InventoryPackage[] } = {},
+        scanAgoMs = 0,
+      }: { complete?: boolean; packages?: InventoryPackage[]; scanAgoMs?: number } = {},
     ) {
       platform.clock.advance(1_000);
-      const report = { complete, packages, updates };
+      const scannedAtMs = platform.now() - scanAgoMs;
+      const report = { scanned_at: new Date(scannedAtMs).toISOString(), complete, packages, updates };
       return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
     }
     return { database, platform, agentId, scan };
@@ -63,7 +65,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(after.updates.map((u) => u.available_version).toSorted()).toEqual(['3.0.2-1', 'not a version']);
   });
 
-  test.each(['rejected', 'installed', 'approved', 'installing', 'failed', 'superseded'] as const)(
+  test.each(['rejected', 'approved', 'installing', 'failed'] as const)(
     'a rescan never moves a row back from %s',
     async (state) => {
       const { database, platform, scan } = await setUp();
@@ -75,6 +77,59 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
       expect(platform.lines).toEqual([]);
     },
   );
+
+  test.each(['installed', 'superseded'] as const)(
+    'a version that is %s and offered again gets a fresh row, once; the old one stays as it is',
+    async (state) => {
+      const { database, scan } = await setUp();
+      const id = (await scan([openssl])).updates[0]?.update_id ?? '';
+      await forceState(database, id, state);
+      const [again] = (await scan([openssl])).updates;
+      expect(again?.update_id).not.toBe(id);
+      expect((await scan([openssl])).updates).toEqual([again]);
+      expect((await findUpdate(database.read, id))?.state).toBe(state);
+      const fresh = await findUpdate(database.read, again?.update_id ?? '');
+      expect(fresh).toMatchObject({ state: 'pending', plan_id: null, approval_id: null, out_of_band: 0 });
+      expect((await readHistory(database.read, again?.update_id ?? '')).length).toBe(1);
+      // And once more, when that one is over too.
+      await forceState(database, again?.update_id ?? '', state);
+      await scan([openssl]);
+      expect(await countUpdates(database)).toBe(3);
+    },
+  );
+
+  test.each([
+    ['a scan that began before it was over', { scanAgoMs: 2_000 }],
+    ['an incomplete scan', { complete: false }],
+    ['a scan that sees it installed', { packages: [{ name: 'openssl', version: '3.0.2-1' }] }],
+    ['a scan that sees a newer one installed', { packages: [{ name: 'openssl', version: '3.0.3-1' }] }],
+  ])('%s offers nothing again', async (_, how) => {
+    const { database, scan } = await setUp();
+    const id = (await scan([openssl])).updates[0]?.update_id ?? '';
+    await forceState(database, id, 'installed');
+    expect((await scan([openssl], how)).updates).toEqual([]);
+    expect(await countUpdates(database)).toBe(1);
+  });
+
+  test('of two versions that are offered side by side the older one is superseded once and for all', async () => {
+    const { database, scan } = await setUp();
+    const both = [openssl, { ...openssl, available_version: '3.0.3-1' }];
+    for (let round = 0; round < 3; round++) await scan(both);
+    expect(await countUpdates(database)).toBe(2);
+    const [back] = (await scan([openssl])).updates.filter((u) => u.available_version === '3.0.2-1');
+    expect(back).toBeDefined(); // the newer one was withdrawn
+  });
+
+  test('open rows are one of a kind', async () => {
+    const { database, scan } = await setUp();
+    const row = await findUpdate(database.read, (await scan([openssl])).updates[0]?.update_id ?? '');
+    if (!row) throw new Error('no update');
+    const id = '01900000-0000-7000-8000-00000000beef';
+    const insert = () => database.transact((tx) => insertUpdates(tx, [{ ...row, id }]));
+    await expect(insert()).rejects.toThrow(/unique/i);
+    await forceState(database, row.id, 'superseded');
+    await insert();
+  });
 
   test('an incomplete scan closes nothing: neither by what it saw installed nor by a newer offer', async () => {
     const { scan } = await setUp();

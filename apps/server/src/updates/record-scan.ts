@@ -25,12 +25,13 @@ export interface ScanOutcome {
 export interface Scan {
   agentId: string;
   ecosystem: Ecosystem;
-  report: Pick<InventoryReport, 'complete' | 'packages' | 'updates'>;
+  report: Pick<InventoryReport, 'scanned_at' | 'complete' | 'packages' | 'updates'>;
 }
 
 /**
  * Records what a scan found: new updates are pending, a newer version supersedes an older one, and what a complete
- * scan sees installed is installed out of band. A rescan never moves a row back. The plans in the report must have
+ * scan sees installed is installed out of band. A rescan never moves a row back; a version that is over and is offered
+ * again gets a row of its own. The plans in the report must have
  * passed `planFaults`. The caller holds the lock of the agent.
  */
 export async function recordScan(
@@ -38,13 +39,14 @@ export async function recordScan(
   platform: Pick<Platform, 'newId' | 'now'>,
   { agentId, ecosystem, report }: Scan,
 ): Promise<ScanOutcome> {
-  const known = new Map((await updatesOf(tx, { agentId, ecosystem })).map((row) => [rowKey(row), row]));
+  const known = newestRows(await updatesOf(tx, { agentId, ecosystem }));
   const fresh: UpdateRow[] = [];
   const planned: { updateId: string; update: InventoryUpdate }[] = [];
   const facts = scanFacts({ ecosystem, ...report });
   for (const update of report.updates) {
     const key = offerKey(update);
-    const present = known.get(key);
+    const latest = known.get(key);
+    const present = latest && isOfferedAgain(latest, { report, facts }) ? undefined : latest;
     const row = present ?? newRow(platform, { agentId, ecosystem, update });
     if (!present) {
       known.set(key, row);
@@ -88,6 +90,29 @@ export async function openUpdates(
     name: row.name,
     available_version: row.available_version,
   }));
+}
+
+/** For each version the row that is open, or the one that was closed last. */
+function newestRows(rows: readonly UpdateRow[]): Map<string, UpdateRow> {
+  const newest = new Map<string, UpdateRow>();
+  for (const row of rows.toSorted((a, b) => a.id.localeCompare(b.id))) newest.set(rowKey(row), row);
+  return newest;
+}
+
+/**
+ * Whether a version that is over is offered anew, so that it gets a row of its own: by a complete scan that began
+ * after it was over, and that would not close it at once again.
+ */
+function isOfferedAgain(
+  row: UpdateRow,
+  { report, facts }: { report: Scan['report']; facts: ScanFacts },
+): boolean {
+  return (
+    CLOSED_STATES.some((state) => state === row.state) &&
+    report.complete &&
+    Date.parse(report.scanned_at) > row.updated_at &&
+    closureByScan({ ...row, state: 'pending' }, facts) === null
+  );
 }
 
 function offerKey(update: InventoryUpdate): string {

@@ -36,7 +36,8 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       platform.clock.advance(1_000);
       const agentId = keys[of]?.agentId ?? '';
       const updates = names.map((name) => ({ name, current_version: '1', available_version: '2', ...more }));
-      const report = { complete: true, packages: [], updates };
+      const scanned_at = new Date(platform.now()).toISOString();
+      const report = { scanned_at, complete: true, packages: [], updates };
       return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
     }
     const get = async (url: string) => (await app.inject(url)).json();
