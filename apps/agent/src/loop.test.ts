@@ -432,20 +432,21 @@ describe('the polling loop', () => {
 
   test('goes on past outages with growing waits, and stops when it is told to', async () => {
     const stop = new AbortController();
-    const waits: number[] = [];
-    agent.server.override = (path) => (path === 'check-in' && waits.length < 3 ? 'hang up' : null);
+    // Each wait is slept in two parts: until the check-in has settled, and the rest.
+    const parts: number[] = [];
+    agent.server.override = (path) => (path === 'check-in' && parts.length < 6 ? 'hang up' : null);
     const failure = await runLoop(agent.start(), {
       signal: stop.signal,
       sleep: async (ms) => {
-        waits.push(ms);
-        if (waits.length === 4) stop.abort();
+        parts.push(ms);
+        if (parts.length === 8) stop.abort();
       },
     });
     expect(failure).toBeNull();
-    expect(waits).toEqual([2_500, 5_000, 10_000, 60_000]);
+    expect(parts).toEqual([2_000, 500, 2_000, 3_000, 2_000, 8_000, 2_000, 58_000]);
   });
 
-  test('gives memory back before each wait, garbage only after work, and nothing while it works', async () => {
+  test('gives memory back when a check-in has settled, garbage only after work, and nothing while it works', async () => {
     const stop = new AbortController();
     const given: string[] = [];
     const spareMemory = {
@@ -462,14 +463,16 @@ describe('the polling loop', () => {
       signal: stop.signal,
       sleep: async (_, woken) => {
         waits.push(given.splice(0));
-        scanned.resolve();
-        if (waits.length === 1) await once(woken, 'abort');
-        if (waits.length === 5) stop.abort();
+        if (waits.length === 2) {
+          scanned.resolve();
+          await once(woken, 'abort');
+        }
+        if (waits.length === 10) stop.abort();
       },
     });
-    expect(waits[0]).toEqual([]);
+    expect(waits[1]).toEqual([]); // it scans still
     expect(waits.flat().filter((what) => what === 'garbage').length).toBeGreaterThan(0);
-    expect(waits[4]).toEqual(['code']);
+    expect(waits[9]).toEqual(['code']);
   });
 
   test('polls on while a long installation runs', async () => {

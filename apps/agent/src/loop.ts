@@ -11,6 +11,9 @@ import { createWorker, type Worker } from './worker.ts';
 /** Most check-ins of one `run --once`: a server that never runs out of commands must not hold it for ever. */
 export const ROUNDS_MAX = 50;
 
+/** What a check-in leaves behind closes and collects itself for so long; from then on the agent only waits. */
+const SETTLE_MS = 2_000;
+
 /** Most plans of one `run --once`: what is left is planned when it is asked for. */
 export const ONCE_PLANS_MAX = 60;
 /** Longest that one `run --once` waits for a server that does not hand out an approval. */
@@ -91,12 +94,15 @@ export async function runLoop(
         ? pollMs(outcome.nextMs, runtime.random())
         : backOffMs(failures, runtime.random(), retryAfterMs);
     isStirred ||= worker.isBusy();
+    const untilNews = AbortSignal.any([signal, news]);
+    const settleMs = Math.min(waitMs, SETTLE_MS);
+    await options.sleep(settleMs, untilNews);
     if (!worker.isBusy()) {
       if (isStirred) spareMemory.collectGarbage();
       spareMemory.releaseCode();
       isStirred = false;
     }
-    await options.sleep(waitMs, AbortSignal.any([signal, news]));
+    await options.sleep(waitMs - settleMs, untilNews);
   }
   await worker.stop();
   return null;
