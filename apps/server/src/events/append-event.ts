@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
 import canonicalize from 'canonicalize';
+import { beforeCommit } from '../platform/db/before-commit.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { insertEvent, lockHead, moveHead } from './store.ts';
+import { type EventRow, insertEvent, lockHead, moveHead } from './store.ts';
 
 interface EventBase {
   severity: Severity;
@@ -21,17 +22,16 @@ export type NewEvent =
   | (EventBase & { kind: 'system'; type: SystemEventType });
 
 /**
- * Writes an event in the transaction of the act that it records and chains it to the one before: the hash is
- * SHA-256 over the RFC 8785 form of the row with the previous hash inside. Returns the event's id.
+ * Writes an event in the transaction of the act that it records, chained to the one before: the hash is SHA-256 over
+ * the RFC 8785 form of the row with the previous hash inside. The row is there at the end of the transaction and not
+ * before: every writer takes the head of the chain, so it is the last thing that any of them takes. Returns the id.
  */
 export async function appendEvent(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   event: NewEvent,
 ): Promise<string> {
-  const head = await lockHead(tx);
-  const row = {
-    position: head.position + 1,
+  const row: Unchained = {
     id: platform.newId(),
     kind: event.kind,
     type: event.type,
@@ -41,12 +41,19 @@ export async function appendEvent(
     actor: event.actor ?? null,
     content: JSON.stringify(event.content),
     created_at: platform.now(),
-    previous_hash: head.hash,
   };
+  beforeCommit(tx, () => chain(tx, row));
+  return row.id;
+}
+
+type Unchained = Omit<EventRow, 'position' | 'previous_hash' | 'hash'>;
+
+async function chain(tx: Tx, unchained: Unchained): Promise<void> {
+  const head = await lockHead(tx);
+  const row = { position: head.position + 1, ...unchained, previous_hash: head.hash };
   const hash = hashOfEvent(row);
   await insertEvent(tx, { ...row, hash });
   await moveHead(tx, { position: row.position, hash });
-  return row.id;
 }
 
 /** The hash that an event with these columns must bear; content goes in as the text that is stored. */

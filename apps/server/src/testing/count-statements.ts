@@ -1,3 +1,4 @@
+import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 
 /** A database that counts: transactions, the statements inside of them, and reads outside (prepared ones are not). */
@@ -16,7 +17,9 @@ export function countStatements(database: Database) {
       read: database.read.withPlugin(plugin(() => counts.reads++)),
       transact: <T>(work: (tx: Tx) => Promise<T>) => {
         counts.transactions++;
-        return database.transact((tx) => work(tx.withPlugin(plugin(() => counts.statements++))));
+        return database.transact((tx) =>
+          withWorkBeforeCommit(work)(tx.withPlugin(plugin(() => counts.statements++))),
+        );
       },
     },
     counts: () => counts,

@@ -17,8 +17,11 @@ export function beforeCommit(tx: Tx, work: Work): void {
 /** For what runs transactions: does the work and then what was put off, in the order in which it was. */
 export function withWorkBeforeCommit<T>(work: (tx: Tx) => Promise<T>): (tx: Tx) => Promise<T> {
   return async (tx) => {
+    // One that failed on the same object leaves what it had put off behind.
+    waiting.delete(tx);
     const result = await work(tx);
     for (const putOff of waiting.get(tx) ?? []) await putOff();
+    waiting.delete(tx);
     return result;
   };
 }
