@@ -26,7 +26,9 @@ import { queueCommand } from './commands/queue-command.ts';
 import { mountCommands } from './commands/routes.ts';
 import type { Config } from './config.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
+import { openCheckpointFile } from './events/checkpoint-file.ts';
 import { mountEvents } from './events/routes.ts';
+import { createEventUpkeep } from './events/upkeep.ts';
 import { mountHealth } from './health/routes.ts';
 import { mountInventory } from './inventory/routes.ts';
 import { installOpenApi } from './openapi/document.ts';
@@ -106,6 +108,13 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
   const addresses = createAddresses();
+  const eventUpkeep = createEventUpkeep({
+    platform,
+    signer: keyRing,
+    file: openCheckpointFile(config.dataDir),
+    retentionDays: config.eventsRetentionDays,
+  });
+
   const lane = createFastLane({ platform, accessTokens, limiter, callers, keyRing, lastSeen, addresses });
   const http = createHttpServer({
     lane: lane.lane,
@@ -174,6 +183,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       rateLimits.start();
       badges.start();
       upkeep.start();
+      eventUpkeep.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
     },
     async stop() {
@@ -182,6 +192,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       // First the worker: it ends every wait, so that a source that hangs does not hold the others.
       await advisories.stop();
       await upkeep.stop();
+      await eventUpkeep.stop();
       await badges.stop();
       await lastSeen.stop();
     },

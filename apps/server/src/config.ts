@@ -188,6 +188,14 @@ export const SETTINGS = {
     allowed: 'a number of hours from 0.01 to 8760',
     parse: number,
   }),
+  eventsRetentionDays: setting({
+    env: 'SERVICE_EVENTS_RETENTION_DAYS',
+    doc: 'Events that are older are pruned, up to a signed checkpoint; empty keeps them for ever.',
+    schema: Nullable(Type.Integer({ minimum: 30, maximum: 3_650 })),
+    default: null,
+    allowed: 'empty, or a whole number of days from 30 to 3650',
+    parse: number,
+  }),
   minAgentVersion: setting({
     env: 'SERVICE_MIN_AGENT_VERSION',
     doc: 'Agents below this version are only offered their own update.',

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createCheckpointSigner } from '../testing/checkpoint-signer.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createTestApp } from '../testing/test-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { appendEvent } from './append-event.ts';
+import { newestCheckpoint, oldestEvent } from './store.ts';
+import { createEventUpkeep } from './upkeep.ts';
+
+const DAY_MS = 86_400_000;
+const EVENT = {
+  kind: 'security',
+  type: 'MACHINE_BOUND',
+  severity: 'info',
+  component: 'agents',
+  content: {},
+} as const;
+
+describe.each(ENGINES)('upkeep of the log on $name', (engine) => {
+  test('a server that listens signs the head into the table and the file in its data folder (16.4.2)', async () => {
+    const app = await createTestApp(engine, { host: '127.0.0.1', port: 0 });
+    await app.listen();
+    const read = app.platform.database.read;
+    await expect.poll(() => newestCheckpoint(read)).not.toBeNull();
+    const checkpoint = await newestCheckpoint(read);
+    const file = readFileSync(join(app.config.dataDir, 'event-checkpoints.ndjson'), 'utf8');
+    expect(file).toBe(`${checkpoint?.envelope}\n`);
+  });
+
+  async function open(retentionDays: number | null) {
+    const platform = createTestPlatform(await engine.open());
+    const { database, lines } = platform;
+    const file = { path: '', append: () => {}, tail: () => [] };
+    const once = async (isDone: () => Promise<boolean>) => {
+      const upkeep = createEventUpkeep({ platform, signer: createCheckpointSigner(), file, retentionDays });
+      upkeep.start();
+      await expect.poll(isDone).toBe(true);
+      await upkeep.stop();
+    };
+    await database.transact((tx) => appendEvent(tx, platform, EVENT));
+    await once(async () => (await newestCheckpoint(database.read)) !== null);
+    await database.transact((tx) => appendEvent(tx, platform, EVENT));
+    platform.clock.advance(40 * DAY_MS);
+    return { platform, database, lines, once };
+  }
+
+  test('prunes where a retention is set', async () => {
+    const { database, lines, once } = await open(30);
+    await once(async () => (await oldestEvent(database.read))?.position === 2);
+    expect(lines.join('\n')).toContain('events pruned removed=1');
+  });
+
+  test('keeps everything where none is', async () => {
+    const { database, once } = await open(null);
+    await once(async () => (await newestCheckpoint(database.read))?.position === 2);
+    expect((await oldestEvent(database.read))?.position).toBe(1);
+  });
+
+  test('says so where the log ends before its last checkpoint', async () => {
+    const { database, lines, once } = await open(null);
+    await database.transact((tx) => tx.updateTable('events_head').set({ position: 0, hash: null }).execute());
+    await once(async () => lines.some((line) => line.includes('doctor --verify-events')));
+  });
+});

@@ -1,0 +1,46 @@
+import type { BackgroundWork } from '../platform/repeat.ts';
+import { repeat } from '../platform/repeat.ts';
+import { type CheckpointDeps, makeCheckpoint } from './make-checkpoint.ts';
+import { pruneEvents } from './prune-events.ts';
+
+/** How often a look is taken whether a checkpoint is due. */
+const LOOK_MS = 15_000;
+const PRUNE_INTERVAL_MS = 3_600_000;
+
+/** Signs checkpoints and, where a retention is set, prunes what is older, behind the requests. */
+export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number | null }): BackgroundWork {
+  const { platform, retentionDays } = deps;
+  let nextPruneMs = 0;
+  let isTruncationTold = false;
+
+  async function look(isStopped: () => boolean): Promise<void> {
+    const outcome = await makeCheckpoint(deps, 'due');
+    if (outcome.kind === 'truncated' && !isTruncationTold) {
+      isTruncationTold = true;
+      const { head, checkpoint } = outcome;
+      platform.log.error(
+        'the log of events ends before its last checkpoint: run `tidegate doctor --verify-events`',
+        {
+          head,
+          checkpoint,
+        },
+      );
+    }
+    if (retentionDays === null || platform.now() < nextPruneMs) return;
+    nextPruneMs = platform.now() + PRUNE_INTERVAL_MS;
+    const removed = await pruneEvents(platform, { retentionDays, isStopped });
+    if (removed > 0) platform.log.info('events pruned', { removed });
+  }
+
+  return repeat({
+    intervalMs: LOOK_MS,
+    async run(isStopped) {
+      try {
+        await look(isStopped);
+      } catch (error) {
+        // A database or disk that is away must not end the process: the next look tries again.
+        platform.log.error('upkeep of the log of events failed', { error: String(error) });
+      }
+    },
+  });
+}
