@@ -84,6 +84,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const { config, platform, secrets, keyFolder, keyRing, tls, journal } = parts;
   const { database, now, random } = platform;
   const bootedAt = now();
+  const { refreshFamilyMaxDays } = config;
+  const familyMaxAgeMs = refreshFamilyMaxDays === null ? null : refreshFamilyMaxDays * 86_400_000;
   const isHttps = tls !== null || (config.baseUrl ?? '').startsWith('https:');
 
   const rateLimits = await createRateLimits({ platform, bootedAt });
@@ -147,10 +149,18 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     accessTokens,
     tagKey: secrets.refreshTags,
     directory: agentDirectory,
+    familyMaxAgeMs,
     resync: createResyncGate(journal),
   });
   mountAgents(http, { platform, queueCommand });
-  mountEnrolment(http, { platform, limiter, accessTokens, tagKey: secrets.refreshTags, keyRing });
+  mountEnrolment(http, {
+    platform,
+    limiter,
+    accessTokens,
+    tagKey: secrets.refreshTags,
+    familyMaxAgeMs,
+    keyRing,
+  });
   mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
   mountCommands(http, { platform, voidApproval });
   mountAgentCommands(http, { platform, config });

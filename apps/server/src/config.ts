@@ -221,6 +221,14 @@ export const SETTINGS = {
     allowed: 'PEM text or a path',
     parse: text,
   }),
+  refreshFamilyMaxDays: setting({
+    env: 'SERVICE_REFRESH_FAMILY_MAX_DAYS',
+    doc: 'Age at which a host has to enrol again however often it renewed, in days; empty means never.',
+    schema: Nullable(Type.Integer({ minimum: 1, maximum: 3_650 })),
+    default: null,
+    allowed: 'empty, or a whole number of days from 1 to 3650',
+    parse: number,
+  }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',
     doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed.',

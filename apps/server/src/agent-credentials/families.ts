@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { endOfToken, type FamilyMaxAgeMs, isPastMaxAge } from './family-age-rules.ts';
 import {
   formRefreshToken,
   hashRefreshToken,
@@ -14,22 +15,24 @@ export interface StartedFamily {
   expiresAtMs: number;
 }
 
-/** Whether the agent has a family that is active and whose current token has not expired; locks it. */
+/** Whether the agent has a family that is active and that has not expired, nor has its current token; locks it. */
 export async function hasLiveFamily(
   tx: Tx,
   platform: Platform,
-  { agentId, nowMs }: { agentId: string; nowMs: number },
+  { agentId, nowMs, maxAgeMs }: { agentId: string; nowMs: number; maxAgeMs: FamilyMaxAgeMs },
 ): Promise<boolean> {
   const family = await lockActiveFamily(tx, { engine: platform.database.engine, agentId });
-  return family !== null && nowMs < family.expires_at;
+  if (!family || nowMs >= family.expires_at) return false;
+  return !isPastMaxAge({ createdAtMs: family.created_at, nowMs }, maxAgeMs);
 }
 
 /** Starts a family with its first token. An active one that the agent still has (expired) ends with it. */
 export async function startFamily(
   tx: Tx,
   platform: Platform,
-  { agentId, tagKey, nowMs }: { agentId: string; tagKey: Buffer; nowMs: number },
+  args: { agentId: string; tagKey: Buffer; nowMs: number; maxAgeMs: FamilyMaxAgeMs },
 ): Promise<StartedFamily> {
+  const { agentId, tagKey, nowMs, maxAgeMs } = args;
   await revokeFamilyOf(tx, platform, { agentId, reason: 'enrolled_again', nowMs });
   const familyId = platform.newId();
   const refreshToken = formRefreshToken(tagKey, {
@@ -57,7 +60,8 @@ export async function startFamily(
     last_rotated_at: nowMs,
     expires_at: expiresAtMs,
   });
-  return { familyId, refreshToken, expiresAtMs };
+  const endMs = endOfToken({ createdAtMs: nowMs, issuedAtMs: nowMs }, maxAgeMs);
+  return { familyId, refreshToken, expiresAtMs: endMs };
 }
 
 /** Revokes the active family of an agent; null when it has none. Its access tokens end at their next request. */

@@ -2,7 +2,8 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { MachineId } from '../platform/http/identities.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type PresentedToken, REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
+import { endOfToken, type FamilyMaxAgeMs, isPastMaxAge } from './family-age-rules.ts';
+import type { PresentedToken } from './refresh-tokens.ts';
 import { classOfPresented, isSameRequest, machineOf } from './renewal-facts.ts';
 import { decideRenewal, type TokenClass } from './renewal-rules.ts';
 import { type Child, grace, rotate } from './rotate-family.ts';
@@ -27,6 +28,7 @@ export interface RenewalDeps {
   platform: Platform;
   tagKey: Buffer;
   directory: AgentDirectory;
+  familyMaxAgeMs: FamilyMaxAgeMs;
   /** Without it the resync after a restore is closed. */
   resync?: ResyncGate;
 }
@@ -75,6 +77,7 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
     family: family.status,
     machine,
     agent: agent.status,
+    isPastMaxAge: isPastMaxAge({ createdAtMs: family.created_at, nowMs: request.nowMs }, deps.familyMaxAgeMs),
     token,
     sameRequest: isSameRequest(family, request.requestId),
     resyncOpen: token === 'future' && (await isResyncOpen(tx, deps, { family, nowMs: request.nowMs })),
@@ -100,7 +103,7 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
     verdict.do === 'grace'
       ? await grace(tx, deps, { family, presented: request, child: verdict.child })
       : await rotate(tx, deps, { family, presented: request, isResync: verdict.do === 'resync' });
-  return renewed(family, child);
+  return renewed(family, child, deps.familyMaxAgeMs);
 }
 
 /** A family whose last known token has expired was not in use when the backup was made: it is not taken along. */
@@ -174,12 +177,15 @@ async function bind(
   return (await directory.bindMachine(tx, platform, { agentId, machineId, by: 'renewal' })) === 'bound';
 }
 
-function renewed(family: FamilyRow, child: Child): RenewalOutcome {
+function renewed(family: FamilyRow, child: Child, maxAgeMs: FamilyMaxAgeMs): RenewalOutcome {
   return {
     ok: true,
     agentId: family.agent_id,
     familyId: family.id,
     refreshToken: child.text,
-    refreshExpiresAtMs: child.issuedAtMs + REFRESH_TOKEN_LIFETIME_MS,
+    refreshExpiresAtMs: endOfToken(
+      { createdAtMs: family.created_at, issuedAtMs: child.issuedAtMs },
+      maxAgeMs,
+    ),
   };
 }

@@ -48,10 +48,13 @@ const renewal: RenewalFacts = {
   family: 'active',
   machine: 'matches',
   agent: 'active',
+  isPastMaxAge: false,
   token: 'current',
   sameRequest: false,
   resyncOpen: false,
 };
+
+const FAMILY_EXPIRED = { do: 'refuse', why: 'family_expired' };
 
 describe('the decision table of renewal (E1, section 3): the first row that matches wins', () => {
   test.each<[string, Partial<RenewalFacts>, object]>([
@@ -79,6 +82,31 @@ describe('the decision table of renewal (E1, section 3): the first row that matc
     ['5: a revoked agent', { agent: 'revoked' }, { do: 'refuse', why: 'agent_gone' }],
     ['5: a deleted agent', { agent: 'deleted', token: 'old' }, { do: 'refuse', why: 'agent_gone' }],
     ['6: expired is not reuse', { token: 'expired' }, { do: 'refuse', why: 'expired' }],
+    ['6: a family past its age, whatever is presented', { isPastMaxAge: true }, FAMILY_EXPIRED],
+    [
+      '6: past its age a previous token is no grace',
+      { isPastMaxAge: true, token: 'previous' },
+      FAMILY_EXPIRED,
+    ],
+    [
+      '6: past its age no reuse revokes: a spent grace',
+      { isPastMaxAge: true, token: 'previous_used' },
+      FAMILY_EXPIRED,
+    ],
+    ['6: nor a displaced token', { isPastMaxAge: true, token: 'displaced' }, FAMILY_EXPIRED],
+    ['6: nor an old one', { isPastMaxAge: true, token: 'old' }, FAMILY_EXPIRED],
+    ['6: nor one ahead of the database', { isPastMaxAge: true, token: 'future' }, FAMILY_EXPIRED],
+    [
+      '6: nor does a resync bring it back',
+      { isPastMaxAge: true, token: 'future', resyncOpen: true },
+      FAMILY_EXPIRED,
+    ],
+    ['4: another machine comes before age', { isPastMaxAge: true, machine: 'differs' }, { do: 'mismatch' }],
+    [
+      '3: a revoked family stays so, past its age too',
+      { isPastMaxAge: true, family: 'revoked' },
+      { do: 'refuse', why: 'family_revoked' },
+    ],
     ['7: the current token', {}, { do: 'rotate', bind: false }],
     ['7: the same request id says nothing of it', { sameRequest: true }, { do: 'rotate', bind: false }],
     ['8: unbound, current', { machine: 'unbound' }, { do: 'rotate', bind: true }],
@@ -127,10 +155,11 @@ describe('the decision table of renewal (E1, section 3): the first row that matc
       const right = facts.machine === 'matches' || facts.machine === 'unbound';
       if (accepted || verdict.do === 'revoke') {
         expect([facts.family, facts.agent, right]).toEqual(['active', 'active', true]);
+        expect(facts.isPastMaxAge).toBe(false);
       }
       if (accepted) expect(verdict.bind).toBe(facts.machine === 'unbound');
     }
-    expect(decided).toBe(3 * 4 * 3 * 8 * 2 * 2);
+    expect(decided).toBe(3 * 4 * 3 * 2 * 8 * 2 * 2);
   });
 });
 
@@ -138,10 +167,11 @@ function* allFacts(): Generator<RenewalFacts> {
   for (const family of ['absent', 'active', 'revoked'] as const)
     for (const machine of ['matches', 'unbound', 'differs', 'missing'] as const)
       for (const agent of ['active', 'revoked', 'deleted'] as const)
-        for (const one of CLASSES)
-          for (const sameRequest of [false, true])
-            for (const resyncOpen of [false, true])
-              yield { family, machine, agent, token: one, sameRequest, resyncOpen };
+        for (const isPastMaxAge of [false, true])
+          for (const token of CLASSES)
+            for (const sameRequest of [false, true])
+              for (const resyncOpen of [false, true])
+                yield { family, machine, agent, isPastMaxAge, token, sameRequest, resyncOpen };
 }
 
 const CLASSES = [

@@ -46,6 +46,8 @@ export interface RenewalFacts {
   /** `unbound`: none is recorded and the request bears one. `missing`: the request bears none, or none that is valid. */
   machine: 'matches' | 'unbound' | 'differs' | 'missing';
   agent: 'active' | 'revoked' | 'deleted';
+  /** The family is older than any may become; off unless an operator sets an age. */
+  isPastMaxAge: boolean;
   token: TokenClass;
   /** The request bears the id of the last rotation, whose child can still be given again. */
   sameRequest: boolean;
@@ -58,7 +60,7 @@ export type RenewalVerdict =
   | { do: 'grace'; child: 'same' | 'new'; bind: boolean }
   | { do: 'resync'; bind: boolean }
   | { do: 'mismatch' }
-  | { do: 'refuse'; why: 'unknown_token' | 'family_revoked' | 'agent_gone' | 'expired' }
+  | { do: 'refuse'; why: 'unknown_token' | 'family_revoked' | 'agent_gone' | 'family_expired' | 'expired' }
   | { do: 'revoke'; why: 'grace_exhausted' | 'displaced' | 'superseded' | 'ahead_of_database' };
 
 /**
@@ -71,6 +73,8 @@ export function decideRenewal(facts: RenewalFacts): RenewalVerdict {
   // Reading 7: a missing X-Machine-ID is a mismatch, for an unbound agent too.
   if (facts.machine === 'differs' || facts.machine === 'missing') return { do: 'mismatch' };
   if (facts.agent !== 'active') return { do: 'refuse', why: 'agent_gone' };
+  // Like a token after its life: whatever comes for an aged family is not reuse, for nothing of it works any more.
+  if (facts.isPastMaxAge) return { do: 'refuse', why: 'family_expired' };
   const bind = facts.machine === 'unbound';
   switch (facts.token) {
     case 'expired':

@@ -1,5 +1,6 @@
 import type { RegisterRequest } from '@tidegate/protocol/agent-api';
 import { hasLiveFamily, type StartedFamily, startFamily } from '../agent-credentials/families.ts';
+import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
 import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
@@ -24,7 +25,11 @@ export interface Registration {
  * leaked registration token must not evict a host.
  */
 export async function registerAgent(
-  { platform, tagKey }: { platform: Platform; tagKey: Buffer },
+  {
+    platform,
+    tagKey,
+    familyMaxAgeMs: maxAgeMs,
+  }: { platform: Platform; tagKey: Buffer; familyMaxAgeMs: FamilyMaxAgeMs },
   { secret, machineId, host }: Registration,
 ): Promise<RegisterOutcome> {
   const nowMs = platform.now();
@@ -36,7 +41,7 @@ export async function registerAgent(
     if (machineId === null) return { ok: false, code: 'machine_missing' } as const;
     await lockMachine(tx, { engine: platform.database.engine, machineId });
     const known = await findAgentOfMachine(tx, machineId);
-    if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs }))) {
+    if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs, maxAgeMs }))) {
       return { ok: false, code: 'machine_already_registered' } as const;
     }
     if (!(await takeSeat(tx, { id: token.id, nowMs }))) {
@@ -50,7 +55,7 @@ export async function registerAgent(
       await forgetBoots(tx, { agentId, but: null });
     } else
       await insertAgent(tx, { ...newAgent(nowMs), ...described(host), id: agentId, machine_id: machineId });
-    const family = await startFamily(tx, platform, { agentId, tagKey, nowMs });
+    const family = await startFamily(tx, platform, { agentId, tagKey, nowMs, maxAgeMs });
     await appendEvent(tx, platform, {
       kind: 'security',
       type: 'AGENT_ENROLLED',

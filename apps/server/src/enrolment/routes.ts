@@ -2,6 +2,7 @@ import { RegisterAnswer, RegisterRequest } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
 import { bearerToken } from '../agent-credentials/bearer.ts';
+import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { isMachineId } from '../platform/http/identities.ts';
@@ -19,6 +20,7 @@ export interface EnrolmentDeps {
   limiter: Limiter;
   accessTokens: AccessTokens;
   tagKey: Buffer;
+  familyMaxAgeMs: FamilyMaxAgeMs;
   keyRing: Pick<KeyRing, 'keySet'>;
 }
 

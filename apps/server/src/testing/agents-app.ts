@@ -29,7 +29,12 @@ const ROLES = ['viewer', 'approver', 'admin'] as const;
  */
 export function createAgentsApp(
   database: Database,
-  options: { budgets?: Partial<typeof DEFAULT_BUDGETS>; minAgentVersion?: string; seed?: string } = {},
+  options: {
+    budgets?: Partial<typeof DEFAULT_BUDGETS>;
+    minAgentVersion?: string;
+    seed?: string;
+    familyMaxAgeMs?: number;
+  } = {},
 ) {
   const platform = createTestPlatform(database, options.seed === undefined ? {} : { seed: options.seed });
   const wide: Budget = { requests: 100_000, windowSeconds: 60, enabled: true };
@@ -41,7 +46,8 @@ export function createAgentsApp(
   const limiter = createLimiter({ now: platform.now, bootedAt: 0, budgets, random: platform.random });
   const accessTokens = createAccessTokens({ ...platform, secret: TEST_SECRET });
   const tagKey = refreshTagKey(TEST_SECRET);
-  const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory };
+  const { familyMaxAgeMs = null } = options;
+  const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory, familyMaxAgeMs };
   const queued: HostCommand[] = [];
   const app = createHttpServer({
     log: platform.log,
@@ -78,6 +84,7 @@ export function createAgentsApp(
     limiter,
     accessTokens,
     tagKey,
+    familyMaxAgeMs,
     keyRing: {
       keySet: () => ({
         version: 1,

@@ -14,7 +14,12 @@ import { createTestPlatform } from './test-platform.ts';
  */
 const [, , file = '', first = '', machineId = ''] = process.argv;
 const platform = { ...createTestPlatform(openSqlite(file)), random: systemRandom };
-const deps = { platform, tagKey: refreshTagKey(TEST_SECRET), directory: agentDirectory };
+const deps = {
+  platform,
+  tagKey: refreshTagKey(TEST_SECRET),
+  directory: agentDirectory,
+  familyMaxAgeMs: null,
+};
 if (!isMachineId(machineId)) throw new Error('usage: renewal-loop.ts <file> <refresh token> <machine id>');
 for (let text = first; ; ) {
   const token = parseRefreshToken(text);
