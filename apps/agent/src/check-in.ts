@@ -3,8 +3,10 @@ import type { Envelope, StatePayload } from '@tidegate/protocol/documents';
 import { type Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
+import type { SaveOutcome } from './config-file.ts';
 import { agentEvent } from './events.ts';
 import { type Failure, type Outcome, retryable } from './failures.ts';
+import { staleAfterMs } from './freshness.ts';
 import { refreshKeys } from './refresh-keys.ts';
 import { callAgent, type Runtime } from './runtime.ts';
 import { noteSecondStart } from './second-start.ts';
@@ -72,7 +74,7 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
 
 /** T12: the signed state tells of a newer key set before any command is looked at. False: commands have to wait. */
 async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome<boolean>> {
-  const { config, journal, log } = runtime;
+  const { config, log } = runtime;
   let state = verifyState(envelope, config.current().trusted_keys);
   if (state === null || state.key_set_version > config.current().trusted_keys.version) {
     const refreshed = await refreshKeys(runtime);
@@ -84,7 +86,7 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
     return noteFault(runtime, UNTRUSTED_STATE);
   }
   runtime.standingFaults.delete(UNTRUSTED_STATE);
-  const noted = journal.noteState(state);
+  const noted = noteState(runtime, state);
   if (!noted.ok) return storage(noted.detail);
   warnIfStale(runtime, state);
   if (state.key_set_version > config.current().trusted_keys.version) {
@@ -94,17 +96,28 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   return { ok: true, value: true };
 }
 
+/** Keeps the newest server time, and tells of a silence that has ended with it. */
+function noteState({ config, journal, freshness, nowMs }: Runtime, state: StatePayload): SaveOutcome {
+  const clock = { lastServerTime: journal.serverTime(), nowMs: nowMs() };
+  const ended = freshness.take(state.server_time, clock);
+  // Written once an interval, so that `status` and `doctor` can say how old the newest is.
+  const noted = journal.noteState(state, config.current().polling.check_in_seconds * 1_000);
+  return noted.ok && ended !== null ? journal.queueEvent(ended) : noted;
+}
+
 function noteFault(runtime: Runtime, message: string): Outcome<boolean> {
   const { journal, nowMs, standingFaults } = runtime;
   if (standingFaults.has(message)) return { ok: true, value: false };
   standingFaults.add(message);
-  const queued = journal.queueEvent(agentEvent('AGENT_ERROR', message, { nowMs: nowMs() }));
+  const queued = journal.queueEvent(
+    agentEvent('AGENT_ERROR', message, { nowMs: nowMs(), details: { check: 'untrusted_state' } }),
+  );
   return queued.ok ? { ok: true, value: false } : storage(queued.detail);
 }
 
 function warnIfStale({ config, nowMs, log }: Runtime, state: StatePayload): void {
   const ageMs = nowMs() - Date.parse(state.server_time);
-  if (ageMs > 3 * config.current().polling.check_in_seconds * 1_000) {
+  if (ageMs > staleAfterMs(config.current().polling.check_in_seconds * 1_000)) {
     log.warn('the signed state of the fleet is old: a replay, or clocks that differ', {
       age_seconds: Math.round(ageMs / 1_000),
     });

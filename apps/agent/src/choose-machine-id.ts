@@ -3,7 +3,7 @@ import { findContainer, hasMountedMachineId } from './container.ts';
 import { MachineIdSource, readMachineId } from './machine-id.ts';
 
 export type ChosenSource =
-  | { ok: true; source: MachineIdSource; machineId: string }
+  | { ok: true; source: MachineIdSource; machineId: string; sha256: string }
   | { ok: false; detail: string };
 
 const ALLOWED = 'auto, machine-id, dmi, cloud, machine-id+dmi or file:/path';
@@ -31,7 +31,7 @@ export function chooseMachineIdSource(requested: string, root = '/'): ChosenSour
 
 function read(source: MachineIdSource, root: string): ChosenSource {
   const machine = readMachineId(source, root);
-  return machine.ok ? { ok: true, source, machineId: machine.machineId } : machine;
+  return machine.ok ? { ...machine, source } : machine;
 }
 
 /** What is doubtful about a source on this host, or null: whether it is shared, and whether a better one is there. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { timestamp } from './clock.ts';
 import { examine } from './doctor.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { NOW_MS } from './testing/fleet.ts';
@@ -11,9 +12,10 @@ beforeEach(async () => {
 });
 afterEach(() => agent.stop());
 
+const facts = { uid: 0, unshare: '/usr/bin/unshare', hasPathUnit: false };
+
 function findings(root = '/') {
   const { policy } = agent.start();
-  const facts = { uid: 0, unshare: '/usr/bin/unshare', hasPathUnit: false };
   return examine(agent.folder, { drivers: [agent.driver], facts, nowMs: NOW_MS, policy, root });
 }
 
@@ -57,4 +59,15 @@ test('the policy of the host is shown, and one that cannot be followed is found'
     ok: false,
     detail: detail('cannot be followed'),
   });
+});
+
+test('how old the newest signed state is, and that it is old after three intervals (T12)', async () => {
+  expect(await findings()).toContainEqual({ check: 'signed state', ok: true, detail: 'none has come yet' });
+  const { journal, policy } = agent.start();
+  journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS - 180_000) });
+  const fresh = expect.stringContaining('180 s ago');
+  expect(await findings()).toContainEqual({ check: 'signed state', ok: true, detail: fresh });
+  const found = await examine(agent.folder, { drivers: [], facts, nowMs: NOW_MS + 1_000, policy });
+  const detail = expect.stringContaining('181 s ago: no contact');
+  expect(found).toContainEqual({ check: 'signed state', ok: true, isDoubtful: true, detail });
 });

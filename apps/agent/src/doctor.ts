@@ -3,8 +3,10 @@ import { Check } from 'typebox/value';
 import { doubtMachineIdSource } from './choose-machine-id.ts';
 import { type AgentConfig, loadConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { ageOfState } from './freshness.ts';
 import { loadHostPolicy, type PolicyPlace } from './host-policy.ts';
 import { describePolicy } from './host-policy-words.ts';
+import { readServerTime } from './journal-state.ts';
 import { readMachineId } from './machine-id.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
 import { chooseExecutor, type HostFacts } from './start-executor.ts';
@@ -43,6 +45,7 @@ export async function examine(
       detail: config.strict ? 'on' : 'off: unsigned commands are taken',
     },
     await examineServer(config),
+    examineState(folder, config, parts.nowMs),
     await examineEcosystems(config, parts.drivers),
     ...(await examineSources(config, parts)),
     examineExecutor(config, parts.facts),
@@ -76,6 +79,17 @@ async function examineServer(config: AgentConfig): Promise<Finding> {
   if (answer.kind !== 'ok') return { check, ok: false, detail: answer.detail };
   if (!Check(Health, answer.body)) return { check, ok: false, detail: 'this is not a Tidegate server' };
   return { check, ok: true, detail: `${url.url} is ${answer.body.status}, version ${answer.body.version}` };
+}
+
+/** T12: silence may hide a revocation, and an agent that is not running is silent too. */
+function examineState(folder: string, config: AgentConfig, nowMs: number): Finding {
+  const check = 'signed state';
+  const intervalMs = config.polling.check_in_seconds * 1_000;
+  const { serverTime, ageSeconds, isOld } = ageOfState(readServerTime(folder), { intervalMs, nowMs });
+  if (serverTime === null) return { check, ok: true, detail: 'none has come yet' };
+  const detail = `the newest is of ${serverTime}, ${ageSeconds} s ago`;
+  if (!isOld) return { check, ok: true, detail };
+  return { check, ok: true, isDoubtful: true, detail: `${detail}: no contact since, or this clock is wrong` };
 }
 
 async function examineEcosystems(config: AgentConfig, drivers: readonly EcosystemDriver[]): Promise<Finding> {

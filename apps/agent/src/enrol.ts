@@ -16,6 +16,8 @@ import { saveExecutorState } from './executor/executor-state.ts';
 import { errorCode, writeDurably } from './file-layer.ts';
 import { describeHost } from './host-facts.ts';
 import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL } from './job-folder.ts';
+import { openJournal } from './journal.ts';
+import { JOURNAL_NAME } from './journal-state.ts';
 import type { MachineIdSource } from './machine-id.ts';
 import { checkServerUrl, createServerClient, type ServerClient } from './server-client.ts';
 import { pinKeySet } from './trusted-keys.ts';
@@ -72,6 +74,8 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   const pinned = pinKeySet(answer.body.key_set, { root: answer.body.root, nowMs: Date.now() });
   if (!pinned.ok) return refuse(`the key set of the server cannot be trusted (${pinned.reason})`);
 
+  const same =
+    before.ok && isSameAgent(before.config, answer.body.agent_id, pinned.keys) ? before.config : null;
   const config: AgentConfig = {
     server_url: url.url,
     agent_id: answer.body.agent_id,
@@ -81,19 +85,15 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
     pending_request_id: null,
     trusted_keys: pinned.keys,
     key_set: answer.body.key_set,
-    highest_seq: { epoch: 0, seq: 0 },
+    highest_seq: same?.highest_seq ?? { epoch: 0, seq: 0 },
     strict: true,
     polling: { check_in_seconds: answer.body.check_in_interval_seconds, scan_seconds: SCAN_SECONDS },
     ecosystems: null,
     allow_insecure_http: options.allowInsecureHttp,
     ...(Object.keys(options.layout).length === 0 ? {} : { paths: options.layout }),
   };
-  const isSameAgent =
-    before.ok &&
-    before.config.agent_id === config.agent_id &&
-    before.config.trusted_keys.fleet_id === pinned.keys.fleet_id;
-  // What another fleet or agent counted says nothing here; what this one did must not be replayed.
-  if (!isSameAgent) rmSync(join(options.folder, 'journal.json'), { force: true });
+  const journal = prepareJournal(options.folder, { isSameAgent: same !== null, sha256: machine.sha256 });
+  if (!journal.ok) return refuse(journal.detail);
   const saved = saveConfig(options.folder, config);
   if (!saved.ok) return refuse(saved.detail);
   const canInstall = process.geteuid?.() === 0;
@@ -103,6 +103,29 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   }
   const { agent_id: agentId, machine_id_source: machineIdSource } = config;
   return { ok: true, agentId, fleetId: pinned.keys.fleet_id, canInstall, machineIdSource };
+}
+
+function isSameAgent(
+  before: AgentConfig,
+  agentId: string,
+  { fleet_id }: AgentConfig['trusted_keys'],
+): boolean {
+  return before.agent_id === agentId && before.trusted_keys.fleet_id === fleet_id;
+}
+
+/**
+ * What this same agent did must not be replayed, so its journal stays; a damaged one goes, as the order of its commands
+ * is in config.json too. What another fleet or agent counted says nothing here.
+ */
+function prepareJournal(
+  folder: string,
+  { isSameAgent: isKept, sha256 }: { isSameAgent: boolean; sha256: string },
+): SaveOutcome {
+  const opened = isKept ? openJournal(folder, { nowMs: Date.now() }) : null;
+  // The operator has just said which machine it is: that it is another one is no sign of a copy.
+  if (opened?.ok) return opened.journal.noteMachine(sha256).saved;
+  rmSync(join(folder, JOURNAL_NAME), { force: true });
+  return { ok: true };
 }
 
 /** Root's part: what the executor trusts, and the folder in which the agent leaves jobs for it. */
@@ -121,7 +144,11 @@ function prepareExecutor({ folder, layout, user }: EnrolOptions, config: AgentCo
   try {
     mkdirSync(spool, { recursive: true, mode: 0o755 });
     if (user === null) return { ok: true };
-    for (const path of [folder, spool, ...['config.json', 'agent.lock'].map((name) => join(folder, name))]) {
+    for (const path of [
+      folder,
+      spool,
+      ...['config.json', 'agent.lock', JOURNAL_NAME].map((name) => join(folder, name)),
+    ]) {
       if (existsSync(path)) chownSync(path, user.uid, user.gid);
     }
     return { ok: true };

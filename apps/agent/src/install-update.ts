@@ -215,7 +215,7 @@ function artifactFailure(
   if (brought.reason === 'fetch_failed') return end;
   const event = agentEvent('ARTIFACT_MISMATCH', brought.detail, {
     nowMs: dependencies.nowMs(),
-    details: { token_id: payload.token_id, update_id: payload.update_id },
+    details: { check: brought.reason, token_id: payload.token_id, update_id: payload.update_id },
   });
   return { ...end, events: [event] };
 }
@@ -264,7 +264,7 @@ function eventTypeOf({ failure }: JobResult) {
 function vanished({ nowMs }: InstallDependencies, startedAt: string): CommandEnd {
   const reason =
     'The executor ended without a result; look at its log and at the package manager of this host.';
-  const event = agentEvent('AGENT_ERROR', reason, { nowMs: nowMs() });
+  const event = agentEvent('AGENT_ERROR', reason, { nowMs: nowMs(), details: { check: 'no_result' } });
   const finished_at = timestamp(nowMs());
   return {
     result: { status: 'interrupted', reason, started_at: startedAt, finished_at },

@@ -114,12 +114,22 @@ async function pollOnce(
 ): Promise<{ failure: Failure | null; nextMs: number }> {
   const nextMs = runtime.config.current().polling.check_in_seconds * 1_000;
   const checked = await checkIn(runtime);
+  warnOfSilence(runtime, nextMs);
   if (!checked.ok) return { failure: checked.failure, nextMs };
   worker.offer(checked.value.commands, checked.value.state);
   const reported = await sendInventory(runtime, { askedFor: checked.value.report });
   const failure = reported.failure ?? (await sendJournal(runtime));
   if (failure === null) worker.planIfOpen();
   return { failure, nextMs: checked.value.nextMs };
+}
+
+/** T12: that nothing newer comes is worth a line as well; the server hears of it when it ends. */
+function warnOfSilence({ freshness, log }: Runtime, intervalMs: number): void {
+  const silentMs = freshness.noticeSilence(intervalMs);
+  if (silentMs === null) return;
+  log.warn('no newer signed state of the fleet has come: what was revoked since is not known here', {
+    silent_seconds: Math.round(silentMs / 1_000),
+  });
 }
 
 function isFinal(failure: Failure | null): boolean {

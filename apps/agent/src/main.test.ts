@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import { aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
+import { timestamp } from './clock.ts';
 import { loadConfig, saveConfig } from './config-file.ts';
+import { openJournal } from './journal.ts';
 import { readHostFacts } from './start-executor.ts';
 import { createFleet, type TestFleet } from './testing/fleet.ts';
 import { type FleetServer, startFleetServer } from './testing/fleet-server.ts';
@@ -106,8 +108,40 @@ describe('enrol', () => {
     expect(statSync(config).mode & 0o777).toBe(0o700);
     expect(readFileSync(join(config, 'config.json'), 'utf8')).not.toContain('reg-secret');
     const status = await run(['status', '--config', config, '--json']);
-    expect(JSON.parse(status.out)).toMatchObject({ agent_id: fleet.agentId, strict: true, active_keys: 1 });
+    expect(JSON.parse(status.out)).toMatchObject({
+      agent_id: fleet.agentId,
+      strict: true,
+      active_keys: 1,
+      newest_state: null,
+      newest_state_is_old: false,
+    });
     expect(status.out).not.toContain('refresh-0');
+  });
+
+  test('status warns when the newest signed state is older than three intervals (T12)', async () => {
+    const { config, enrol } = await host();
+    await run([...enrol, '--token', 't']);
+    const opened = openJournal(config, { nowMs: Date.now() });
+    if (!opened.ok) throw new Error(opened.detail);
+    opened.journal.noteState({ epoch: 1, server_time: timestamp(Date.now() - 200_000) });
+    const status = await run(['status', '--config', config]);
+    expect([status.exit, status.out]).toEqual([0, expect.stringMatching(/warning: .* 20\d s old/)]);
+  });
+
+  test('enrolled again on another machine the same agent suspects no copy, and keeps its order (T3)', async () => {
+    const { config, enrol, folder, fleet } = await host();
+    await run([...enrol, '--token', 't']);
+    const loaded = loadConfig(config);
+    if (!loaded.ok) throw new Error(loaded.detail);
+    saveConfig(config, { ...loaded.config, highest_seq: { epoch: 1, seq: 7 }, ecosystems: [] });
+    const first = openJournal(config, { nowMs: Date.now() });
+    if (first.ok) first.journal.noteMachine(fleet.machineSha256);
+    writeFileSync(join(folder, 'machine-id'), 'another');
+    expect((await run([...enrol, '--token', 't', '--replace'])).exit).toBe(0);
+    const again = openJournal(config, { nowMs: Date.now() });
+    const sha256 = createHash('sha256').update('another').digest('hex');
+    expect(again.ok && again.journal.noteMachine(sha256).before).toBe(sha256);
+    expect(loadConfig(config)).toMatchObject({ ok: true, config: { highest_seq: { epoch: 1, seq: 7 } } });
   });
 
   test('a second enrolment is refused unless the first is thrown away', async () => {

@@ -8,10 +8,12 @@ import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
 import { describeFailure } from './failures.ts';
+import { ageOfState } from './freshness.ts';
 import { loadHostPolicy, policyPlace } from './host-policy.ts';
 import { describePolicy } from './host-policy-words.ts';
 import { holdInstanceLock } from './instance-lock.ts';
 import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
+import { readServerTime } from './journal-state.ts';
 import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
 import { leaveSecondStartMark } from './second-start.ts';
@@ -142,6 +144,8 @@ async function showStatus(values: Values): Promise<Ending> {
   const loaded = loadConfig(folder);
   if (!loaded.ok) return failed(EXIT.failed, loaded.detail);
   const { config } = loaded;
+  const intervalMs = config.polling.check_in_seconds * 1_000;
+  const newest = ageOfState(readServerTime(folder), { intervalMs, nowMs: Date.now() });
   const json = {
     server_url: config.server_url,
     agent_id: config.agent_id,
@@ -152,8 +156,12 @@ async function showStatus(values: Values): Promise<Ending> {
     check_in_seconds: config.polling.check_in_seconds,
     renewal_pending: config.pending_request_id !== null,
     host_policy: describePolicy(loadHostPolicy(policyPlace(values.policy))),
+    newest_state: newest.serverTime,
+    newest_state_is_old: newest.isOld,
+    machine_id_source: config.machine_id_source,
   };
-  const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(18)} ${value}`);
+  const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(20)} ${value}`);
+  if (newest.isOld) lines.push(`warning: the newest signed state of the fleet is ${newest.ageSeconds} s old`);
   return done(lines.join('\n'), json);
 }
 

@@ -1,6 +1,7 @@
 import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
 import type { Outcome } from './failures.ts';
+import type { Freshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy.ts';
 import type { Inventory } from './inventory.ts';
 import type { JobResult } from './job-folder.ts';
@@ -33,6 +34,7 @@ export interface Runtime {
   log: Log;
   /** Faults that were reported and have not gone away: each is one event, however often it is met. */
   standingFaults: Set<string>;
+  freshness: Freshness;
   /** Never behind the last signed server time (T16). */
   nowMs: () => number;
   elapsedMs: () => number;

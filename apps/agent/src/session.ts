@@ -104,6 +104,7 @@ function msUntilHalfLife(accessToken: string, nowMs: number, jitter: number): nu
   const claims = parseStrictJson(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url'));
   if (!claims.ok || !Check(TokenTimes, claims.value)) return Number.POSITIVE_INFINITY;
   const { iat, exp } = claims.value;
-  const dueMs = (iat + (exp - iat) * (0.5 + jitter)) * 1_000;
-  return Math.max(0, dueMs - nowMs);
+  const waitMs = (exp - iat) * (0.5 + jitter) * 1_000;
+  // Whatever this host's clock says (RT18): never before now, and never later than for a token issued now.
+  return Math.min(waitMs, Math.max(0, iat * 1_000 + waitMs - nowMs));
 }

@@ -4,11 +4,13 @@ import { loadavg, uptime } from 'node:os';
 import { trustedNow } from './clock.ts';
 import { type AgentConfig, openConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { watchFreshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy.ts';
 import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
 import type { Log } from './log.ts';
 import { readMachineId } from './machine-id.ts';
+import { noteMachine } from './note-machine.ts';
 import { openPlans } from './plans.ts';
 import { createRenewer } from './renew.ts';
 import type { Runtime } from './runtime.ts';
@@ -35,6 +37,8 @@ export function startRuntime(
   const opened = openJournal(folder, { nowMs: Date.now(), floor: loaded.highest_seq });
   if (!opened.ok) return opened;
   const { journal } = opened;
+  const noted = noteMachine(journal, { sha256: machine.sha256, nowMs: Date.now() });
+  if (!noted.ok) return noted;
   const config = openConfig(folder, loaded);
   const nowMs = () => trustedNow(Date.now(), journal.serverTime());
   const elapsedMs = () => performance.now();
@@ -68,6 +72,7 @@ export function startRuntime(
     runExecutor: (access, job) => runExecutor(access, { ...job, policyPath: policy.path }),
     log,
     standingFaults: new Set(),
+    freshness: watchFreshness(elapsedMs),
     nowMs,
     elapsedMs,
     random,

@@ -5,6 +5,7 @@ import { trustedNow } from '../clock.ts';
 import { loadConfig, openConfig, saveConfig } from '../config-file.ts';
 import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
 import { ownUid } from '../file-layer.ts';
+import { watchFreshness } from '../freshness.ts';
 import { openInventory } from '../inventory.ts';
 import type { JobResult } from '../job-folder.ts';
 import { openJournal } from '../journal.ts';
@@ -35,6 +36,8 @@ export interface TestAgent {
   driver: TestDriver;
   folder: string;
   logged: string[];
+  /** What the host's own clock says. */
+  localMs: number;
   /** What the executor will say; null when it ends without a result. */
   executorSays: (commandId: string) => JobResult | null;
   /** Opens the folder as a new process does. */
@@ -56,6 +59,7 @@ export async function createAgent(): Promise<TestAgent> {
     driver,
     folder: folder.path,
     logged: [],
+    localMs: NOW_MS,
     executorSays: () => null,
     start: (members = {}) => ({ ...startRuntime(agent), ...members }),
     stop: async () => {
@@ -70,13 +74,13 @@ function startRuntime(agent: TestAgent): Runtime {
   const { fleet, server, driver, folder, logged } = agent;
   const loaded = loadConfig(folder);
   if (!loaded.ok) throw new Error(loaded.detail);
-  const opened = openJournal(folder, { nowMs: NOW_MS });
+  const opened = openJournal(folder, { nowMs: agent.localMs });
   if (!opened.ok) throw new Error(opened.detail);
   const { journal } = opened;
   const config = openConfig(folder, loaded.config);
   const client = createServerClient({ baseUrl: server.url });
   const { machineId, machineSha256 } = fleet;
-  const nowMs = () => trustedNow(NOW_MS, journal.serverTime());
+  const nowMs = () => trustedNow(agent.localMs, journal.serverTime());
   const elapsedMs = () => performance.now();
   const random = () => 0.5;
   const renewer = createRenewer({ config, client, machineId, elapsedMs });
@@ -105,6 +109,7 @@ function startRuntime(agent: TestAgent): Runtime {
     runExecutor: async (_, { commandId }) => agent.executorSays(commandId),
     log,
     standingFaults: new Set(),
+    freshness: watchFreshness(elapsedMs),
     nowMs,
     elapsedMs,
     random,
