@@ -3,6 +3,7 @@ import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
   Ecosystem,
+  Ordinal,
   PackageName,
   PackageVersion,
   PublicKeyHex,
@@ -38,7 +39,7 @@ export type Envelope = Static<typeof Envelope>;
 
 export const SigningKeyEntry = strict({
   key_id: Uuid,
-  version: Type.Integer({ minimum: 1 }),
+  version: Ordinal,
   public_key_hex: PublicKeyHex,
   status: Type.Enum(['active', 'revoked']),
   created_at: Timestamp,
@@ -50,25 +51,25 @@ export type SigningKeyEntry = Static<typeof SigningKeyEntry>;
 export const KeySetPayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
-  version: Type.Integer({ minimum: 1 }),
+  version: Ordinal,
   issued_at: Timestamp,
   expires_at: Timestamp,
   keys: Type.Array(SigningKeyEntry, { minItems: 1, maxItems: 256 }),
-  root_version: Type.Optional(Type.Integer({ minimum: 1 })),
+  root_version: Type.Optional(Ordinal),
   root_sha256: Type.Optional(Sha256Hex),
 });
 export type KeySetPayload = Static<typeof KeySetPayload>;
 
 /** How far the chain of events goes: the position of its newest event, counted from 1, and that event's hash. */
-export const EventsHead = strict({ position: Type.Integer({ minimum: 1 }), hash: Sha256Hex });
+export const EventsHead = strict({ position: Ordinal, hash: Sha256Hex });
 export type EventsHead = Static<typeof EventsHead>;
 
 export const StatePayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
   server_time: Timestamp,
-  epoch: Type.Integer({ minimum: 1 }),
-  key_set_version: Type.Integer({ minimum: 1 }),
+  epoch: Ordinal,
+  key_set_version: Ordinal,
   events_head: Type.Union([EventsHead, Type.Null()]),
 });
 export type StatePayload = Static<typeof StatePayload>;
@@ -77,7 +78,7 @@ export type StatePayload = Static<typeof StatePayload>;
 export const CheckpointPayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
-  epoch: Type.Integer({ minimum: 1 }),
+  epoch: Ordinal,
   ...EventsHead.properties,
   created_at: Timestamp,
 });
@@ -89,8 +90,8 @@ export type ApprovalReference = Static<typeof ApprovalReference>;
 const commandHead = {
   v: Type.Literal(1),
   fleet_id: Uuid,
-  epoch: Type.Integer({ minimum: 1 }),
-  seq: Type.Integer({ minimum: 1 }),
+  epoch: Ordinal,
+  seq: Ordinal,
   command_id: Uuid,
   agent_id: Uuid,
   machine_sha256: Sha256Hex,
@@ -98,7 +99,7 @@ const commandHead = {
   not_before: Timestamp,
   expires_at: Timestamp,
   key_id: Uuid,
-  key_version: Type.Integer({ minimum: 1 }),
+  key_version: Ordinal,
 };
 
 /** Parameters of each action; an action without an entry takes none. */
@@ -176,7 +177,7 @@ export type ApprovalPayload = Static<typeof ApprovalPayload>;
 
 export const ServerKey = strict({
   key_id: Uuid,
-  version: Type.Integer({ minimum: 1 }),
+  version: Ordinal,
   public_key_hex: PublicKeyHex,
   status: Type.Literal('active'),
   created_at: Timestamp,

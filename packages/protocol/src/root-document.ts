@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { PublicKeyHex, strict, Timestamp, Uuid } from './scalars.ts';
+import { Ordinal, PublicKeyHex, strict, Timestamp, Uuid } from './scalars.ts';
 
 export const ROOT_TYPE = 'application/vnd.tidegate.root.v1+json';
 
@@ -15,7 +15,7 @@ export const ROOTS_MAX = 64;
 export const RootPayload = strict({
   v: Type.Literal(1),
   fleet_id: Uuid,
-  version: Type.Integer({ minimum: 1 }),
+  version: Ordinal,
   issued_at: Timestamp,
   threshold: Type.Integer({ minimum: 1, maximum: ROOT_KEYS_MAX }),
   keys: Type.Array(PublicKeyHex, { minItems: 1, maxItems: ROOT_KEYS_MAX, uniqueItems: true }),

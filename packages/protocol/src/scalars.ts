@@ -40,6 +40,8 @@ export const PackageName = Type.String({ minLength: 1, maxLength: 214 });
 export const PackageVersion = Type.String({ minLength: 1, maxLength: 256 });
 export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
 export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
+/** A version, sequence or epoch: no higher than whole numbers stay apart, or two of them would be one. */
+export const Ordinal = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 /** Object that refuses unknown fields: requests are strict. */
