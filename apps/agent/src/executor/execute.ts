@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, mkdtempSync, openSync, rmSync, unlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import {
   APPROVAL_MAX_BYTES,
@@ -7,13 +7,11 @@ import {
   Envelope,
 } from '@tidegate/protocol/documents';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import { timestamp, trustedNow } from '../clock.ts';
-import { errorCode, readTrusted } from '../file-layer.ts';
 import { judgeByHost, loadHostPolicy, type PolicyPlace } from '../host-policy.ts';
 import { holdInstanceLock } from '../instance-lock.ts';
-import { ARTIFACTS_FOLDER, JOB_FILES, READY_MARK, resultPath } from '../job-folder.ts';
+import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../job-folder.ts';
 import { type Journal, openJournal } from '../journal.ts';
 import { readMachineId } from '../machine-id.ts';
 import { KeyChain, takeNewest } from '../trusted-keys-chain.ts';
@@ -32,12 +30,12 @@ import {
   writeResult,
 } from './job-result.ts';
 import { planDifference } from './plan-difference.ts';
+import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import { stageArtifacts } from './stage.ts';
 
 const KEY_SET_MAX_BYTES = 256 * 1024;
 const KEY_CHAIN_MAX_BYTES = 16 * 1024 * 1024;
 const STATE_MAX_BYTES = 16 * 1024;
-const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 export interface ExecuteOptions {
   /** `<spool>/<command id>`, which the unprivileged agent wrote. */
@@ -68,7 +66,7 @@ export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcom
     if (!opened.ok) return { ok: false, detail: opened.detail };
     const { journal } = opened;
     const path = resultPath(options.state, commandId);
-    const end = await withFolder(options.job, async (folder) =>
+    const end = await withJobFolder(options.job, async (folder) =>
       hasResult(path) ? null : judgeAndInstall(options, { commandId, folder, state: loaded.state, journal }),
     );
     if (end === null) return { ok: false, detail: `job ${commandId} has a result already` };
@@ -86,42 +84,6 @@ interface Job {
   journal: Journal;
 }
 
-async function withFolder(
-  path: string,
-  use: (folder: string) => Promise<JobEnd | null>,
-): Promise<JobEnd | null> {
-  let fd: number;
-  try {
-    fd = openSync(path, OPEN_FOLDER);
-  } catch (error) {
-    return refused('job_unreadable', `the job folder cannot be opened (${errorCode(error)})`);
-  }
-  const folder = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
-  try {
-    // Whoever fills the spool could put a folder there, on which the job would end without a result.
-    if (!isMarkSound(folder)) return refused('job_unreadable', 'the mark of the job is not a file');
-    const end = await use(folder);
-    removeMark(folder);
-    return end;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-function isMarkSound(folder: string): boolean {
-  return lstatSync(join(folder, READY_MARK), { throwIfNoEntry: false })?.isFile() ?? true;
-}
-
-/** The mark is what the path unit watches: left in place, it would start the executor for ever. */
-function removeMark(folder: string): void {
-  try {
-    unlinkSync(join(folder, READY_MARK));
-  } catch (error) {
-    // Gone, or no file any more since it was looked at: the result is what counts.
-    if (!['ENOENT', 'EISDIR', 'EPERM'].includes(errorCode(error))) throw error;
-  }
-}
-
 async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEnd> {
   const network = options.findNetwork();
   if (network !== null) return refused('network_present', `an installation has no network, but ${network}`);
@@ -131,9 +93,12 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   if (!trust.ok) return trust.end;
   const { state, nowMs } = trust;
 
-  const commandBytes = readJobFile(job.folder, JOB_FILES.command, COMMAND_MAX_BYTES + 1);
-  if (commandBytes === null) return refused('job_unreadable', 'the command of the job cannot be read');
-  const judged = verifyCommand(commandBytes, {
+  const read = readJobFile(job.folder, JOB_FILES.command, COMMAND_MAX_BYTES);
+  if (!read.ok && read.reason === 'too_large') {
+    return refused('command_refused', COMMAND_REFUSAL_TEXT.too_large, 'too_large');
+  }
+  if (!read.ok) return refused('job_unreadable', 'the command of the job cannot be read');
+  const judged = verifyCommand(read.bytes, {
     trusted: state.trusted_keys,
     agentId: state.agent_id,
     machineSha256: machine.sha256,
@@ -198,11 +163,14 @@ function judgeApproval(job: Job, state: ExecutorState, command: CommandPayload, 
   if (command.action !== 'install_update' || command.approval === undefined) {
     return { ok: false, end: refused('not_an_install', 'the command does not install an approved update') };
   }
-  const bytes = readJobFile(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES + 1);
-  if (bytes === null) {
+  const read = readJobFile(job.folder, JOB_FILES.approval, APPROVAL_MAX_BYTES);
+  if (!read.ok && read.reason === 'too_large') {
+    return { ok: false, end: refused('approval_refused', APPROVAL_REFUSAL_TEXT.too_large, 'too_large') };
+  }
+  if (!read.ok) {
     return { ok: false, end: refused('job_unreadable', 'the approval of the job cannot be read') };
   }
-  const judged = verifyApprovalBytes(bytes, {
+  const judged = verifyApprovalBytes(read.bytes, {
     trusted: state.trusted_keys,
     agentId: state.agent_id,
     updateId: command.params.update_id,
@@ -259,16 +227,4 @@ async function installStaged(
   const outcome = await installer.install(job);
   if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
   return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
-}
-
-function readJobFile(folder: string, name: string, maxBytes: number): Uint8Array | null {
-  // Any owner: the content is signed, or it is refused.
-  const read = readTrusted(join(folder, name), { maxBytes, ownerUid: null, forbiddenMode: 0 });
-  return read.ok ? read.bytes : null;
-}
-
-function readJobJson(folder: string, name: string, maxBytes: number): unknown {
-  const bytes = readJobFile(folder, name, maxBytes);
-  const parsed = bytes === null ? null : parseStrictJson(bytes);
-  return parsed?.ok ? parsed.value : null;
 }

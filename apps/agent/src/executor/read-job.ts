@@ -1,0 +1,60 @@
+import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { errorCode, type ReadOutcome, readTrusted } from '../file-layer.ts';
+import { READY_MARK } from '../job-folder.ts';
+import { type JobEnd, refused } from './job-result.ts';
+
+const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * Opens a job folder, which somebody else can write, for one use of it. `use` gets it by its descriptor, so that it
+ * cannot be exchanged for another while it is read; afterwards its mark is gone.
+ */
+export async function withJobFolder(
+  path: string,
+  use: (folder: string) => Promise<JobEnd | null>,
+): Promise<JobEnd | null> {
+  let fd: number;
+  try {
+    fd = openSync(path, OPEN_FOLDER);
+  } catch (error) {
+    return refused('job_unreadable', `the job folder cannot be opened (${errorCode(error)})`);
+  }
+  const folder = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
+  try {
+    // Whoever fills the spool could put a folder there, on which the job would end without a result.
+    if (!isMarkSound(folder)) return refused('job_unreadable', 'the mark of the job is not a file');
+    const end = await use(folder);
+    removeMark(folder);
+    return end;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A document of the job. Any owner may have written it: the content is signed, or it is refused. */
+export function readJobFile(folder: string, name: string, maxBytes: number): ReadOutcome {
+  return readTrusted(join(folder, name), { maxBytes, ownerUid: null, forbiddenMode: 0 });
+}
+
+/** A document that a job need not bring: null where there is none that can be read. */
+export function readJobJson(folder: string, name: string, maxBytes: number): unknown {
+  const read = readJobFile(folder, name, maxBytes);
+  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
+  return parsed?.ok ? parsed.value : null;
+}
+
+function isMarkSound(folder: string): boolean {
+  return lstatSync(join(folder, READY_MARK), { throwIfNoEntry: false })?.isFile() ?? true;
+}
+
+/** The mark is what the path unit watches: left in place, it would start the executor for ever. */
+function removeMark(folder: string): void {
+  try {
+    unlinkSync(join(folder, READY_MARK));
+  } catch (error) {
+    // Gone, or no file any more since it was looked at: the result is what counts.
+    if (!['ENOENT', 'EISDIR', 'EPERM'].includes(errorCode(error))) throw error;
+  }
+}

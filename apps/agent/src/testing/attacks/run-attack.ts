@@ -1,0 +1,122 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { trustedNow } from '../../clock.ts';
+import { loadExecutorState } from '../../executor/executor-state.ts';
+import { judgeByHost, loadHostPolicy } from '../../host-policy.ts';
+import { findMismatch } from '../../install-update.ts';
+import { openJournal } from '../../journal.ts';
+import { acceptKeySet } from '../../trusted-keys.ts';
+import { verifyApproval } from '../../verify-approval.ts';
+import { verifyCommand } from '../../verify-command.ts';
+import { verifyState } from '../../verify-state.ts';
+import { NOW_MS } from '../fleet.ts';
+import { createJobWorld, type JobWorld } from '../job-world.ts';
+import type { Attack } from './attack.ts';
+
+/** More than any document may have. */
+const READ_MAX_BYTES = 8 * 1024 * 1024;
+
+/** What became of an attack on a host of its own. */
+export interface AttackReport {
+  agent: string;
+  executor: string;
+  installs: number;
+  /** What is left in the stage. */
+  staged: number;
+  /** Whether the keys that the executor trusts, and what it remembers of commands and time, are what they were. */
+  trust: 'unchanged' | 'changed';
+  memory: 'unchanged' | 'changed';
+}
+
+export async function runAttack(attack: Attack): Promise<AttackReport> {
+  using world = createJobWorld();
+  await attack.before?.(world);
+  const job = world.leaveJob(attack.parts?.(world));
+  attack.spoil?.(job, world);
+  const options = attack.options?.(world) ?? {};
+  const [trust, memory] = [remembered(world, 'state.json'), remembered(world, 'journal.json')];
+  const agent = judgeAsAgent(world, job, options.nowMs?.() ?? NOW_MS);
+  const outcome = await world.execute(job, options);
+  return {
+    agent,
+    executor: outcome.ok ? describe(outcome.result) : outcome.detail.replace(basename(job), 'ID'),
+    installs: world.installs.length,
+    staged: readdirSync(join(world.stateFolder, 'stage')).length,
+    trust: remembered(world, 'state.json') === trust ? 'unchanged' : 'changed',
+    memory: remembered(world, 'journal.json') === memory ? 'unchanged' : 'changed',
+  };
+}
+
+/** Both results and refusals by their names, so that no test depends on wording. */
+function describe({
+  failure,
+  check,
+  result,
+}: {
+  failure: string | null;
+  check: string | null;
+  result: object;
+}) {
+  if (failure === null) return 'status' in result ? String(result.status) : '';
+  return check === null ? failure : `${failure} ${check}`;
+}
+
+function remembered({ stateFolder }: JobWorld, name: string): string {
+  return readdirSync(stateFolder).includes(name) ? readFileSync(join(stateFolder, name), 'utf8') : '';
+}
+
+/** The checks of the agent in their order, on the same bytes, by what this host has accepted and learned so far. */
+function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
+  const { fleet, policy, stateFolder } = world;
+  const loaded = loadExecutorState(stateFolder);
+  const opened = openJournal(stateFolder, { nowMs: localMs });
+  if (!loaded.ok || !opened.ok) throw new Error('the executor has lost its state');
+  const { journal } = opened;
+  const pinned = loaded.state.trusted_keys;
+  const time = () => trustedNow(localMs, journal.serverTime());
+  const keySet = { envelope: readJson(job, 'key-set.json'), roots: [], nowMs: time() };
+  const accepted = acceptKeySet(pinned, keySet);
+  const trusted = accepted.ok ? accepted.keys : pinned;
+  const state = verifyState(readJson(job, 'state.json'), trusted);
+  const nowMs = trustedNow(time(), state?.server_time ?? null);
+  const bytes = read(job, 'command.json');
+  if (bytes === null) return 'ok';
+  const command = verifyCommand(bytes, {
+    trusted,
+    agentId: fleet.agentId,
+    machineSha256: fleet.machineSha256,
+    highest: journal.highest(),
+    nowMs,
+    seen: journal.isKnown,
+    strict: true,
+  });
+  if (!command.ok) return `command ${command.reason}`;
+  if (command.command.action !== 'install_update') return 'ok';
+  if (command.command.approval === undefined) return 'approval_missing';
+  const approval = verifyApproval(readJson(job, 'approval.json'), {
+    trusted,
+    agentId: fleet.agentId,
+    updateId: command.command.params.update_id,
+    reference: command.command.approval,
+    nowMs,
+  });
+  if (!approval.ok) return `approval ${approval.reason}`;
+  const verdict = judgeByHost(loadHostPolicy(policy), { approval: approval.approval, trusted, nowMs });
+  if (!verdict.ok) return `host_policy ${verdict.check}`;
+  const artifacts = join(job, 'artifacts');
+  return findMismatch(approval.approval.payload, artifacts) === null ? 'ok' : 'artifact_mismatch';
+}
+
+/** Null where the file is none any more: what then happens is for the executor alone, as the agent wrote it. */
+function read(job: string, name: string): Uint8Array | null {
+  const stat = lstatSync(join(job, name), { throwIfNoEntry: false });
+  if (!stat?.isFile()) return null;
+  return stat.size > READ_MAX_BYTES ? new Uint8Array(READ_MAX_BYTES) : readFileSync(join(job, name));
+}
+
+function readJson(job: string, name: string): unknown {
+  const bytes = read(job, name);
+  const parsed = bytes === null ? null : parseStrictJson(bytes);
+  return parsed?.ok ? parsed.value : null;
+}
