@@ -89,11 +89,36 @@ async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome
   const noted = noteState(runtime, state);
   if (!noted.ok) return storage(noted.detail);
   warnIfStale(runtime, state);
+  const kept = noteHead(runtime, state);
+  if (!kept.ok) return kept;
   if (state.key_set_version > config.current().trusted_keys.version) {
     log.warn('commands wait until the newer key set is here', { key_set_version: state.key_set_version });
     return { ok: true, value: false };
   }
   return { ok: true, value: true };
+}
+
+/** T6: whoever can shorten the server's log of events cannot make its hosts forget how far it went. */
+function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayload): Outcome<null> {
+  const noted = eventsHead.note(state);
+  if (!noted.ok) return storage(noted.detail);
+  if (noted.rollback === null) return { ok: true, value: null };
+  const { kept, seen, server_time } = noted.rollback;
+  const text =
+    "The server's log of events went back: it lacks an event, or has another one, that its signed state named.";
+  const details = {
+    check: 'events_rolled_back',
+    epoch: kept.epoch,
+    kept_position: kept.position,
+    kept_hash: kept.hash,
+    kept_at: kept.server_time,
+    position: seen?.position ?? 0,
+    hash: seen?.hash ?? null,
+    server_time,
+  };
+  log.error('the log of events of the server went back', details);
+  const queued = journal.queueEvent(agentEvent('AGENT_ERROR', text, { nowMs: nowMs(), details }));
+  return queued.ok ? { ok: true, value: null } : storage(queued.detail);
 }
 
 /** Keeps the newest server time, and tells of a silence that has ended with it. */

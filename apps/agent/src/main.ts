@@ -4,6 +4,7 @@ import { loadConfig, makeConfigFolder } from './config-file.ts';
 import { examine, type Finding } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { enrol, findUser } from './enrol.ts';
+import { readHeadFile } from './events-head.ts';
 import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
@@ -160,9 +161,15 @@ async function showStatus(values: Values): Promise<Ending> {
     newest_state_is_old: newest.isOld,
     machine_id_source: config.machine_id_source,
   };
-  const lines = Object.entries(json).map(([name, value]) => `${name.padEnd(20)} ${value}`);
+  const { newest: head, rollback } = readHeadFile(folder);
+  const shown = {
+    ...json,
+    events_head: head === null ? 'none yet' : `${head.hash}:${head.position}`,
+    ...(rollback === null ? {} : { events_rolled_back: `${rollback.kept.hash}:${rollback.kept.position}` }),
+  };
+  const lines = Object.entries(shown).map(([name, value]) => `${name.padEnd(20)} ${value}`);
   if (newest.isOld) lines.push(`warning: the newest signed state of the fleet is ${newest.ageSeconds} s old`);
-  return done(lines.join('\n'), json);
+  return done(lines.join('\n'), { ...json, events_head: head, events_rolled_back: rollback });
 }
 
 async function runDoctor(values: Values): Promise<Ending> {

@@ -1,5 +1,6 @@
 import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
+import type { HeadKeeper } from './events-head.ts';
 import type { Outcome } from './failures.ts';
 import type { Freshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy.ts';
@@ -17,6 +18,7 @@ import type { ExecutorAccess } from './start-executor.ts';
 export interface Runtime {
   config: ConfigFile;
   journal: Journal;
+  eventsHead: HeadKeeper;
   inventory: Inventory;
   plans: Plans;
   session: Session;

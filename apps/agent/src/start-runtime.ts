@@ -4,6 +4,7 @@ import { loadavg, uptime } from 'node:os';
 import { trustedNow } from './clock.ts';
 import { type AgentConfig, openConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
+import { openHeadKeeper } from './events-head.ts';
 import { watchFreshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy.ts';
 import { openInventory } from './inventory.ts';
@@ -60,6 +61,7 @@ export function startRuntime(
   const runtime: Runtime = {
     config,
     journal,
+    eventsHead: openHeadKeeper(folder),
     inventory,
     plans: openPlans({ folder, drivers, inventory, log }),
     session,

@@ -4,6 +4,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { trustedNow } from '../clock.ts';
 import { loadConfig, openConfig, saveConfig } from '../config-file.ts';
 import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
+import { openHeadKeeper } from '../events-head.ts';
 import { ownUid } from '../file-layer.ts';
 import { watchFreshness } from '../freshness.ts';
 import { openInventory } from '../inventory.ts';
@@ -96,6 +97,7 @@ function startRuntime(agent: TestAgent): Runtime {
     plans: openPlans({ folder, drivers, inventory, log }),
     session,
     client,
+    eventsHead: openHeadKeeper(folder),
     drivers,
     paths,
     machineSha256,
