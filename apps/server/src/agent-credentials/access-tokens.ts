@@ -133,7 +133,7 @@ function createCache(entriesMax: number) {
   };
 }
 
-/** 30 bits of the signature, in five characters of base64url before the last, which has fewer. */
+/** Nearly 30 bits of the signature: five characters of base64url, the last one left out, which bears fewer. */
 function slotOf(token: string): number {
   let slot = 0;
   for (let i = token.length - 6; i < token.length - 1; i++) slot = (slot << 6) | (token.charCodeAt(i) & 0x3f);

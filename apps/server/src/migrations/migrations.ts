@@ -26,6 +26,7 @@ import { migration as m024 } from './024-update-verdicts.ts';
 import { migration as m025 } from './025-agent-presence.ts';
 import { migration as m026 } from './026-approval-keys.ts';
 import { migration as m027 } from './027-agent-digests-json.ts';
+import { migration as m028 } from './028-families-by-id.ts';
 import { migration as m032 } from './032-signing-roots.ts';
 import { migration as m033 } from './033-server-memory.ts';
 import { migration as m034 } from './034-resyncs.ts';
@@ -63,6 +64,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m025,
   m026,
   m027,
+  m028,
   m032,
   m033,
   m034,
