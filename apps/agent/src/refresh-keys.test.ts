@@ -1,10 +1,9 @@
-import { KEY_SETS_PAGE } from '@tidegate/protocol/documents';
+import { KEY_CHAIN_MAX, KEY_SETS_PAGE } from '@tidegate/protocol/documents';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { refreshKeys } from './refresh-keys.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { createKey, revoked, type TestKey } from './testing/fleet.ts';
 import { problem } from './testing/scripted-server.ts';
-import { CHAIN_MAX_LINKS } from './trusted-keys-chain.ts';
 
 let agent: TestAgent;
 
@@ -57,13 +56,13 @@ test('a server that answers the same links for ever is given up at the limit, an
   const stranger = createKey(9);
   server.keySet = fleet.keySet({ version: 900, keys: [stranger.entry], signedBy: stranger });
   const [first] = server.keySets;
-  server.keySets = Array.from({ length: CHAIN_MAX_LINKS * 2 }, () => first);
+  server.keySets = Array.from({ length: KEY_CHAIN_MAX * 2 }, () => first);
   const runtime = agent.start();
   expect(await refreshKeys(runtime)).toEqual({
     ok: true,
     value: { changed: false, refusal: 'chain_too_long' },
   });
-  expect(server.received('public-keys').length).toBeLessThanOrEqual(CHAIN_MAX_LINKS / KEY_SETS_PAGE + 2);
+  expect(server.received('public-keys').length).toBeLessThanOrEqual(KEY_CHAIN_MAX / KEY_SETS_PAGE + 2);
   expect(runtime.config.current().trusted_keys.version).toBe(1);
 });
 

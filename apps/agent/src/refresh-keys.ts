@@ -1,4 +1,4 @@
-import { KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
+import { KEY_CHAIN_MAX, KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
 import type { TrustedKeySet } from './config-file.ts';
 import { type Outcome, retryable } from './failures.ts';
@@ -6,7 +6,6 @@ import type { Runtime } from './runtime.ts';
 import type { ServerClient } from './server-client.ts';
 import { claimedKeySet } from './trusted-keys.ts';
 import {
-  CHAIN_MAX_LINKS,
   type ChainOutcome,
   type ChainRefusal,
   isWalkUseful,
@@ -69,7 +68,7 @@ async function fetchRest(
   const { key_sets = [], roots = [] } = answer;
   const links = [...key_sets];
   let page = key_sets;
-  while (page.length === KEY_SETS_PAGE && links.length <= CHAIN_MAX_LINKS) {
+  while (page.length === KEY_SETS_PAGE && links.length <= KEY_CHAIN_MAX) {
     const version = claimedKeySet(page.at(-1))?.version;
     if (version === undefined) break;
     const more = await fetchSince(client, { ...current, version });

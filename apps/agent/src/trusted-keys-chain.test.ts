@@ -1,8 +1,8 @@
-import type { SigningKeyEntry } from '@tidegate/protocol/documents';
+import { KEY_CHAIN_MAX, type SigningKeyEntry } from '@tidegate/protocol/documents';
 import { describe, expect, test } from 'vitest';
 import { createFleet, createKey, NOW_MS, revoked, type TestKey } from './testing/fleet.ts';
 import { activeKeys } from './trusted-keys.ts';
-import { CHAIN_MAX_LINKS, takeNewest, walkChain } from './trusted-keys-chain.ts';
+import { takeNewest, walkChain } from './trusted-keys-chain.ts';
 
 const fleet = createFleet();
 const DAY_MS = 86_400_000;
@@ -78,7 +78,7 @@ describe('a host that slept through rotations and revocations (E8, design readin
     ['a way back', [at(0), at(1), at(0)], 'not_vouched_for'],
     ['a link of another fleet', [foreign], 'wrong_fleet'],
     ['a chain whose last set has expired', links.slice(0, 4), 'expired'],
-    ['a chain past the limit', Array.from({ length: CHAIN_MAX_LINKS + 1 }, () => at(0)), 'chain_too_long'],
+    ['a chain past the limit', Array.from({ length: KEY_CHAIN_MAX + 1 }, () => at(0)), 'chain_too_long'],
     ['no link at all', [], 'chain_broken'],
   ])('%s is refused', (_what, key_sets, reason) => {
     expect(reasonOf(key_sets)).toBe(reason);

@@ -1,16 +1,13 @@
-import { type Envelope, Envelope as EnvelopeSchema } from '@tidegate/protocol/documents';
+import { type Envelope, Envelope as EnvelopeSchema, KEY_CHAIN_MAX } from '@tidegate/protocol/documents';
 import { ROOTS_MAX } from '@tidegate/protocol/root-document';
 import { strict } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import type { TrustedKeySet } from './config-file.ts';
 import { acceptKeySet, isExpired, type KeySetRefusal } from './trusted-keys.ts';
 
-/** Most key sets that a host walks at once: decades of renewals and rotations. */
-export const CHAIN_MAX_LINKS = 512;
-
 /** The key sets from the one that a host holds to the newest, oldest first, and the root documents they name. */
 export const KeyChain = strict({
-  key_sets: Type.Array(EnvelopeSchema, { maxItems: CHAIN_MAX_LINKS }),
+  key_sets: Type.Array(EnvelopeSchema, { maxItems: KEY_CHAIN_MAX }),
   roots: Type.Array(EnvelopeSchema, { maxItems: ROOTS_MAX }),
 });
 export type KeyChain = Static<typeof KeyChain>;
@@ -30,7 +27,7 @@ export function walkChain(
   { key_sets, roots }: KeyChain,
   nowMs: number,
 ): ChainOutcome {
-  if (key_sets.length > CHAIN_MAX_LINKS) return { ok: false, reason: 'chain_too_long' };
+  if (key_sets.length > KEY_CHAIN_MAX) return { ok: false, reason: 'chain_too_long' };
   let keys = current;
   let last: Envelope | null = null;
   for (const envelope of key_sets) {

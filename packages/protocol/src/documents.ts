@@ -184,6 +184,8 @@ export const ServerKey = strict({
 });
 export type ServerKey = Static<typeof ServerKey>;
 
+/** Most key sets that a host walks at once: decades of renewals and rotations. */
+export const KEY_CHAIN_MAX = 512;
 /** Most key sets in one answer of E8. */
 export const KEY_SETS_PAGE = 16;
 

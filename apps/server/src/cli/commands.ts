@@ -1,5 +1,9 @@
 import type { CliCommand } from './command.ts';
+import { keysCommand } from './keys.ts';
 import { serverCommand } from './server.ts';
 
 /** Every command of `tidegate`, in the order in which the usage lists them. */
-export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([['server', serverCommand]]);
+export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
+  ['server', serverCommand],
+  ['keys', keysCommand],
+]);

@@ -12,7 +12,7 @@ import {
   type SigningKeyRow,
   setKeyInUse,
 } from './store.ts';
-import { nextEntries, type StandingSet, standingSet } from './vouched-keys.ts';
+import { claimedSet, nextEntries, type StandingSet, standingSet } from './vouched-keys.ts';
 
 /** A change of keys takes the private halves that sign the new key set: no key enters unvouched (reading 11). */
 export interface Vouching {
@@ -40,7 +40,8 @@ export async function addKey(
   const now = platform.now();
   const [newest] = await listKeys(tx);
   const stored = await newestKeySet(tx);
-  const awaitsRoot = standingSet(stored, vouchers).root !== null;
+  // Also where no voucher signed that set: then the root alone can bring a key in.
+  const awaitsRoot = claimedSet(stored).root !== null;
   const row: SigningKeyRow = {
     key_id: key.keyId,
     version: (newest?.version ?? 0) + 1,
@@ -120,6 +121,8 @@ export interface NextKeySet {
   added?: readonly string[];
   /** The root that the set names; the one before where it is left out. */
   root?: StandingSet['root'];
+  /** What the set before says, where no voucher signed it: `resetKeys` alone. */
+  standing?: StandingSet;
 }
 
 /** Signs the keys as they stand now, with the next version. */
@@ -129,7 +132,7 @@ export async function issueKeySet(tx: Tx, platform: Platform, next: NextKeySet):
   const now = platform.now();
   const newest = await newestKeySet(tx);
   const version = (newest?.version ?? 0) + 1;
-  const { entries, root: before } = standingSet(newest, vouchers);
+  const { entries, root: before } = next.standing ?? standingSet(newest, vouchers);
   const root = next.root ?? before;
   const known = { entries, held: vouchers, hasRoot: before !== null };
   const keys = nextEntries(await listKeys(tx), { ...known, added });

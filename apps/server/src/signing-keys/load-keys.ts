@@ -7,7 +7,7 @@ import type { KeyFolder } from './key-folder.ts';
 import { vouchersOf } from './key-set.ts';
 import { insertFleet, listKeys, readFleet, type SigningKeyRow } from './store.ts';
 
-type KeyConfig = Pick<Config, 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
+export type KeyConfig = Pick<Config, 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
 
 export type LoadOutcome =
   | { ok: true; fleetId: string; held: Map<string, SigningKey>; keyFolder: KeyFolder }
@@ -82,9 +82,10 @@ async function firstKey(
   return { ok: true, fleetId, held: new Map([[keyId, signer]]), keyFolder: folder };
 }
 
-type Held = { ok: true; keys: Map<string, SigningKey> } | { ok: false; fault: string };
+export type Held = { ok: true; keys: Map<string, SigningKey> } | { ok: false; fault: string };
 
-function heldKeys(rows: readonly SigningKeyRow[], config: KeyConfig, folder: KeyFolder): Held {
+/** The private halves that are here, of keys that are not revoked. */
+export function heldKeys(rows: readonly SigningKeyRow[], config: KeyConfig, folder: KeyFolder): Held {
   const keys = new Map<string, SigningKey>();
   try {
     for (const key of folder.readAll()) {

@@ -22,7 +22,9 @@ export interface Root {
 }
 
 export type RootFault = 'malformed' | 'threshold_too_high' | 'weak_key' | 'not_enough_signatures';
-export type ReadRoot = { ok: true; root: Root } | { ok: false; fault: RootFault; signed: number };
+export type ReadRoot =
+  | { ok: true; root: Root }
+  | { ok: false; fault: RootFault; signed: number; threshold: number };
 
 /** Reads a root document. Its own keys vouch for its form alone: whether it is ours, somebody else must say. */
 export function readRoot(envelope: unknown): ReadRoot {
@@ -32,7 +34,10 @@ export function readRoot(envelope: unknown): ReadRoot {
   const keys = soundKeys(payload.keys);
   if (keys === null) return fault('weak_key');
   const signers = signersOf(envelope, keys, ROOT_TYPE);
-  if (signers.length < payload.threshold) return fault('not_enough_signatures', signers.length);
+  if (signers.length < payload.threshold) {
+    const { threshold } = payload;
+    return { ok: false, fault: 'not_enough_signatures', signed: signers.length, threshold };
+  }
   // The bytes that were verified are the bytes that were read: base64 has one spelling for the verifier.
   const verified = verifyEnvelope(envelope, signers, ROOT_TYPE);
   if (!verified.ok) return fault('malformed');
@@ -78,6 +83,6 @@ function soundKeys(publicKeys: readonly string[]): TrustedKey[] | null {
   }
 }
 
-function fault(reason: RootFault, signed = 0): ReadRoot {
-  return { ok: false, fault: reason, signed };
+function fault(reason: RootFault): ReadRoot {
+  return { ok: false, fault: reason, signed: 0, threshold: 0 };
 }

@@ -12,6 +12,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
+import { awaitsRoot } from './install-key-set.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { KeyRing } from './key-ring.ts';
 import { keySetsAfter, rootsAfter, type SigningKeyRow } from './store.ts';
@@ -223,10 +224,6 @@ function findVersion(keyRing: KeyRing, version: string): SigningKeyRow {
   const row = keyRing.rows().find((r) => r.version === Number(version));
   if (!row) throw new Refusal('not_found', { detail: 'There is no signing key with this version.' });
   return row;
-}
-
-function awaitsRoot(row: SigningKeyRow): boolean {
-  return row.status === 'active' && row.first_key_set_version === 0;
 }
 
 function answerOf(row: SigningKeyRow) {

@@ -56,6 +56,17 @@ export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: nu
   return true;
 }
 
+/** Revokes every active key, also the one in use: somebody begins anew. Forward-only. */
+export async function revokeEveryKey(tx: Tx, now: number): Promise<void> {
+  const rows = await tx
+    .updateTable('signing_keys')
+    .set({ status: 'revoked', revoked_at: now, in_use: 0 })
+    .where('status', '=', 'active')
+    .returning('key_id')
+    .execute();
+  for (const { key_id } of rows) noteRevocation(tx, { kind: 'key', id: key_id, atMs: now });
+}
+
 export async function setKeyInUse(tx: Tx, keyId: string): Promise<void> {
   await tx.updateTable('signing_keys').set({ in_use: 0 }).where('in_use', '=', 1).execute();
   await tx.updateTable('signing_keys').set({ in_use: 1 }).where('key_id', '=', keyId).execute();

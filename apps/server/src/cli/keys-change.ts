@@ -1,0 +1,215 @@
+import { generatePrivateKeyHex, loadSigningKey, type SigningKey } from '@tidegate/signing/sign';
+import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
+import { type AgentsBehind, agentsBehindKeySet } from '../agents/key-set-store.ts';
+import { addKey, putKeyInUse, revokeVersion } from '../signing-keys/change-keys.ts';
+import { awaitsRoot } from '../signing-keys/install-key-set.ts';
+import { vouchersOf } from '../signing-keys/key-set.ts';
+import { chainStart } from '../signing-keys/readiness.ts';
+import { resetKeys } from '../signing-keys/reset-keys.ts';
+import { listKeys, newestKeySet, type SigningKeyRow } from '../signing-keys/store.ts';
+import { claimedSet } from '../signing-keys/vouched-keys.ts';
+import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { type KeyDesk, KeyFault, rowOf, vouchersAt, withKeyDesk } from './keys-desk.ts';
+import { readInput, versionOf } from './keys-input.ts';
+
+/** `tidegate keys add`: the next version, vouched for by the keys that are here, or waiting for the root. */
+export async function addKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, {
+    'public-key': { type: 'string' },
+    'private-key': { type: 'string' },
+    json: { type: 'boolean' },
+  });
+  if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+  const { 'public-key': publicKey, 'private-key': privateKey } = values;
+  if (publicKey !== undefined && privateKey !== undefined) {
+    throw new UsageError('--public-key and --private-key exclude one another');
+  }
+  return withKeyDesk(world, async (desk) => {
+    const { platform, rows, actor } = desk;
+    const made = publicKey === undefined ? await takePrivateKey(desk, world, privateKey) : null;
+    const publicKeyHex = made?.key.publicKeyHex ?? soundPublicKey(publicKey ?? '');
+    if (rows.some((row) => row.public_key_hex === publicKeyHex))
+      throw new KeyFault('this key is known already');
+    const keyId = made?.key.keyId ?? platform.newId();
+    const hasRoot = claimedSet(await newestKeySet(platform.database.read)).root !== null;
+    const vouchers = vouchersAt(desk) ?? (hasRoot && made ? ([made.key] as const) : null);
+    if (vouchers === null) throw new KeyFault(NOBODY_VOUCHES);
+    made?.keep();
+    const key = { keyId, publicKeyHex, inUse: false };
+    const row = await platform.database.transact((tx) => addKey(tx, platform, { key, vouchers, actor }));
+    if (values.json) world.out(JSON.stringify(shown(row), null, 2));
+    else world.out(addedText(row, made !== null));
+    return EXIT.ok;
+  });
+}
+
+/** `tidegate keys use VERSION`. */
+export async function useKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
+  const version = versionOf(positionals);
+  return withKeyDesk(world, async (desk) => {
+    const row = rowOf(desk, version);
+    const key = desk.held.get(row.key_id);
+    if (row.status === 'revoked') throw new KeyFault(`signing key version ${version} is revoked`);
+    if (awaitsRoot(row))
+      throw new KeyFault(`signing key version ${version} waits for the root: see keys pending`);
+    if (!key) throw new KeyFault(`the private half of signing key version ${version} is not here`);
+    const vouchers = vouchersOf(key, desk.held);
+    const { database } = desk.platform;
+    await database.transact((tx) => putKeyInUse(tx, desk.platform, vouchers));
+    const behind = await agentsBehindKeySet(database.read, { version: row.first_key_set_version });
+    tellReadiness(
+      world,
+      { row: { ...row, in_use: 1 }, behind, text: `Signing key version ${version} is in use.` },
+      values.json,
+    );
+    return EXIT.ok;
+  });
+}
+
+/** `tidegate keys revoke VERSION`: for good. */
+export async function revokeKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, { force: { type: 'boolean' }, json: { type: 'boolean' } });
+  const version = versionOf(positionals);
+  return withKeyDesk(world, async (desk) => {
+    const { platform, actor } = desk;
+    rowOf(desk, version);
+    const vouchers = vouchersAt(desk);
+    if (vouchers === null) throw new KeyFault(NOBODY_VOUCHES);
+    const current = desk.rows.find((row) => row.in_use === 1);
+    const stranded = await strandedBy(desk, current);
+    if (stranded.count > 0 && !values.force) {
+      if (values.json) world.out(JSON.stringify({ refused: 'agents_stranded', stranded }, null, 2));
+      throw new KeyFault(
+        `${stranded.count} agents hold a key set that no stored key set leads on from, and do not know the key in use: ` +
+          `after the revocation they would trust nobody and have to be enrolled again. --force revokes all the same`,
+      );
+    }
+    const change = { version, vouchers, actor };
+    const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
+    if (outcome === 'in_use')
+      throw new KeyFault('this key is in use: put another one in use first (keys use)');
+    if (outcome === 'already_revoked')
+      throw new KeyFault(`signing key version ${version} is revoked already`);
+    const behind = await agentsBehindKeySet(platform.database.read, {
+      version: current?.first_key_set_version ?? 0,
+    });
+    const row = (await listKeys(platform.database.read)).find((each) => each.version === version);
+    if (row)
+      tellReadiness(world, { row, behind, text: `Signing key version ${version} is revoked.` }, values.json);
+    return EXIT.ok;
+  });
+}
+
+/** `tidegate keys reset`: the last resort. */
+export async function resetKeysCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
+  const { values, positionals } = readArgs(args, {
+    'every-host-is-enrolled-again': { type: 'boolean' },
+    json: { type: 'boolean' },
+  });
+  if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+  if (!values['every-host-is-enrolled-again']) {
+    throw new UsageError('no agent will believe the new key: say --every-host-is-enrolled-again');
+  }
+  return withKeyDesk(world, async (desk) => {
+    if (vouchersAt(desk) !== null) {
+      throw new KeyFault(
+        'a private half is here that agents trust: use keys use or keys add, and no host is lost',
+      );
+    }
+    const made = await takePrivateKey(desk, world, undefined);
+    const { platform, actor } = desk;
+    made.keep();
+    const outcome = await platform.database.transact((tx) =>
+      resetKeys(tx, platform, { key: made.key, actor }),
+    );
+    if (outcome.kind === 'has_root') {
+      throw new KeyFault(
+        'the offline root can bring in a new key and no host is lost: keys add, then keys pending',
+      );
+    }
+    const { row } = outcome;
+    if (values.json) world.out(JSON.stringify(shown(row), null, 2));
+    else world.out(`Signing key version ${row.version} is in use, and every other one is revoked.`);
+    return EXIT.ok;
+  });
+}
+
+const NOBODY_VOUCHES =
+  'no private half is here that agents trust, so nothing can vouch for a change: see the runbook for a lost key';
+
+interface Made {
+  key: SigningKey;
+  /** Puts the private half into the key folder. */
+  keep(): void;
+}
+
+async function takePrivateKey(
+  { platform, folder }: KeyDesk,
+  world: CliWorld,
+  path: string | undefined,
+): Promise<Made> {
+  const keyId = platform.newId();
+  const privateKeyHex =
+    path === undefined ? generatePrivateKeyHex(platform.random(32)) : (await readInput(world, path)).trim();
+  const key = sound(() => loadSigningKey({ keyId, privateKeyHex }));
+  return { key, keep: () => folder.write({ keyId, privateKeyHex }) };
+}
+
+function soundPublicKey(publicKeyHex: string): string {
+  return sound(() => loadTrustedKey({ keyId: 'given', publicKeyHex })).publicKeyHex;
+}
+
+/** @throws KeyFault that names what is wrong and never the key. */
+function sound<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    if (error instanceof KeyError)
+      throw new KeyFault(`the key cannot be used (${error.code}): ${error.message}`);
+    throw error;
+  }
+}
+
+/** Agents that no chain of key sets would bring back: they hold a set from before the chain begins. */
+async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefined): Promise<AgentsBehind> {
+  const { read } = platform.database;
+  const start = await chainStart(read);
+  const version = Math.min(start, current?.first_key_set_version ?? 0);
+  return agentsBehindKeySet(read, { version, seenOnly: true });
+}
+
+function tellReadiness(
+  world: CliWorld,
+  { row, behind, text }: { row: SigningKeyRow; behind: AgentsBehind; text: string },
+  isJson: boolean | undefined,
+): void {
+  if (isJson) {
+    world.out(
+      JSON.stringify(
+        { ...shown(row), agents: behind.total, behind: behind.count, behind_ids: behind.ids },
+        null,
+        2,
+      ),
+    );
+    return;
+  }
+  const rest =
+    behind.count === 0
+      ? `All ${behind.total} agents know the key in use.`
+      : `${behind.count} of ${behind.total} agents have not fetched the key in use yet; each does so by itself at its next check-in.`;
+  world.out(`${text}\n${rest}`);
+}
+
+function shown(row: SigningKeyRow) {
+  const { key_id, version, public_key_hex, status } = row;
+  return { key_id, version, public_key_hex, status, in_use: row.in_use === 1, awaits_root: awaitsRoot(row) };
+}
+
+function addedText(row: SigningKeyRow, isHeld: boolean): string {
+  const added = `Signing key version ${row.version} added: ${row.public_key_hex}`;
+  if (awaitsRoot(row)) {
+    return `${added}\nNobody trusts it yet: write the key set for the root to sign with: tidegate keys pending --out FILE`;
+  }
+  return isHeld ? `${added}\nIt signs after: tidegate keys use ${row.version}` : added;
+}

@@ -1,0 +1,65 @@
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import { addKeyCommand, resetKeysCommand, revokeKeyCommand, useKeyCommand } from './keys-change.ts';
+import { KeyFault } from './keys-desk.ts';
+import { listKeysCommand } from './keys-list.ts';
+import { makeRootKeyCommand, signCommand } from './keys-offline.ts';
+import { initRootCommand, installCommand, pendingCommand } from './keys-root.ts';
+
+type Act = (args: readonly string[], world: CliWorld) => Promise<ExitCode>;
+
+const ACTS: ReadonlyMap<string, Act> = new Map([
+  ['list', listKeysCommand],
+  ['add', addKeyCommand],
+  ['use', useKeyCommand],
+  ['revoke', revokeKeyCommand],
+  ['pending', pendingCommand],
+  ['reset', resetKeysCommand],
+]);
+const ROOT_ACTS: ReadonlyMap<string, Act> = new Map([
+  ['make', makeRootKeyCommand],
+  ['init', initRootCommand],
+  ['sign', signCommand],
+  ['install', installCommand],
+]);
+
+export const keysCommand: CliCommand = {
+  summary: 'signing keys: list, rotate, revoke, and the offline root',
+  usage: `Usage: tidegate keys list
+       tidegate keys add [--private-key FILE | --public-key HEX]
+       tidegate keys use VERSION
+       tidegate keys revoke VERSION [--force]
+       tidegate keys pending --out FILE
+       tidegate keys reset --every-host-is-enrolled-again
+       tidegate keys root make --out FILE
+       tidegate keys root init --threshold M --key HEX... --out FILE
+       tidegate keys root sign FILE --key FILE
+       tidegate keys root install FILE
+
+A rotation is add, use, revoke. add makes a key and keeps its private half in the data folder. With an offline root the
+new key waits: pending writes the key set that the root's holders sign, install brings it back. revoke is for good.
+reset is the last resort, where every private half is lost and there is no root.
+root make and root sign need no server: they run on a machine that stays apart. FILE may be - for the standard input
+where a private key is read; a key is never an argument.
+The others work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, which
+follows within ten seconds. All of them take --json.`,
+  async run(args, world) {
+    const { act, rest } = chooseAct(args);
+    try {
+      return await act(rest, world);
+    } catch (error) {
+      if (!(error instanceof KeyFault)) throw error;
+      world.err(error.message);
+      return EXIT.failed;
+    }
+  },
+};
+
+function chooseAct(args: readonly string[]): { act: Act; rest: readonly string[] } {
+  const [first = '', second = ''] = args;
+  const isRoot = first === 'root';
+  const acts = isRoot ? ROOT_ACTS : ACTS;
+  const act = acts.get(isRoot ? second : first);
+  if (act) return { act, rest: args.slice(isRoot ? 2 : 1) };
+  const allowed = [...acts.keys(), ...(isRoot ? [] : ['root'])].join(', ');
+  throw new UsageError(`${isRoot ? 'keys root' : 'keys'} needs one of: ${allowed}`);
+}

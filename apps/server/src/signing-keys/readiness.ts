@@ -1,0 +1,41 @@
+import { KEY_CHAIN_MAX, KEYSET_TYPE } from '@tidegate/protocol/documents';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { KeyError, loadTrustedKey, signersOf, type TrustedKey } from '@tidegate/signing/verify';
+import type { Db } from '../platform/db/engine.ts';
+import { type KeySetRow, keySetsAfter, newestKeySet } from './store.ts';
+import { claimedSet } from './vouched-keys.ts';
+
+/**
+ * The oldest version from which the stored key sets lead to the newest: a host that has it, or a later one, comes back
+ * by itself whatever is revoked. It is the newest itself where the set before does not vouch for it. 0 without any set.
+ */
+export async function chainStart(db: Db): Promise<number> {
+  const newest = await newestKeySet(db);
+  if (!newest) return 0;
+  const after = Math.max(0, newest.version - KEY_CHAIN_MAX - 1);
+  const sets = await keySetsAfter(db, { version: after, limit: KEY_CHAIN_MAX + 1 });
+  let start = newest;
+  for (const before of sets.slice(0, -1).reverse()) {
+    if (!vouchesFor(before, start)) break;
+    start = before;
+  }
+  return start.version;
+}
+
+/** Whether a key that one set declares active signed the next. */
+function vouchesFor(before: KeySetRow, next: KeySetRow): boolean {
+  const envelope = parseStrictJson(next.envelope);
+  if (!envelope.ok) return false;
+  const active = [...claimedSet(before).entries.values()].filter(({ status }) => status === 'active');
+  const keys = active.flatMap(({ key_id, public_key_hex }) => usable(key_id, public_key_hex));
+  return signersOf(envelope.value, keys, KEYSET_TYPE).length > 0;
+}
+
+function usable(keyId: string, publicKeyHex: string): TrustedKey[] {
+  try {
+    return [loadTrustedKey({ keyId, publicKeyHex })];
+  } catch (error) {
+    if (error instanceof KeyError) return [];
+    throw error;
+  }
+}
