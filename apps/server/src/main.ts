@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { runCommand } from './cli/run-command.ts';
 import { systemClock } from './platform/clock.ts';
 import { systemRandom } from './platform/ids.ts';
