@@ -1,18 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { countersign } from '@tidegate/signing/sign';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ATTACKS } from '../testing/attacks/all.ts';
-import type { Attack } from '../testing/attacks/attack.ts';
-import { runAttack } from '../testing/attacks/run-attack.ts';
+import { type Attack, reEnveloped } from '../testing/attacks/attack.ts';
+import { defeatOf, runAttack } from '../testing/attacks/run-attack.ts';
+import { createKey } from '../testing/fleet.ts';
+import { createJobWorld, FILE, FILE_BYTES, type JobWorld } from '../testing/job-world.ts';
+import type { Installer } from './installer.ts';
+import { judgeCopy } from './stage.ts';
 
 describe.each(Object.entries(ATTACKS))('%s', (_, attacks) => {
   test.each(attacks.map((attack): [string, Attack] => [attack.name, attack]))('%s', async (_name, attack) => {
-    expect(await runAttack(attack)).toEqual({
-      agent: attack.agent,
-      executor: attack.executor,
-      installs: 0,
-      staged: 0,
-      trust: attack.learns === 'keys' ? 'changed' : 'unchanged',
-      memory: attack.learns === 'accepted' || attack.learns === 'time' ? 'changed' : 'unchanged',
-    });
+    expect(await runAttack(attack)).toEqual(defeatOf(attack));
   });
 });
 
@@ -21,5 +21,74 @@ test('each row stands once, and the table is not cut short', () => {
     rows.map(({ name }) => `${group}: ${name}`),
   );
   expect(new Set(names).size).toBe(names.length);
-  expect(names.length).toBeGreaterThan(120);
+  expect(names.length).toBeGreaterThan(150);
+});
+
+describe('what is no attack goes through the same code, or the table would prove nothing', () => {
+  const ops = createKey(1);
+  const good = { agent: 'ok', executor: 'success' };
+  test.each<[string, Partial<Attack>]>([
+    ['a good job', {}],
+    [
+      'a hint that is wrong: it is no part of what is signed',
+      {
+        spoil: reEnveloped('command.json', (envelope) => ({
+          ...envelope,
+          signatures: envelope.signatures.map((each) => ({ ...each, keyid: 'nobody' })),
+        })),
+      },
+    ],
+    [
+      'a good signature beside a foreign one',
+      {
+        spoil: reEnveloped('command.json', (envelope) => ({
+          ...envelope,
+          signatures: [...countersign(ops.key, envelope).signatures].reverse(),
+        })),
+      },
+    ],
+    [
+      'the second signature that the host wants',
+      {
+        before: ({ policy }) => {
+          const key = { key_id: 'ops', public_key_hex: ops.entry.public_key_hex };
+          const rule = { v: 1, require_second_signature: { keys: [key], threshold: 1 } };
+          writeFileSync(policy.path, JSON.stringify(rule), { mode: 0o644 });
+        },
+        spoil: reEnveloped('approval.json', (envelope) => countersign(ops.key, envelope)),
+      },
+    ],
+  ])('%s', async (name, attack) => {
+    const report = await runAttack({ name, ...attack, ...good });
+    expect(report).toMatchObject({ ...good, installs: 1, staged: 0 });
+  });
+});
+
+describe('a file that is exchanged between the check and the installation (A4)', () => {
+  let world: JobWorld;
+  beforeEach(() => {
+    world = createJobWorld();
+  });
+  afterEach(() => world[Symbol.dispose]());
+
+  test('what is installed is the copy that was judged', async () => {
+    const job = world.leaveJob();
+    const seen: boolean[] = [];
+    const late: Installer = {
+      simulate: (given) => {
+        writeFileSync(
+          join(job, 'artifacts', FILE),
+          FILE_BYTES.map((byte) => byte ^ 1),
+        );
+        return world.installer.simulate(given);
+      },
+      install: (given) => {
+        const artifact = world.action.artifact ?? { filename: '', url: '', size_bytes: 0 };
+        seen.push(judgeCopy(artifact, join(given.stage, FILE)).ok);
+        return world.installer.install(given);
+      },
+    };
+    expect(await world.failureOf(job, { installerOf: () => late })).toBeNull();
+    expect(seen).toEqual([true]);
+  });
 });

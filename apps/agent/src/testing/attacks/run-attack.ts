@@ -29,6 +29,18 @@ export interface AttackReport {
   memory: 'unchanged' | 'changed';
 }
 
+/** What must become of it: refused by both under the names of its row, nothing installed, nothing left behind. */
+export function defeatOf({ agent, executor, learns }: Attack): AttackReport {
+  return {
+    agent,
+    executor,
+    installs: 0,
+    staged: 0,
+    trust: learns === 'keys' ? 'changed' : 'unchanged',
+    memory: learns === 'accepted' || learns === 'time' ? 'changed' : 'unchanged',
+  };
+}
+
 export async function runAttack(attack: Attack): Promise<AttackReport> {
   using world = createJobWorld();
   await attack.before?.(world);
