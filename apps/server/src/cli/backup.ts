@@ -1,0 +1,92 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { readConfig } from '../config.ts';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { SQLITE_FILE } from '../platform/db/open.ts';
+import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
+import { writeBackup } from '../restore/write-backup.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+
+export const backupCommand: CliCommand = {
+  summary: 'write a backup, also while the server runs',
+  usage: `Usage: tidegate backup [--to FILE] [--with-keys] [--json]
+
+Writes the whole database, as it is at this moment, into one compressed file, and a copy of the
+revocation journal beside it (FILE.revocations.jsonl). The server may go on running.
+
+  --to FILE     where to; a new file in the folder "backups" of the data folder unless given
+  --with-keys   put the private signing keys and the token secret of the data folder in too:
+                whoever has such a file is the server. Those of the environment are never in it
+  --json        say what is in the backup as JSON`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      to: { type: 'string' },
+      'with-keys': { type: 'boolean' },
+      json: { type: 'boolean' },
+    });
+    if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
+    const { to, json = false, 'with-keys': withKeys = false } = values;
+    return backUp(world, { to: to ?? null, withKeys, json });
+  },
+};
+
+interface Wanted {
+  to: string | null;
+  withKeys: boolean;
+  json: boolean;
+}
+
+async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<ExitCode> {
+  const fail = (fault: string): ExitCode => {
+    world.err(`No backup was made: ${fault}`);
+    return EXIT.failed;
+  };
+  const read = readConfig(world.env);
+  if (!read.ok) return fail(read.fault);
+  const { dataDir, databaseUrl } = read.config;
+  if (databaseUrl === null && !existsSync(join(dataDir, SQLITE_FILE))) {
+    return fail(`there is no database in ${dataDir} (SERVICE_DATA_DIR)`);
+  }
+  let snapshot: Snapshot | null = null;
+  try {
+    snapshot = await openSnapshot({ dataDir, databaseUrl });
+    const nowMs = world.now();
+    const outcome = await writeBackup(snapshot, {
+      dataDir,
+      to: to === null ? newName(dataDir, nowMs) : resolve(to),
+      withKeys,
+      migrations: MIGRATIONS,
+      nowMs,
+      onTable: (table, rows) => {
+        if (world.isTerminal) world.err(`  ${table}: ${rows} rows`);
+      },
+    });
+    if (!outcome.ok) return fail(outcome.fault);
+    const { file, manifest, journal } = outcome;
+    if (json) {
+      world.out(JSON.stringify({ file, journal, manifest }));
+      return EXIT.ok;
+    }
+    const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0);
+    world.out(`Backup written: ${file}`);
+    if (journal !== null) world.out(`Revocation journal: ${journal}`);
+    world.out(`${rows} rows, epoch ${manifest.epoch}, SHA-256 of the content ${manifest.sha256}`);
+    world.out(
+      withKeys
+        ? 'It holds the private keys and the token secret: whoever has it is the server.'
+        : 'It holds no private keys and no token secret: keep those of the data folder apart.',
+    );
+    return EXIT.ok;
+  } catch (error) {
+    return fail(error instanceof Error ? error.message : String(error));
+  } finally {
+    await snapshot?.close();
+  }
+}
+
+function newName(dataDir: string, nowMs: number): string {
+  const folder = join(resolve(dataDir), 'backups');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return join(folder, `tidegate-${rfc3339(nowMs).replace(/[-:]|\.\d+/g, '')}.backup`);
+}

@@ -1,0 +1,57 @@
+import type { Database, SqlValue, Tx } from '../platform/db/engine.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+import { eachBackupLine } from './read-backup.ts';
+import { clearTable, insertRows, presentTables, withoutTriggers } from './table-store.ts';
+
+/** Rows that are written at once. */
+const BATCH_ROWS = 500;
+
+export interface Import {
+  file: string;
+  engine: Database['engine'];
+  /** Those that the empty database has. */
+  migrations: readonly Migration[];
+  onTable: (table: string, rows: number) => void;
+  onFile: (name: string, text: string) => void;
+}
+
+/** Fills an empty database with the rows of a backup that was verified, in the transaction of the caller. */
+export async function importBackup(tx: Tx, job: Import): Promise<void> {
+  const tables = await presentTables(tx, job.migrations);
+  await withoutTriggers(tx, { engine: job.engine, tables }, async () => {
+    for (const table of tables.toReversed()) await clearTable(tx, table);
+    let open: { table: string; columns: string[]; count: number } | null = null;
+    let rows: SqlValue[][] = [];
+    const flush = async () => {
+      if (open && rows.length > 0) await insertRows(tx, { ...open, rows });
+      rows = [];
+    };
+    const close = async () => {
+      await flush();
+      if (open) job.onTable(open.table, open.count);
+      open = null;
+    };
+    await eachBackupLine(job.file, async (line) => {
+      switch (line.kind) {
+        case 'header':
+          return;
+        case 'table':
+          await close();
+          if (!tables.includes(line.table))
+            throw new Error(`the backup has a table ${line.table} that is not known`);
+          open = { table: line.table, columns: line.columns, count: 0 };
+          return;
+        case 'row':
+          rows.push(line.row);
+          if (open) open.count++;
+          if (rows.length >= BATCH_ROWS) await flush();
+          return;
+        case 'file':
+          job.onFile(line.file, line.text);
+          return;
+        case 'end':
+          return close();
+      }
+    });
+  });
+}

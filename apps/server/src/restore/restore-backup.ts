@@ -1,0 +1,201 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Database } from '../platform/db/engine.ts';
+import { type Migration, migrate } from '../platform/db/migrate.ts';
+import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { openSqlite } from '../platform/db/sqlite.ts';
+import { holdInstanceLock } from '../platform/instance-lock.ts';
+import type { Platform } from '../platform/platform.ts';
+import { writeSecretFile } from '../platform/secrets.ts';
+import { syncPath } from '../platform/sync-path.ts';
+import type { BackupManifest } from './backup-lines.ts';
+import { importBackup } from './import-backup.ts';
+import { readLines } from './journal-lines.ts';
+import { verifyBackup } from './read-backup.ts';
+import { openNewResync } from './resync.ts';
+import { openJournal, type RevocationJournal } from './revocation-journal.ts';
+import { markRestored } from './store.ts';
+import { contentOf, faultOfSqlite, forgetTheLiving } from './table-store.ts';
+import { journalCopyOf } from './write-backup.ts';
+
+export interface RestoreJob {
+  file: string;
+  dataDir: string;
+  databaseUrl: string | null;
+  /** Opens the bounded resync for so long; null leaves it closed. */
+  resyncHours: number | null;
+  migrations: readonly Migration[];
+  world: Pick<Platform, 'now' | 'newId'>;
+  onTable: (table: string, rows: number) => void;
+}
+
+export type RestoreOutcome =
+  | {
+      ok: true;
+      manifest: BackupManifest;
+      /** Where the database before is kept; null where there was none. */
+      aside: string | null;
+      /** Secrets that came from the backup, and those that were here and stay as they are. */
+      secrets: { taken: string[]; kept: string[] };
+      journalEntries: number;
+    }
+  | { ok: false; fault: string };
+
+/**
+ * Puts a backup in the place of the database. Everything is checked before anything changes; the database before is
+ * kept aside; epoch file, key sets and journal of this machine stay, so that the next start begins a new epoch and
+ * revokes again what was revoked since the backup.
+ */
+export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
+  mkdirSync(job.dataDir, { recursive: true, mode: 0o700 });
+  const lock = holdInstanceLock(job.dataDir);
+  if (!lock) return { ok: false, fault: `a server is running on ${job.dataDir}: stop it first` };
+  try {
+    const verified = await verifyBackup(job.file);
+    if (!verified.ok) return verified;
+    const { manifest } = verified;
+    const known = job.migrations.at(-1)?.version ?? 0;
+    if (manifest.schema_version > known) {
+      const versions = `the backup is of database version ${manifest.schema_version}, this program knows ${known}`;
+      return { ok: false, fault: `${versions}: use the program that made it, or a newer one` };
+    }
+    return await putInPlace(job, manifest);
+  } finally {
+    lock.release();
+  }
+}
+
+async function putInPlace(job: RestoreJob, manifest: BackupManifest): Promise<RestoreOutcome> {
+  const copied = readJournalCopy(job.file);
+  if (!copied.ok) return copied;
+  const opened = openJournal(job.dataDir);
+  if (!opened.ok) return opened;
+  const { journal } = opened;
+  try {
+    for (const entry of copied.entries) journal.append([entry]);
+    const secrets = { taken: [], kept: [] };
+    const filled =
+      job.databaseUrl === null
+        ? await fillSqlite(job, { manifest, secrets })
+        : await fillPostgres(job, { manifest, secrets });
+    if (!filled.ok) return filled;
+    return { ...filled, manifest, secrets, journalEntries: journal.entries().length };
+  } finally {
+    journal.close();
+  }
+}
+
+interface Filling {
+  manifest: BackupManifest;
+  secrets: { taken: string[]; kept: string[] };
+}
+type Filled = { ok: true; aside: string | null } | { ok: false; fault: string };
+
+async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
+  const final = join(job.dataDir, SQLITE_FILE);
+  const fresh = join(job.dataDir, `.${SQLITE_FILE}.restoring`);
+  for (const part of PARTS) rmSync(fresh + part, { force: true });
+  const database = openSqlite(fresh);
+  try {
+    await fill(database, job, filling);
+    const fault = await faultOfSqlite(database.read);
+    if (fault !== null) throw new Error(`the restored database is not sound: ${fault}`);
+    await database.close();
+  } catch (error) {
+    await database.close();
+    for (const part of PARTS) rmSync(fresh + part, { force: true });
+    throw error;
+  }
+  // A log that is left would hold rows that the file lacks.
+  if (existsSync(`${fresh}-wal`)) throw new Error('the restored database could not be closed');
+  const aside = existsSync(final) ? setAside(final, job.world.now()) : null;
+  renameSync(fresh, final);
+  syncPath(job.dataDir);
+  return { ok: true, aside };
+}
+
+/** The database, its write-ahead log and the index of that. */
+const PARTS = ['', '-wal', '-shm'];
+
+/** Gives the database a second name before its first is taken over, so that there is one under it at every moment. */
+function setAside(file: string, nowMs: number): string {
+  const stamp = rfc3339(nowMs).replace(/[-:]|\.\d+/g, '');
+  const aside = `${file}.before-restore-${stamp}`;
+  // The rest of a database that a crash left behind belongs to it and to no other.
+  for (const part of PARTS.slice(1)) {
+    if (existsSync(file + part)) renameSync(file + part, aside + part);
+  }
+  linkSync(file, aside);
+  return aside;
+}
+
+async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> {
+  const database = openDatabase(job);
+  try {
+    if ((await contentOf(database)) === 'foreign') {
+      const fault =
+        'the database of SERVICE_DATABASE_URL is not empty: make a new one, name it there and leave the old one as it is';
+      return { ok: false, fault };
+    }
+    await fill(database, job, filling);
+    return { ok: true, aside: null };
+  } finally {
+    await database.close();
+  }
+}
+
+async function fill(database: Database, job: RestoreJob, { manifest, secrets }: Filling): Promise<void> {
+  const { world, resyncHours } = job;
+  const migrations = job.migrations.filter(({ version }) => version <= manifest.schema_version);
+  const migrated = await migrate(database, { migrations, now: world.now });
+  if (!migrated.ok) throw new Error('an empty database has no version');
+  await database.transact(async (tx) => {
+    await importBackup(tx, {
+      file: job.file,
+      engine: database.engine,
+      migrations,
+      onTable: job.onTable,
+      onFile: (name, text) => takeSecret(job.dataDir, { name, text, secrets }),
+    });
+    await forgetTheLiving(tx);
+    const backupCreatedAtMs = Date.parse(manifest.created_at);
+    await markRestored(tx, { atMs: world.now(), backupCreatedAtMs });
+    if (resyncHours === null) return;
+    const opening = { hours: resyncHours, reason: 'tidegate restore --resync-hours', actor: 'server' };
+    await openNewResync(tx, world, opening);
+  });
+}
+
+/** What is here stays: a secret that the server uses by now is not exchanged behind its back. */
+function takeSecret(
+  dataDir: string,
+  { name, text, secrets }: { name: string; text: string; secrets: Filling['secrets'] },
+): void {
+  const path = join(dataDir, name);
+  if (existsSync(path)) {
+    if (readFileSync(path, 'utf8') !== text) secrets.kept.push(name);
+    return;
+  }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeSecretFile(dirname(path), { name: name.split('/').at(-1) ?? name, text });
+  secrets.taken.push(name);
+}
+
+type ReadCopy =
+  | { ok: true; entries: ReturnType<RevocationJournal['entries']> }
+  | { ok: false; fault: string };
+
+/** The copy beside the backup; what stands in it and not in the journal here is taken over. */
+function readJournalCopy(backup: string): ReadCopy {
+  const path = journalCopyOf(backup);
+  if (!existsSync(path)) return { ok: true, entries: [] };
+  const read = readLines(readFileSync(path));
+  if (!read.ok)
+    return { ok: false, fault: `${path} is damaged at line ${read.line}: remove it, or bring it whole` };
+  const withdrawn = new Set(
+    read.acts.filter(({ act }) => act === 'withdrawn').map(({ revocation }) => JSON.stringify(revocation)),
+  );
+  const revoked = read.acts.filter(({ act }) => act === 'revoked').map(({ revocation }) => revocation);
+  return { ok: true, entries: revoked.filter((revocation) => !withdrawn.has(JSON.stringify(revocation))) };
+}

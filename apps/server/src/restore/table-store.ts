@@ -1,0 +1,99 @@
+import { sql } from 'kysely';
+import type { Database, Db, SqlValue, Tx } from '../platform/db/engine.ts';
+import type { Migration } from '../platform/db/migrate.ts';
+
+/** Parameters of one statement; both engines take more. */
+const PARAMETERS_MAX = 20_000;
+
+/** The tables that migrations make, each after those that it refers to; a later one may have dropped some. */
+export function tablesOf(migrations: readonly Migration[]): string[] {
+  const names = new Set<string>();
+  for (const { statements } of migrations) {
+    for (const statement of statements) {
+      const text = typeof statement === 'string' ? statement : `${statement.sqlite};${statement.postgres}`;
+      for (const [, name = ''] of text.matchAll(/\bCREATE TABLE (?:IF NOT EXISTS )?(\w+)/gi)) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+/** The tables of the migrations that are there: those that one of them has dropped again are not. */
+export async function presentTables(db: Db, migrations: readonly Migration[]): Promise<string[]> {
+  const names = new Set((await db.introspection.getTables()).map(({ name }) => name));
+  return tablesOf(migrations).filter((name) => names.has(name));
+}
+
+/** What a database holds: `foreign` where tables are there that no server of ours made or where a fleet lives in it. */
+export async function contentOf(database: Database): Promise<'empty' | 'foreign'> {
+  const tables = await database.read.introspection.getTables();
+  const names = tables.filter(({ isView }) => !isView).map(({ name }) => name);
+  if (names.length === 0) return 'empty';
+  if (!names.includes('fleet')) return 'foreign';
+  const fleet = await database.read.selectFrom('fleet').select('id').executeTakeFirst();
+  return fleet ? 'foreign' : 'empty';
+}
+
+/** Takes the guards away that keep rows from being written as they are, and puts them back after the work. */
+export async function withoutTriggers<T>(
+  tx: Tx,
+  { engine, tables }: { engine: Database['engine']; tables: readonly string[] },
+  work: () => Promise<T>,
+): Promise<T> {
+  if (engine === 'postgres') {
+    const set = async (state: 'DISABLE' | 'ENABLE') => {
+      for (const table of tables) {
+        await sql`ALTER TABLE ${sql.table(table)} ${sql.raw(state)} TRIGGER USER`.execute(tx);
+      }
+    };
+    await set('DISABLE');
+    const result = await work();
+    await set('ENABLE');
+    return result;
+  }
+  const { rows } = await sql<{ name: string; sql: string }>`
+    SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`.execute(tx);
+  for (const { name } of rows) await sql`DROP TRIGGER ${sql.ref(name)}`.execute(tx);
+  const result = await work();
+  for (const trigger of rows) await sql.raw(trigger.sql).execute(tx);
+  return result;
+}
+
+/** Removes what the migrations themselves have put into a table. */
+export async function clearTable(tx: Tx, table: string): Promise<void> {
+  await sql`DELETE FROM ${sql.table(table)}`.execute(tx);
+}
+
+export async function insertRows(
+  tx: Tx,
+  {
+    table,
+    columns,
+    rows,
+  }: {
+    table: string;
+    columns: readonly string[];
+    rows: readonly (readonly SqlValue[])[];
+  },
+): Promise<void> {
+  const most = Math.max(1, Math.floor(PARAMETERS_MAX / columns.length));
+  const names = sql.join(columns.map((column) => sql.ref(column)));
+  for (let from = 0; from < rows.length; from += most) {
+    const values = rows.slice(from, from + most).map((row) => sql`(${sql.join(row)})`);
+    await sql`INSERT INTO ${sql.table(table)} (${names}) VALUES ${sql.join(values)}`.execute(tx);
+  }
+}
+
+/** Servers and logins of the time of the backup are not of now. */
+export async function forgetTheLiving(tx: Tx): Promise<void> {
+  await tx.deleteFrom('server_instances').execute();
+  await tx.deleteFrom('operator_sessions').execute();
+}
+
+/** What SQLite finds wrong with a database that was just written; null where it is sound. */
+export async function faultOfSqlite(db: Db): Promise<string | null> {
+  const { rows } = await sql<{ integrity_check: string }>`PRAGMA integrity_check(1)`.execute(db);
+  const [found] = rows;
+  if (found?.integrity_check !== 'ok') return found?.integrity_check ?? 'nothing was checked';
+  const strays = await sql<{ table: string }>`PRAGMA foreign_key_check`.execute(db);
+  return strays.rows[0] ? `a row of ${strays.rows[0].table} refers to one that is not there` : null;
+}
