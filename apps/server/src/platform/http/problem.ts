@@ -55,7 +55,8 @@ export function createErrorHandler(log: Log) {
         members: { detail: 'The database cannot be reached at the moment.', retryAfterSeconds: 5 },
       });
     }
-    if (request.raw.destroyed) {
+    // A request that was read to its end counts as destroyed too.
+    if (request.raw.destroyed && !request.raw.complete) {
       // Whoever hung up within a body is no error of ours: nothing to look at, and nobody to answer.
       log.debug('request given up by its client', { request_id: request.id });
       return sendProblem(request, reply, MALFORMED);
