@@ -83,7 +83,10 @@ export type SaveOutcome = { ok: true } | { ok: false; detail: string };
 export interface ConfigFile {
   readonly path: string;
   current(): AgentConfig;
-  /** Writes the changed content durably. When it fails, `current` is what it was and the process should end. */
+  /**
+   * Writes the changed content durably. When it fails, `current` is what it was, every later change fails too, and the
+   * process has to end: what the disk holds is unknown, and only a new process reads it (RT9).
+   */
   change(members: Partial<AgentConfig>): SaveOutcome;
 }
 
@@ -105,13 +108,16 @@ export function loadConfig(folder: string): LoadOutcome {
 /** Holds a configuration that `loadConfig` returned. */
 export function openConfig(folder: string, config: AgentConfig, files: FileLayer = realFiles): ConfigFile {
   let held = config;
+  let failed: SaveOutcome = { ok: true };
   return {
     path: join(folder, CONFIG_NAME),
     current: () => held,
     change: (members) => {
+      if (!failed.ok) return failed;
       const next = { ...held, ...members };
       const saved = saveConfig(folder, next, files);
       if (saved.ok) held = next;
+      else failed = saved;
       return saved;
     },
   };

@@ -6,8 +6,10 @@ import {
   fstatSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
+  rmSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
@@ -64,6 +66,15 @@ export function writeDurably(
     if (!renamed) discard(temporary, files);
   }
   syncFolder(dirname(path), files);
+}
+
+/** What a process that was killed in `writeDurably` left of this file; the caller alone writes it. */
+export function removeTemporaries(path: string): void {
+  const start = `.${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const isOurs = name.startsWith(start) && /^[0-9a-f]{12}\.tmp$/.test(name.slice(start.length));
+    if (isOurs) rmSync(join(dirname(path), name), { force: true });
+  }
 }
 
 /** Makes names that were created, renamed or removed in a folder durable. Windows has no such call. */

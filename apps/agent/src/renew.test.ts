@@ -3,13 +3,15 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { loadConfig, openConfig, saveConfig } from './config-file.ts';
 import type { FileLayer } from './file-layer.ts';
 import { createRenewer, RENEW_PAUSE_MS } from './renew.ts';
-import { createServerClient } from './server-client.ts';
+import { createServerClient, type ServerClient, type ServerRequest } from './server-client.ts';
 import { configOf } from './testing/agent-config.ts';
 import { failingFiles } from './testing/failing-files.ts';
 import { createFleet } from './testing/fleet.ts';
 import { html, json, problem, type Reply, type Seen, startServer } from './testing/scripted-server.ts';
 
 const fleet = createFleet();
+/** Longest that the server works on one request. */
+const SERVER_LIMIT_MS = 30_000;
 const pair = json({
   access_token: 'access-1',
   expires_in: 900,
@@ -97,6 +99,38 @@ describe('E1', () => {
     expect(sent()).toHaveLength(2);
   });
 
+  test('waits longer than the server may take, on a connection of its own (I13)', async () => {
+    const asked: ServerRequest[] = [];
+    using folder = tmpDir();
+    const config = openConfig(folder.path, configOf(fleet));
+    const client: ServerClient = {
+      request: async (request) => {
+        asked.push(request);
+        return { kind: 'unreachable', detail: 'no answer', retryAfterMs: null };
+      },
+    };
+    await createRenewer({ config, client, machineId: fleet.machineId, elapsedMs: () => 0 }).renew();
+    expect(asked).toMatchObject([{ path: '/api/v1/agents/renew', ownConnection: true }]);
+    expect(asked[0]?.timeoutMs).toBeGreaterThan(SERVER_LIMIT_MS);
+    expect(RENEW_PAUSE_MS).toBeGreaterThanOrEqual(60_000);
+  });
+
+  test('a proxy that answers for a server that may be at work counts as silence (I13)', async () => {
+    const { start, sent } = await enrolled(() => html(504));
+    const renewer = start();
+    await renewer.renew();
+    await renewer.renew();
+    expect(sent()).toHaveLength(1);
+  });
+
+  test('an answer of ours ends the wait: nothing is under way any more', async () => {
+    const { start, sent } = await enrolled(() => problem('unavailable'));
+    const renewer = start();
+    await renewer.renew();
+    await renewer.renew();
+    expect(sent()).toHaveLength(2);
+  });
+
   test.each([
     [
       'MACHINE_ID_MISMATCH',
@@ -127,19 +161,4 @@ describe('E1', () => {
     });
     expect(sent()).toHaveLength(0);
   });
-});
-
-test('an agent that is killed at any system call of a renewal recovers by the same request id (RT5)', async () => {
-  // The whole renewal makes two writes of nine calls and more each.
-  for (let at = 1; at <= 24; at += 1) {
-    const { start, sent, onDisk, server } = await enrolled((request) => {
-      const { refresh_token }: { refresh_token: string } = JSON.parse(request.body);
-      return refresh_token === 'refresh-0' ? pair : problem('refresh_token_invalid');
-    });
-    await start(failingFiles(at, 'kill').files).renew();
-    if (onDisk().refresh_token === 'refresh-0') expect(await start().renew()).toMatchObject({ ok: true });
-    expect(onDisk().refresh_token).toBe('refresh-1');
-    expect(new Set(sent().map(({ request_id }) => request_id)).size).toBe(1);
-    await server.stop();
-  }
 });

@@ -17,9 +17,9 @@ afterEach(async () => {
 /** A session against a server whose E1 works; `answer` is for every other request. */
 async function open(
   answer: (request: Seen) => Reply | 'hang up' | Promise<Reply>,
-  nowMs = NOW_MS,
-  renewal?: () => Reply,
+  options: { nowMs?: number; random?: number; renewal?: () => Reply } = {},
 ) {
+  const { nowMs = NOW_MS, random = 0, renewal } = options;
   const folder = tmpDir();
   const server = await startServer((request) => {
     if (request.path !== '/api/v1/agents/renew') return answer(request);
@@ -35,7 +35,7 @@ async function open(
   const elapsedMs = () => time.ms;
   const { machineId } = fleet;
   const renewer = createRenewer({ config, client, machineId, elapsedMs });
-  const parts = { config, client, renewer, machineId, elapsedMs, nowMs: () => nowMs, random: () => 0 };
+  const parts = { config, client, renewer, machineId, elapsedMs, nowMs: () => nowMs, random: () => random };
   const count = () => server.seen.filter(({ path }) => path.endsWith('/renew')).length;
   return { session: createSession(parts), count, seen: server.seen, time };
 }
@@ -98,7 +98,7 @@ test('401 after one successful renewal is ErrUnauthorized (section 7)', async ()
 
 test('a revoked agent ends with ErrRefreshTokenInvalid (wire.md)', async () => {
   const refused = () => problem('refresh_token_invalid');
-  const { session } = await open(() => problem('access_token_invalid'), NOW_MS, refused);
+  const { session } = await open(() => problem('access_token_invalid'), { renewal: refused });
   expect(await session.call(request)).toMatchObject({ failure: { error: 'ErrRefreshTokenInvalid' } });
 });
 
@@ -124,6 +124,43 @@ test.each([
   expect(await session.call(request)).toMatchObject({ ok: false, failure: { kind } });
 });
 
+test.each([
+  [0, 450_000],
+  [0.5, 540_000],
+  [1, 630_000],
+])(
+  'with %d drawn it is renewed at %d ms, so that a fleet does not renew at once (jitter)',
+  async (random, dueMs) => {
+    const { session, count, time } = await open(() => json({}), { random });
+    for (const [ms, renewals] of [
+      [dueMs - 1, 0],
+      [dueMs, 1],
+      [2 * dueMs - 1, 1], // the successor too, by its lifetime
+      [2 * dueMs, 2],
+    ] as const) {
+      time.ms = ms;
+      await session.call(request);
+      expect([ms, count()]).toEqual([ms, renewals]);
+    }
+  },
+);
+
+test.each([
+  ['years behind', NOW_MS - 5 * 365 * 86_400_000, 450_000],
+  ['years ahead', NOW_MS + 5 * 365 * 86_400_000, 0],
+])('a clock that is %s keeps no token from early renewal (RT18)', async (_, nowMs, dueMs) => {
+  const { session, count, time } = await open(() => json({}), { nowMs });
+  time.ms = dueMs - 1;
+  if (dueMs > 0) await session.call(request);
+  expect(count()).toBe(0);
+  time.ms = dueMs;
+  await session.call(request);
+  expect(count()).toBe(1);
+  time.ms = dueMs + 449_000;
+  await session.call(request);
+  expect(count()).toBe(1); // and no storm of them afterwards
+});
+
 test('a token is renewed early, at half of its life', async () => {
   const { session, count, time } = await open(() => json({}));
   time.ms = 449_000;
@@ -137,11 +174,10 @@ test('a token is renewed early, at half of its life', async () => {
 });
 
 test('an early renewal that fails does not keep the request from being made', async () => {
-  const { session, count } = await open(
-    () => json({ ok: true }),
-    NOW_MS + 600_000,
-    () => problem('unavailable'),
-  );
+  const { session, count } = await open(() => json({ ok: true }), {
+    nowMs: NOW_MS + 600_000,
+    renewal: () => problem('unavailable'),
+  });
   expect((await session.call(request)).ok).toBe(true);
   expect((await session.call(request)).ok).toBe(true);
   expect(count()).toBe(1);

@@ -1,14 +1,17 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { loadavg, uptime } from 'node:os';
+import { join } from 'node:path';
 import { trustedNow } from './clock.ts';
-import { type AgentConfig, openConfig } from './config-file.ts';
+import { type AgentConfig, CONFIG_NAME, openConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { openHeadKeeper } from './events-head.ts';
+import { removeTemporaries } from './file-layer.ts';
 import { watchFreshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy.ts';
 import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
+import { JOURNAL_NAME } from './journal-state.ts';
 import type { Log } from './log.ts';
 import { readMachineId } from './machine-id.ts';
 import { noteMachine } from './note-machine.ts';
@@ -41,6 +44,8 @@ export function startRuntime(
   const noted = noteMachine(journal, { sha256: machine.sha256, nowMs: Date.now() });
   if (!noted.ok) return noted;
   const config = openConfig(folder, loaded);
+  // R2: what a kill in the middle of a write left of the tokens is no use to anybody but a thief.
+  for (const name of [CONFIG_NAME, JOURNAL_NAME]) removeTemporaries(join(folder, name));
   const nowMs = () => trustedNow(Date.now(), journal.serverTime());
   const elapsedMs = () => performance.now();
   const random = () => randomInt(RANDOM_STEPS) / RANDOM_STEPS;
