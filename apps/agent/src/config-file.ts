@@ -4,6 +4,7 @@ import { Envelope, SigningKeyEntry } from '@tidegate/protocol/documents';
 import { ROOT_KEYS_MAX } from '@tidegate/protocol/root-document';
 import { Ecosystem, PublicKeyHex, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { errorCode, type FileLayer, ownUid, readTrusted, realFiles, writeDurably } from './file-layer.ts';
@@ -102,7 +103,26 @@ export function loadConfig(folder: string): LoadOutcome {
     const where = fault === undefined ? '' : `: ${fault.instancePath || '/'} ${fault.message}`;
     return { ok: false, reason: 'invalid', detail: `${path} is not a valid agent configuration${where}` };
   }
+  const unusable = unusableKey(parsed.value.trusted_keys);
+  if (unusable !== null) return { ok: false, reason: 'invalid', detail: `${path}: ${unusable}` };
   return { ok: true, config: parsed.value };
+}
+
+/**
+ * What is wrong with a trusted key, null when all can be used: a weak one would make signatures count that anybody can
+ * make (notes/trust.md, 2.4). The message names the key id.
+ */
+export function unusableKey({ keys }: TrustedKeySet): string | null {
+  for (const { key_id, public_key_hex, status } of keys) {
+    if (status === 'revoked') continue;
+    try {
+      loadTrustedKey({ keyId: key_id, publicKeyHex: public_key_hex });
+    } catch (error) {
+      if (error instanceof KeyError) return `a trusted key cannot be used (${error.code}): ${error.message}`;
+      throw error;
+    }
+  }
+  return null;
 }
 
 /** Holds a configuration that `loadConfig` returned. */

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { judgePublicKey } from './public-key.ts';
+import { KeyError, loadTrustedKey } from './verify.ts';
 
 const fieldPrime = 2n ** 255n - 19n;
 const basePoint = encode(
@@ -42,30 +44,47 @@ function inverse(of: bigint): bigint {
   return result;
 }
 
-const order8 = '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05';
-const otherOrder8 = 'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a';
+// The same table is put to server, agent and the compiled agent: see vectors/README.md.
+const cases: Record<'sound' | 'weak' | 'malformed', { name: string; hex: string }[]> = JSON.parse(
+  readFileSync(new URL('../../../vectors/ed25519-public-keys.json', import.meta.url), 'utf8'),
+);
+const order8 = hexOf('order 8');
+const otherOrder8 = hexOf('order 8', 1);
 
-test.each([
-  ['order 1', '0100000000000000000000000000000000000000000000000000000000000000'],
-  ['order 1, sign bit set', '0100000000000000000000000000000000000000000000000000000000000080'],
-  ['order 2', 'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f'],
-  ['order 2, sign bit set', 'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'],
-  ['order 4, all zero', '0000000000000000000000000000000000000000000000000000000000000000'],
-  ['order 4, sign bit set', '0000000000000000000000000000000000000000000000000000000000000080'],
-  ['order 8', order8],
-  ['order 8, sign bit set', `${order8.slice(0, 62)}85`],
-  ['order 8, the other y', otherOrder8],
-  ['order 8, the other y, sign bit set', `${otherOrder8.slice(0, 62)}fa`],
-  ['y = p', 'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f'],
-  ['y = p, sign bit set', 'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'],
-  ['y = p + 1', 'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f'],
-  [
-    'y = p + 3, a full-order point spelt otherwise',
-    'f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  ],
-  ['all ones', 'ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff'],
-])('a key of %s is weak', (_what, hex) => {
+function hexOf(name: string, nth = 0): string {
+  const found = cases.weak.filter((each) => each.name === name)[nth];
+  if (!found) throw new Error(`no weak key "${name}"`);
+  return found.hex;
+}
+
+function codeOf(hex: string): string {
+  try {
+    loadTrustedKey({ keyId: 'k', publicKeyHex: hex });
+    return 'sound';
+  } catch (error) {
+    if (error instanceof KeyError) return error.code;
+    throw error;
+  }
+}
+
+test('the table has every spelling of the eight points of small order, and every y that is not reduced', () => {
+  const smallOrder = cases.weak.filter(({ name }) => name.startsWith('order'));
+  // The points of order 1 and 2 have x = 0, and so a second spelling with the sign bit set.
+  expect(new Set(smallOrder.map(({ hex }) => hex)).size).toBe(8 + 2);
+  expect(cases.weak.filter(({ name }) => name.startsWith('y = p')).length).toBe(19 * 2);
+});
+
+test.each(cases.weak)('a key is weak: $name', ({ hex }) => {
   expect(judgePublicKey(Buffer.from(hex, 'hex'))).toBe('weak');
+  expect(codeOf(hex)).toBe('weak');
+});
+
+test.each(cases.malformed)('a key is malformed: $name', ({ hex }) => {
+  expect(codeOf(hex)).toBe('malformed');
+});
+
+test.each(cases.sound)('a key is sound: $name', ({ hex }) => {
+  expect(codeOf(hex)).toBe('sound');
 });
 
 test('the small-order table is the curve’s: each canonical y of it reaches the neutral point in three doublings', () => {

@@ -4,7 +4,7 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { type SaveOutcome, TrustedKeySet } from '../config-file.ts';
+import { type SaveOutcome, TrustedKeySet, unusableKey } from '../config-file.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from '../file-layer.ts';
 import { MachineIdSource } from '../machine-id.ts';
 
@@ -34,8 +34,12 @@ export function loadExecutorState(folder: string): LoadState {
   const read = readTrusted(path, { maxBytes: STATE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
   if (!read.ok) return { ok: false, detail: read.detail };
   const parsed = parseStrictJson(read.bytes);
-  if (parsed.ok && Check(ExecutorState, parsed.value)) return { ok: true, state: parsed.value };
-  return { ok: false, detail: `${path} is not a valid executor state; enrol this host again as root` };
+  if (!parsed.ok || !Check(ExecutorState, parsed.value)) {
+    return { ok: false, detail: `${path} is not a valid executor state; enrol this host again as root` };
+  }
+  const unusable = unusableKey(parsed.value.trusted_keys);
+  if (unusable !== null) return { ok: false, detail: `${path}: ${unusable}` };
+  return { ok: true, state: parsed.value };
 }
 
 export function saveExecutorState(folder: string, state: ExecutorState): SaveOutcome {
