@@ -13,6 +13,7 @@ import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
 import { openMemory } from './restore/open-memory.ts';
+import { raiseKeySets } from './restore/raise-key-sets.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
@@ -95,7 +96,11 @@ async function openAll(config: Config, { world, tls, opened }: Opening): Promise
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) return keys;
   const keyRing = await openKeyRing(platform, keys);
-  memory.whenRestored(keyRing.reload);
+  await raiseKeySets(platform, keyRing);
+  memory.whenRestored(async () => {
+    await keyRing.reload();
+    await raiseKeySets(platform, keyRing);
+  });
   const { journal } = memory;
   const application = await createApplication({
     config,

@@ -11,18 +11,25 @@ export const KEY_SETS_FILE = 'key-sets.json';
 /** Most key sets that are kept: as many as a host walks at once. */
 export const KEY_SETS_MAX = 512;
 
-/** The signed key sets, oldest first: keys, their versions and their revocations outlive a restored database by them. */
+/** Most root documents that are kept; one follows another only by a ceremony. */
+export const ROOTS_MAX = 64;
+
+/** The signed key sets, oldest first, and the root documents that they name: keys, their versions and their revocations outlive a restored database by them. */
 const KeySetsFile = strict({
   v: Type.Literal(1),
   key_sets: Type.Array(
     strict({ version: Count, envelope: Type.String(), signed_by: Uuid, issued_at: Count, expires_at: Count }),
     { maxItems: KEY_SETS_MAX },
   ),
+  roots: Type.Array(strict({ version: Count, envelope: Type.String(), installed_at: Count }), {
+    maxItems: ROOTS_MAX,
+  }),
 });
-export type KeySetsFile = Static<typeof KeySetsFile>;
+type KeySetsFile = Static<typeof KeySetsFile>;
+export type RememberedKeys = Omit<KeySetsFile, 'v'>;
 
 export type ReadKeySetsFile =
-  | { ok: true; keySets: KeySetsFile['key_sets'] }
+  | { ok: true; remembered: RememberedKeys }
   /** One line for the log: the start is refused. */
   | { ok: false; fault: string };
 
@@ -32,18 +39,18 @@ export function readKeySetsFile(dataDir: string): ReadKeySetsFile {
   try {
     bytes = readFileSync(path);
   } catch (error) {
-    if (isAbsent(error)) return { ok: true, keySets: [] };
+    if (isAbsent(error)) return { ok: true, remembered: { key_sets: [], roots: [] } };
     throw error;
   }
   const parsed = parseStrictJson(bytes);
   if (parsed.ok && Value.Check(KeySetsFile, parsed.value)) {
-    return { ok: true, keySets: parsed.value.key_sets.toSorted((a, b) => a.version - b.version) };
+    return { ok: true, remembered: parsed.value };
   }
   const fault = `${path} is damaged: it keeps the key sets for the case of a restore. Remove it where the database was not restored since the last start; the server makes it anew`;
   return { ok: false, fault };
 }
 
 /** On disk when it returns. */
-export function writeKeySetsFile(dataDir: string, keySets: KeySetsFile['key_sets']): void {
-  writeSecretFile(dataDir, { name: KEY_SETS_FILE, text: `${JSON.stringify({ v: 1, key_sets: keySets })}\n` });
+export function writeKeySetsFile(dataDir: string, remembered: RememberedKeys): void {
+  writeSecretFile(dataDir, { name: KEY_SETS_FILE, text: `${JSON.stringify({ v: 1, ...remembered })}\n` });
 }

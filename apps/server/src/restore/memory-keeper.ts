@@ -2,10 +2,10 @@ import { rfc3339 } from '../platform/clock.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
-import { newestKeySet, readFleet } from '../signing-keys/store.ts';
+import { newestKeySet, readFleet, rootsAfter } from '../signing-keys/store.ts';
 import { type EpochFile, memoryOf, writeEpochFile } from './epoch-file.ts';
 import { judgeEpoch } from './epoch-rules.ts';
-import { KEY_SETS_MAX, writeKeySetsFile } from './key-sets-file.ts';
+import { KEY_SETS_MAX, ROOTS_MAX, writeKeySetsFile } from './key-sets-file.ts';
 import { type RecoverOutcome, readFacts, SERVER_GONE_MS } from './recover.ts';
 import type { RevocationJournal } from './revocation-journal.ts';
 import {
@@ -84,8 +84,9 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
   async function keepKeySets(): Promise<void> {
     const newest = (await newestKeySet(database.read))?.version ?? 0;
     if (newest === keptVersion) return;
-    const keySets = await newestKeySets(database.read, KEY_SETS_MAX);
-    writeKeySetsFile(dataDir, keySets);
+    const key_sets = await newestKeySets(database.read, KEY_SETS_MAX);
+    const roots = (await rootsAfter(database.read, 0)).slice(-ROOTS_MAX);
+    writeKeySetsFile(dataDir, { key_sets, roots });
     keptVersion = newest;
   }
 

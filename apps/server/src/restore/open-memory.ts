@@ -48,7 +48,7 @@ export async function openMemory(platform: Platform, parts: MemoryParts): Promis
     const read = readKeySetsFile(dataDir);
     if (!read.ok) return read;
     const held = heldPublicKeys(parts.config, parts.keyFolder);
-    return recover(platform, { file, keySets: read.keySets, journal, held });
+    return recover(platform, { file, keys: read.remembered, journal, held });
   };
   const recovered = await recoverFrom(epoch.file);
   if (!recovered.ok) {

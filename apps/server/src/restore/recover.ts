@@ -3,16 +3,10 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recallKeySets } from '../signing-keys/recall-keys.ts';
-import {
-  insertFleet,
-  type KeySetRow,
-  lockFleet,
-  newestKeySet,
-  readFleet,
-  setEpoch,
-} from '../signing-keys/store.ts';
+import { insertFleet, lockFleet, newestKeySet, readFleet, setEpoch } from '../signing-keys/store.ts';
 import { type EpochFile, memoryOf } from './epoch-file.ts';
 import { type DatabaseFacts, type EpochVerdict, judgeEpoch } from './epoch-rules.ts';
+import type { RememberedKeys } from './key-sets-file.ts';
 import { NoKeyLeft, type RevokedAgain, replayRevocations } from './replay-revocations.ts';
 import type { RevocationJournal } from './revocation-journal.ts';
 import {
@@ -31,8 +25,8 @@ export const KEY_SET_GAP = 1_000;
 
 export interface RecoverParts {
   file: EpochFile | null;
-  /** The key sets that this server knows of, oldest first. */
-  keySets: readonly KeySetRow[];
+  /** The key sets and roots that this server knows of. */
+  keys: RememberedKeys;
   journal: Pick<RevocationJournal, 'entries'>;
   /** Public halves of the signing keys whose private halves are here. */
   held: ReadonlySet<string>;
@@ -86,9 +80,9 @@ async function recoverIn(
     }
     // What agents have is known by the key sets kept here; where none are, it can only be guessed.
     const newest = (await newestKeySet(tx))?.version ?? 0;
-    await settleRestore(tx, newest > 0 && parts.keySets.length === 0 ? newest + KEY_SET_GAP : 0);
+    await settleRestore(tx, newest > 0 && parts.keys.key_sets.length === 0 ? newest + KEY_SET_GAP : 0);
   }
-  const keysRecalled = await recallKeySets(tx, { keySets: parts.keySets, held });
+  const keysRecalled = await recallKeySets(tx, { remembered: parts.keys, held });
   const revokedAgain = await replayRevocations(tx, { journal, engine, held });
   if (verdict.kind === 'restored') {
     await appendEvent(tx, platform, {

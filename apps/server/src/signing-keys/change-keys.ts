@@ -121,6 +121,8 @@ export interface NextKeySet {
   added?: readonly string[];
   /** The root that the set names; the one before where it is left out. */
   root?: StandingSet['root'];
+  /** Versions up to here are taken, as a restored database may have lost some. */
+  above?: number;
   /** What the set before says, where no voucher signed it: `resetKeys` alone. */
   standing?: StandingSet;
 }
@@ -131,7 +133,7 @@ export async function issueKeySet(tx: Tx, platform: Platform, next: NextKeySet):
   const fleet = await lockFleet(tx);
   const now = platform.now();
   const newest = await newestKeySet(tx);
-  const version = (newest?.version ?? 0) + 1;
+  const version = Math.max(newest?.version ?? 0, next.above ?? 0) + 1;
   const { entries, root: before } = next.standing ?? standingSet(newest, vouchers);
   const root = next.root ?? before;
   const known = { entries, held: vouchers, hasRoot: before !== null };

@@ -9,11 +9,14 @@ import type { KeyFolder } from './key-folder.ts';
 import {
   insertKey,
   insertKeySet,
+  insertRoot,
   type KeySetRow,
   listKeys,
   newestKeySet,
+  type RootRow,
   readFleet,
   revokeKey,
+  rootsAfter,
   setKeyInUse,
 } from './store.ts';
 
@@ -39,6 +42,12 @@ export function heldPublicKeys(
   return held;
 }
 
+/** What was kept outside of the database. */
+export interface RememberedSets {
+  key_sets: readonly KeySetRow[];
+  roots: readonly RootRow[];
+}
+
 /**
  * Brings back the key sets that are newer than the database's, from before it was restored, and what the newest says of
  * the keys: rows that are missing, revocations, and which key signs. They count only where a key signed the newest whose
@@ -46,10 +55,12 @@ export function heldPublicKeys(
  */
 export async function recallKeySets(
   tx: Tx,
-  { keySets, held }: { keySets: readonly KeySetRow[]; held: ReadonlySet<string> },
+  { remembered, held }: { remembered: RememberedSets; held: ReadonlySet<string> },
 ): Promise<number> {
   const stored = (await newestKeySet(tx))?.version ?? 0;
-  const missing = keySets.filter((one) => one.version > stored);
+  const missing = remembered.key_sets
+    .filter((one) => one.version > stored)
+    .toSorted((a, b) => a.version - b.version);
   const keySet = missing.at(-1);
   if (!keySet) return 0;
   const fleet = await readFleet(tx);
@@ -67,6 +78,10 @@ export async function recallKeySets(
       await insertKey(tx, { ...key, in_use: 0, first_key_set_version: keySet.version });
       changed++;
     }
+  }
+  const newestRoot = (await rootsAfter(tx, 0)).at(-1)?.version ?? 0;
+  for (const root of remembered.roots) {
+    if (root.version > newestRoot) await insertRoot(tx, root);
   }
   for (const one of missing) await insertKeySet(tx, one);
   const signer = (await listKeys(tx)).find((one) => one.key_id === keySet.signed_by);
