@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { isMachineId } from '../platform/http/identities.ts';
 import {
   type AgentsApp,
@@ -13,6 +12,7 @@ import {
 } from '../testing/agents-app.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { faulty } from '../testing/faulty-database.ts';
 import { hashRefreshToken, parseRefreshToken, REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
 import { renewTokens } from './renew-tokens.ts';
 
@@ -82,6 +82,9 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
       reason: 'superseded',
       presented_seq: 1,
       current_seq: 3,
+      machine_id: 'machine-1',
+      address: '127.0.0.1',
+      last_seen: null,
     });
   });
 
@@ -439,17 +442,4 @@ async function restore(it: AgentsApp, row: Awaited<ReturnType<typeof familyOf>>)
 async function aliveOf(it: AgentsApp, children: string[]): Promise<string[]> {
   const { cur_hash } = await familyOf(it, children[0] ?? '');
   return children.filter((child) => hashRefreshToken(child) === cur_hash);
-}
-
-/** A database whose commits fail on demand, as those of a full disk do. */
-function faulty(database: Database, failing: { now: boolean }): Database {
-  return {
-    ...database,
-    transact: (work) =>
-      database.transact(async (tx) => {
-        const result = await work(tx);
-        if (failing.now) throw new DatabaseFault('disk is full');
-        return result;
-      }),
-  };
 }

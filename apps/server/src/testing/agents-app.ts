@@ -181,9 +181,14 @@ export async function renewal(
   });
 }
 
-/** Types of the events so far, oldest first. */
+/** Types of the events about agents so far, oldest first. */
 export async function eventTypes(it: AgentsApp): Promise<string[]> {
   const { read } = it.platform.database;
-  const rows = await read.selectFrom('events').select('type').orderBy('position').execute();
+  const rows = await read
+    .selectFrom('events')
+    .select('type')
+    .where('agent_id', 'is not', null)
+    .orderBy('position')
+    .execute();
   return rows.map((row) => row.type);
 }
