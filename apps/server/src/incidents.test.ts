@@ -55,7 +55,7 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'REFRESH_TOKEN_REUSE', status: 401, severity: 'critical', component: 'agent-credentials' },
     ...{ actor: 'agent', host: true },
-    content: ['current_seq', 'family_id', 'presented_seq', 'reason'],
+    content: ['address', 'current_seq', 'family_id', 'last_seen', 'machine_id', 'presented_seq', 'reason'],
     async prepare({ renew, renewal, agent }) {
       await renew(await renew(agent.refreshToken));
       return renewal(agent.refreshToken);

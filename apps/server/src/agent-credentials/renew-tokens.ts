@@ -22,6 +22,8 @@ export interface AgentDirectory {
     args: { agentId: string; machineId: MachineId; by: 'check-in' | 'renewal' },
   ): Promise<'bound' | 'foreign_machine' | 'conflict'>;
   markAgentRevoked(tx: Tx, args: { agentId: string; atMs: number }): Promise<void>;
+  /** Where the agent was seen last, by what it said at a check-in: what an operator compares a reuse with. */
+  lastSeen(tx: Tx, agentId: string): Promise<{ at: string; boot_id: string; address: string | null } | null>;
 }
 
 export interface RenewalDeps {
@@ -45,6 +47,8 @@ export interface RenewalRequest {
   token: PresentedToken;
   machineId: MachineId | null;
   requestId: string | null;
+  /** Where the request comes from, for the event of a reuse. */
+  address?: string | null;
 }
 
 export type RenewalOutcome =
@@ -137,6 +141,10 @@ async function revoke(
       reason: why,
       presented_seq: request.token.seq,
       current_seq: family.cur_seq,
+      // The machine id is that of the agent, or it would be a mismatch: of two machines the address tells which.
+      machine_id: request.machineId,
+      address: request.address ?? null,
+      last_seen: await directory.lastSeen(tx, family.agent_id),
     },
   });
   return { ok: false, code: 'refresh_token_invalid', agentId: family.agent_id, why };

@@ -38,7 +38,7 @@ export function mountAgentCredentials(app: App, deps: AgentCredentialsDeps): voi
       const header = request.headers[MACHINE_ID_HEADER];
       const machineId = isMachineId(header) ? header : null;
       const requestId = request.body.request_id ?? null;
-      const outcome = await renewTokens(deps, { token, machineId, requestId });
+      const outcome = await renewTokens(deps, { token, machineId, requestId, address: request.ip });
       if (outcome.ok) {
         const access = await accessTokens.issue(outcome);
         return {

@@ -20,7 +20,7 @@ const Events = Type.Object({
     }),
   ),
 });
-const Renewed = Type.Object({ access_token: Type.String() });
+const Renewed = Type.Object({ access_token: Type.String(), refresh_token: Type.String() });
 const Page = Type.Object({ total: Type.Integer(), items: Type.Array(Item) });
 
 async function openScene(engine: TestEngine) {
@@ -43,7 +43,7 @@ async function openScene(engine: TestEngine) {
       inventory_digest: {},
     };
     clock.advance(20_000);
-    return sendFrom(from, {
+    const { status } = await sendFrom(from, {
       port: Number(new URL(clients.base).port),
       path: `/api/v1/agents/${of.agentId}/check-in`,
       headers: {
@@ -53,6 +53,7 @@ async function openScene(engine: TestEngine) {
       },
       body: JSON.stringify(body),
     });
+    return status;
   }
   /** An hour later, with a token that is good again. */
   async function anHourLater(): Promise<void> {
@@ -62,6 +63,16 @@ async function openScene(engine: TestEngine) {
     const answer = await send({ method: 'POST', url, machineId: agent.machineId, body });
     agent.accessToken = Value.Parse(Renewed, JSON.parse(answer.text)).access_token;
   }
+  /** The refresh token that a renewal from there answers; empty where it is refused. */
+  async function renewFrom(from: string, refreshToken: string): Promise<string> {
+    const { status, text } = await sendFrom(from, {
+      port: Number(new URL(clients.base).port),
+      path: '/api/v1/agents/renew',
+      headers: { 'x-machine-id': agent.machineId, 'content-type': 'application/json' },
+      body: JSON.stringify({ refresh_token: refreshToken }),
+    });
+    return status === 200 ? Value.Parse(Renewed, JSON.parse(text)).refresh_token : '';
+  }
   const get = async (url: string) => JSON.parse((await send({ method: 'GET', url, token: admin })).text);
   const shown = async (): Promise<Static<typeof Item>> =>
     Value.Parse(Item, await get(`/api/v1/agents/${agent.agentId}`));
@@ -69,7 +80,7 @@ async function openScene(engine: TestEngine) {
     Value.Parse(Events, await get(`/api/v1/events?type=${type}`));
   const listed = async (query: string) => Value.Parse(Page, await get(`/api/v1/agents?${query}`)).total;
   const post = (url: string, body: object, token = admin) => send({ method: 'POST', url, token, body });
-  return { ...clients, agent, clock, anHourLater, checkIn, shown, events, listed, post };
+  return { ...clients, agent, clock, anHourLater, checkIn, renewFrom, shown, events, listed, post };
 }
 
 interface Visit {
@@ -197,6 +208,28 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await shown()).clone_suspected).toBeNull();
   });
 
+  test('a copy with all of its memory goes at its second renewal, and the event says from where and what came before', async () => {
+    const { agent, clock, checkIn, renewFrom, events, shown } = await openScene(engine);
+    await checkIn('boot-a');
+    const atMs = clock.now();
+    const copied = agent.refreshToken;
+    const next = await renewFrom('127.0.0.1', copied);
+    await renewFrom('127.0.0.1', next);
+    expect(await renewFrom('127.0.0.2', copied)).toBe('');
+    const [reuse] = (await events('REFRESH_TOKEN_REUSE')).items;
+    expect(reuse).toMatchObject({
+      severity: 'critical',
+      agent_id: agent.agentId,
+      content: {
+        machine_id: 'machine-1',
+        address: '127.0.0.2',
+        last_seen: { at: new Date(atMs).toISOString(), boot_id: 'boot-a', address: '127.0.0.1' },
+      },
+    });
+    expect(JSON.stringify(reuse)).not.toContain(copied);
+    expect((await shown()).status).toBe('revoked');
+  });
+
   test('another host is not suspected with it', async () => {
     const { enrol, agent, checkIn, listed } = await openScene(engine);
     const other = await enrol('machine-2');
@@ -214,12 +247,15 @@ function sendFrom(
     headers,
     body,
   }: { port: number; path: string; headers: Record<string, string>; body: string },
-): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+): Promise<{ status: number; text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
   const options = { host: '127.0.0.1', port, path, method: 'POST', localAddress, headers };
   const request = httpRequest({ ...options, agent: false }, (answer) => {
-    answer.resume();
-    answer.on('end', () => resolve(answer.statusCode ?? 0));
+    const pieces: Buffer[] = [];
+    answer.on('data', (piece: Buffer) => pieces.push(piece));
+    answer.on('end', () =>
+      resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(pieces).toString() }),
+    );
   });
   request.on('error', reject);
   request.setHeader('content-length', Buffer.byteLength(body));
