@@ -34,6 +34,14 @@ export const ApproveAnswer = strict({
 });
 export type ApproveAnswer = Static<typeof ApproveAnswer>;
 
+/** One more signature over the payload of an approval, for hosts that want more than the server's. */
+export const CountersignRequest = strict({
+  keyid: Type.String({ minLength: 1, maxLength: 128 }),
+  /** 64 bytes of Ed25519 over DSSE's encoding of type and payload. */
+  sig: Type.String({ pattern: '^[A-Za-z0-9+/]{85}[AQgw]==$' }),
+});
+export const CountersignAnswer = strict({ update_id: Uuid, token: Envelope });
+
 export const AwaitingPlanAnswer = strict({ update_id: Uuid, state: Type.Literal('awaiting_plan') });
 
 export const UpdatePackage = strict({ ecosystem: Ecosystem, name: PackageName, version: PackageVersion });

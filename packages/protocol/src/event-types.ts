@@ -33,6 +33,7 @@ export const SYSTEM_EVENT_TYPES = [
   'bulk_approval_blocked',
   'age_exception_added',
   'update_approved',
+  'approval_countersigned',
   'update_installed',
   'update_failed',
   'agent_offline',

@@ -44,6 +44,29 @@ export async function voidLiveApproval(
   return numUpdatedRows > 0n;
 }
 
+/** The token of an update that still counts. */
+export async function findApprovalOfUpdate(
+  db: Db,
+  { updateId, nowMs }: { updateId: string; nowMs: number },
+): Promise<Pick<ApprovalRow, 'token_id' | 'agent_id' | 'envelope'> | null> {
+  const row = await db
+    .selectFrom('approvals')
+    .select(['token_id', 'agent_id', 'envelope'])
+    .where('update_id', '=', updateId)
+    .where('voided_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The same token under one more signature: its payload, which commands name by digest, stays as it is. */
+export async function addApprovalSignature(
+  tx: Tx,
+  { tokenId, envelope }: { tokenId: string; envelope: string },
+): Promise<void> {
+  await tx.updateTable('approvals').set({ envelope }).where('token_id', '=', tokenId).execute();
+}
+
 /** The token that an agent may have: its own, not void and not expired. */
 export async function findLiveApproval(
   db: Db,
