@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -76,6 +77,45 @@ test('a folder is locked once in a process, and free again when released', async
 
 test('a lock that cannot be made is an error, not a lock', async () => {
   expect(await holdInstanceLock('/nowhere/at/all')).toMatchObject({ ok: false, reason: 'unavailable' });
+});
+
+test('the lock file of a process that is gone does not block, whatever it holds', async () => {
+  using folder = tmpDir();
+  writeFileSync(join(folder.path, 'agent.lock'), `${process.pid}\n`, { mode: 0o600 });
+  const held = await holdInstanceLock(folder.path);
+  expect(held.ok).toBe(true);
+  if (held.ok) held.lock.release();
+});
+
+/** Takes the lock, starts a child that lives on, and tells its id. */
+const HOLDER = `
+import { spawn } from 'node:child_process';
+import { holdInstanceLock } from '${new URL('./instance-lock.ts', import.meta.url)}';
+const held = await holdInstanceLock(process.argv.at(-1));
+const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+process.stdout.write(String(held.ok ? child.pid : held.detail) + '\\n');
+setInterval(() => {}, 60_000);
+`;
+const bun = `@oven/bun-${process.platform}-${process.arch === 'arm64' ? 'aarch64' : process.arch}/bin/bun`;
+
+test.each([
+  ['Node', () => [process.execPath, '--no-warnings', '--input-type=module', '-e', HOLDER]],
+  ['Bun, which the compiled agent is', () => [createRequire(import.meta.url).resolve(bun), '-e', HOLDER]],
+])('a child that outlives its killed parent does not keep the lock (%s)', async (_, command) => {
+  using folder = tmpDir();
+  const [program = '', ...args] = command();
+  const holder = spawn(program, [...args, folder.path], { stdio: ['ignore', 'pipe', 'inherit'] });
+  started.push(holder);
+  const [said] = await once(holder.stdout.setEncoding('utf8'), 'data');
+  const child = Number(said);
+  expect(child).toBeGreaterThan(1);
+  expect(await holdInstanceLock(folder.path)).toMatchObject({ ok: false, reason: 'held' });
+  await kill(holder);
+  const held = await holdInstanceLock(folder.path);
+  const childIsAlive = process.kill(child, 0);
+  process.kill(child, 'SIGKILL');
+  expect([held.ok, childIsAlive]).toEqual([true, true]);
+  if (held.ok) held.lock.release();
 });
 
 async function expectOneInstance(command: readonly string[]): Promise<void> {

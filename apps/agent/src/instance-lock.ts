@@ -1,5 +1,6 @@
 import { holdFileLock } from './lock-posix.ts';
 import { holdNamedMutex } from './lock-windows.ts';
+import { openNativeLibrary } from './native-library.ts';
 
 /** Section 5: two processes never share one config.json. The kernel drops the lock when the process is gone. */
 export interface InstanceLock {
@@ -11,7 +12,20 @@ export type LockOutcome =
   /** `held`: another process is running on this configuration. `unavailable`: this system gives no lock. */
   | { ok: false; reason: 'held' | 'unavailable'; detail: string };
 
+/** What the lock is taken with: this system's own, but in tests of the other two. */
+export interface LockSystem {
+  platform: NodeJS.Platform;
+  processor: string;
+  openLibrary: typeof openNativeLibrary;
+}
+
+const OWN_SYSTEM: LockSystem = {
+  platform: process.platform,
+  processor: process.arch,
+  openLibrary: openNativeLibrary,
+};
+
 /** Takes the exclusive lock of a folder at once or not at all; it never waits. */
-export async function holdInstanceLock(folder: string): Promise<LockOutcome> {
-  return process.platform === 'win32' ? holdNamedMutex() : holdFileLock(folder);
+export async function holdInstanceLock(folder: string, system = OWN_SYSTEM): Promise<LockOutcome> {
+  return system.platform === 'win32' ? holdNamedMutex(system) : holdFileLock(folder, system);
 }

@@ -10,9 +10,11 @@ export type NativeLibrary =
   | { ok: false; detail: string };
 
 /** Names of the C library: glibc's, then musl's (which is named after the processor), then that of macOS. */
-export function cLibraries(): readonly string[] {
-  if (process.platform === 'darwin') return ['libSystem.B.dylib'];
-  const processor = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+export function cLibraries(
+  system: { platform: string; processor: string } = { platform: process.platform, processor: process.arch },
+): readonly string[] {
+  if (system.platform === 'darwin') return ['libSystem.B.dylib'];
+  const processor = system.processor === 'arm64' ? 'aarch64' : 'x86_64';
   return ['libc.so.6', `libc.musl-${processor}.so.1`, `/lib/ld-musl-${processor}.so.1`];
 }
 
