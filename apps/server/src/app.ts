@@ -13,6 +13,7 @@ import { mountAgeExceptions } from './approvals/age-exceptions.ts';
 import { mountAgentApprovals } from './approvals/agent-routes.ts';
 import { createApprovalBackground } from './approvals/background.ts';
 import { createVoidApproval } from './approvals/change-approval.ts';
+import { mountCountersign } from './approvals/countersign-routes.ts';
 import { type ApprovalDeps, NO_AGE_SOURCE } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
@@ -173,6 +174,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     addresses,
   });
   mountApprovals(http, approvals);
+  mountCountersign(http, { platform });
   mountAgeExceptions(http, { platform });
   mountAgentApprovals(http, { platform });
   mountAuth(http, { platform, limiter, passwords, tokens, cookies });

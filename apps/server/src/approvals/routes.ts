@@ -4,8 +4,6 @@ import {
   AwaitingPlanAnswer,
   BulkApproveAnswer,
   BulkApproveRequest,
-  CountersignAnswer,
-  CountersignRequest,
   GateReport,
   RejectRequest,
   ReopenRequest,
@@ -18,7 +16,6 @@ import { type App, operatorOf } from '../platform/http/server.ts';
 import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
 import { bulkApprove } from './bulk-approve.ts';
 import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
-import { countersignApproval } from './countersign.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
 import { previewUpdate } from './preview-update.ts';
@@ -34,7 +31,6 @@ const NOT_BEFORE_MAX_MS = 365 * 24 * 3_600_000;
 
 /** E3, E4, and the other decisions of an operator about an update. */
 export function mountApprovals(app: App, deps: ApprovalDeps): void {
-  mountCountersign(app, deps);
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/approve',
@@ -162,41 +158,6 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
       };
       demandChanged(await reopenUpdate(deps, change));
       return { update_id: id, state: 'pending' as const };
-    },
-  });
-}
-
-/** Beside the server's signature, for hosts whose own policy wants more than that. */
-function mountCountersign(app: App, { platform }: ApprovalDeps): void {
-  app.route({
-    method: 'POST',
-    url: '/api/v1/updates/:id/countersign',
-    config: acting,
-    schema: {
-      summary: 'Add a signature to the approval of an update',
-      tags,
-      params,
-      body: CountersignRequest,
-      response: { 200: CountersignAnswer, 400: Problem, 404: Problem, 409: Problem },
-    },
-    handler: async (request) => {
-      const { id } = request.params;
-      const operator = operatorOf(request).username;
-      const outcome = await countersignApproval(platform, {
-        updateId: id,
-        operator,
-        signature: request.body,
-      });
-      switch (outcome.kind) {
-        case 'signed':
-          return { update_id: id, token: outcome.token };
-        case 'not_found':
-          throw new Refusal('not_found', { detail: 'There is no such update.' });
-        case 'conflict':
-          throw new Refusal('conflict', { detail: 'This update has no approval that could be signed.' });
-        case 'full':
-          throw new Refusal('conflict', { detail: 'This approval takes no more signatures.' });
-      }
     },
   });
 }

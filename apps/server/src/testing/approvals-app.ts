@@ -6,6 +6,7 @@ import { createOsvClient } from '../advisories/osv-client.ts';
 import { createAdvisoryWorker } from '../advisories/worker.ts';
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
+import { mountCountersign } from '../approvals/countersign-routes.ts';
 import { type ApprovalDeps, NO_AGE_SOURCE } from '../approvals/deps.ts';
 import { createGateOf } from '../approvals/preview-update.ts';
 import { mountApprovals } from '../approvals/routes.ts';
@@ -53,6 +54,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
   mountApprovals(app, deps);
+  mountCountersign(app, { platform });
   mountAgentApprovals(app, { platform });
   mountAgeExceptions(app, { platform });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
