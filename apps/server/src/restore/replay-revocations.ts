@@ -30,7 +30,8 @@ export async function replayRevocations(
     held: ReadonlySet<string>;
   },
 ): Promise<RevokedAgain> {
-  const done: RevokedAgain = { families: 0, agents: 0, keys: 0 };
+  // One agent may be named as revoked and as deleted.
+  const done = { families: new Set<string>(), agents: new Set<string>(), keys: new Set<string>() };
   const entries = journal.entries();
   // Families before agents: renewal locks in this order too.
   for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
@@ -39,11 +40,11 @@ export async function replayRevocations(
       const revocations = all.slice(from, from + IDS_MAX);
       for (const revocation of await notRevoked(tx, { kind, revocations, engine })) {
         await revoke(tx, revocation, held);
-        done[COUNTED[kind]]++;
+        done[COUNTED[kind]].add(revocation.id);
       }
     }
   }
-  return done;
+  return { families: done.families.size, agents: done.agents.size, keys: done.keys.size };
 }
 
 const COUNTED = { family: 'families', agent: 'agents', deleted_agent: 'agents', key: 'keys' } as const;

@@ -69,6 +69,8 @@ async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     options: '-c timezone=UTC',
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
+  // A connection that breaks is told by the query that it breaks, and by the next one.
+  client.on('error', () => {});
   await client.connect();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   const found = await client.query<{ name: string }>(
@@ -81,14 +83,18 @@ async function openPostgresSnapshot(url: string): Promise<Snapshot> {
       await client.query(
         `DECLARE snapshot_rows NO SCROLL CURSOR FOR SELECT * FROM ${quoted(table)} ORDER BY 1`,
       );
-      for (;;) {
-        const text = `FETCH ${BATCH_ROWS} FROM snapshot_rows`;
-        const result = await client.query<unknown[]>({ text, rowMode: 'array' });
-        if (result.rows.length === 0) break;
-        const columns = result.fields.map(({ name }) => name);
-        yield { columns, rows: result.rows.map((row) => row.map(plain)) };
+      try {
+        for (;;) {
+          const text = `FETCH ${BATCH_ROWS} FROM snapshot_rows`;
+          const result = await client.query<unknown[]>({ text, rowMode: 'array' });
+          if (result.rows.length === 0) break;
+          const columns = result.fields.map(({ name }) => name);
+          yield { columns, rows: result.rows.map((row) => row.map(plain)) };
+        }
+      } finally {
+        // Also where the reader has enough before the end.
+        await client.query('CLOSE snapshot_rows');
       }
-      await client.query('CLOSE snapshot_rows');
     },
     close: () => client.end(),
   };
