@@ -51,6 +51,16 @@ test.each([
   expect(events()).toMatchObject([{ type: 'COMMAND_REFUSED', details: { check } }]);
 });
 
+test('outside the hours an installation is not begun, and the server is told when to deliver it again', async () => {
+  restrict({ v: 1, hours: [{ days: ['sun'], from: '02:00', to: '04:00' }] });
+  const id = deliverInstall();
+  agent.server.approvals.clear(); // it is not even asked for
+  await runOnce(agent.start());
+  expect(agent.server.received(`commands/${id}/result`)).toMatchObject([
+    { status: 'refused', retry_at: '2026-11-22T02:00:00Z' },
+  ]);
+});
+
 test('what the executor refuses by the policy is a COMMAND_REFUSED too', async () => {
   agent.executorSays = (command_id) => ({
     command_id,

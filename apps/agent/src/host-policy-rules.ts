@@ -23,7 +23,8 @@ export type PolicyCheck =
   | 'second_signature_missing'
   | 'outside_hours';
 
-export type PolicyVerdict = { ok: true } | { ok: false; check: PolicyCheck; detail: string };
+export type PolicyRefusal = { ok: false; check: PolicyCheck; detail: string };
+export type PolicyVerdict = { ok: true } | PolicyRefusal;
 
 export interface PolicyFacts {
   approval: VerifiedApproval;
@@ -81,11 +82,14 @@ function judgeSignatures(
 }
 
 function judgeHours({ hours }: HostPolicy, { nowMs }: PolicyFacts): PolicyVerdict | null {
-  if (hours === undefined || isWithinHours(hours, nowMs)) return null;
+  return hours === undefined || isWithinHours(hours, nowMs) ? null : outsideHours(hours, nowMs);
+}
+
+export function outsideHours(hours: readonly Hours[], nowMs: number): PolicyRefusal {
   const opens = new Date(nextWindowMs(hours, nowMs)).toISOString().slice(0, 16);
   return refuse('outside_hours', `this host installs in hours of its own; the next begin at ${opens}Z`);
 }
 
-function refuse(check: PolicyCheck, detail: string): PolicyVerdict {
+function refuse(check: PolicyCheck, detail: string): PolicyRefusal {
   return { ok: false, check, detail };
 }

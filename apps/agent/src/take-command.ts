@@ -6,6 +6,7 @@ import { timestamp } from './clock.ts';
 import type { SaveOutcome } from './config-file.ts';
 import { agentEvent } from './events.ts';
 import type { Failure } from './failures.ts';
+import { deferToHours } from './host-policy-defer.ts';
 import { callAgent, type Runtime } from './runtime.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from './verify-command.ts';
 
@@ -97,8 +98,9 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     const mirrored = config.change({ highest_seq: journal.highest() });
     if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
     log.info('command accepted', { action: command.action, command_id: command.command_id });
-    await reportRunning(runtime, command.command_id);
-    const end = await carryOut(runtime, { command, envelope: bytes, state, pause });
+    const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
+    if (deferred === null) await reportRunning(runtime, command.command_id);
+    const end = deferred ?? (await carryOut(runtime, { command, envelope: bytes, state, pause }));
     const failures = [
       storageFailure(journal.finish(command.command_id, end.result)),
       ...end.events.map((event) => storageFailure(journal.queueEvent(event))),

@@ -134,6 +134,8 @@ export const CommandResult = strict({
   exit_code: Type.Optional(Type.Integer({ minimum: -1, maximum: 255 })),
   started_at: Type.Optional(Timestamp),
   finished_at: Type.Optional(Timestamp),
+  /** Only when refused: from then on the host would do it. */
+  retry_at: Type.Optional(Timestamp),
   output_tail: Type.Optional(Type.String({ maxLength: OUTPUT_TAIL_MAX_CHARS })),
   installed: Type.Optional(
     Type.Array(strict({ name: PackageName, version: PackageVersion, arch: Type.Optional(ShortText) }), {
@@ -167,6 +169,9 @@ export function commandResultFaults(result: CommandResult): { path: string; mess
   const faults: { path: string; message: string }[] = [];
   if (result.status === 'refused' && result.started_at !== undefined) {
     faults.push({ path: '/started_at', message: 'is not allowed when refused' });
+  }
+  if (result.status !== 'refused' && result.retry_at !== undefined) {
+    faults.push({ path: '/retry_at', message: 'is allowed only when refused' });
   }
   if (result.status === 'running' && result.finished_at !== undefined) {
     faults.push({ path: '/finished_at', message: 'is not allowed while running' });

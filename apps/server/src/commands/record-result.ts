@@ -7,8 +7,11 @@ import type { Platform } from '../platform/platform.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { judgeResult } from './command-rules.ts';
-import { type CommandRow, compareAndSwapStatus, findCommand } from './store.ts';
+import { queueCommand } from './queue-command.ts';
+import { type CommandRow, compareAndSwapStatus, findCommand, stillApproved } from './store.ts';
 
+/** An agent that asks for no pause gets one all the same, in milliseconds. */
+const RETRY_MIN_MS = 60_000;
 /** What an event keeps of an agent's text, in characters. */
 const REASON_MAX_CHARS = 1_000;
 
@@ -82,12 +85,40 @@ async function moveUpdate(tx: Tx, platform: Pick<Platform, 'newId' | 'now'>, rep
   if (command.action === 'install_update') await moveInstalled(tx, platform, reported, command.update_id);
 }
 
+/**
+ * A host that installs in hours of its own, and has not begun, gets the command anew when they begin, where the
+ * approval lives until then. False: the refusal is the end.
+ */
+async function deliveredLater(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { command, result }: Reported,
+): Promise<boolean> {
+  const { approval_id: tokenId, approval_sha256: sha256, update_id: updateId } = command;
+  if (result.status !== 'refused' || result.retry_at === undefined) return false;
+  if (tokenId === null || sha256 === null || updateId === null) return false;
+  const notBeforeMs = Math.max(Date.parse(result.retry_at), platform.now() + RETRY_MIN_MS);
+  const live = await stillApproved(tx, { commandIds: [command.id], nowMs: notBeforeMs });
+  if (!live.has(command.id)) return false;
+  await queueCommand(tx, platform, {
+    agentId: command.agent_id,
+    action: 'install_update',
+    params: { update_id: updateId },
+    updateId,
+    approval: { tokenId, sha256 },
+    notBeforeMs,
+    createdBy: command.created_by,
+  });
+  return true;
+}
+
 async function moveInstalled(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   { command, result }: Reported,
   updateId: string,
 ): Promise<void> {
+  if (await deliveredLater(tx, platform, { command, result })) return;
   const reason = result.reason?.slice(0, REASON_MAX_CHARS) ?? null;
   const move = (from: readonly UpdateState[], to: UpdateState, why: string | null = null) =>
     transitionUpdate(tx, platform, { updateId, from, to, reason: why, actor: 'agent' });

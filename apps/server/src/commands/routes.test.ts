@@ -55,6 +55,62 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     return { app, database, platform, voided, key, queue, deliver, post, report, install, events };
   }
 
+  describe('a host outside its own hours', () => {
+    const refusal = (retry_at: string) => ({
+      status: 'refused' as const,
+      reason: 'host_policy (outside_hours): this host installs in hours of its own',
+      retry_at,
+    });
+    const pending = (database: Awaited<ReturnType<typeof engine.open>>) =>
+      database.read.selectFrom('agent_commands').selectAll().where('status', '=', 'pending').execute();
+
+    test('gets the command anew when they begin, and the update stays approved', async () => {
+      const { database, platform, install, report, events } = await setUp();
+      const { id, updateId } = await install();
+      const retryMs = platform.now() + 5 * 3_600_000;
+      const retry_at = `${new Date(retryMs).toISOString().slice(0, 19)}Z`;
+      expect((await report(id, refusal(retry_at))).statusCode).toBe(200);
+      const [first] = await database.read
+        .selectFrom('agent_commands')
+        .selectAll()
+        .where('id', '=', id)
+        .execute();
+      const { approval_id, approval_sha256, params } = first ?? {};
+      expect(first).toMatchObject({ status: 'refused' });
+      expect(await pending(database)).toMatchObject([
+        { update_id: updateId, not_before: retryMs, approval_id, approval_sha256, params, created_by: 'ada' },
+      ]);
+      expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'approved' });
+      expect((await events()).map(({ type }) => type)).not.toContain('update_failed');
+    });
+
+    test('waits a minute at least, whatever it asks for', async () => {
+      const { database, platform, install, report } = await setUp();
+      const { id } = await install();
+      await report(id, refusal('2020-01-01T00:00:00Z'));
+      expect(await pending(database)).toMatchObject([{ not_before: platform.now() + 60_000 }]);
+    });
+
+    test('is given nothing that its approval would not outlive: the update failed', async () => {
+      const { database, install, report } = await setUp();
+      const { id, updateId } = await install();
+      await report(id, refusal('2027-11-22T02:00:00Z'));
+      expect(await pending(database)).toEqual([]);
+      expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'failed' });
+    });
+
+    test('cannot ask for it once it has begun, nor with another end than a refusal', async () => {
+      const { database, platform, install, report } = await setUp();
+      const { id, updateId } = await install();
+      const retry_at = `${new Date(platform.now() + 3_600_000).toISOString().slice(0, 19)}Z`;
+      expect((await report(id, { status: 'failed', retry_at })).statusCode).toBe(400);
+      await report(id, { status: 'running' });
+      await report(id, refusal(retry_at));
+      expect(await pending(database)).toEqual([]);
+      expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'failed' });
+    });
+  });
+
   test('an install that runs and succeeds: installing, then installed with its event', async () => {
     const { database, install, report, events } = await setUp();
     const { id, updateId } = await install();
