@@ -66,6 +66,14 @@ describe('packages that are never touched', () => {
     expect(checkOf({ neverTouch: { apt } }, { members: { actions } })).toBe(expected);
   });
 
+  test.each([
+    ['flask_login', 'Flask.Login'],
+    ['flask-*', 'flask_login'],
+  ])('%s is %s on PyPI, however it is spelt (PEP 503)', (glob, name) => {
+    const members: Partial<ApprovalPayload> = { ecosystem: 'pypi', actions: [action, other(name)] };
+    expect(checkOf({ neverTouch: { pypi: [glob] } }, { members })).toBe('never_touch');
+  });
+
   test('the globs of an ecosystem are for that one', () => {
     expect(checkOf({ neverTouch: { npm: ['*'] } })).toBe('ok');
   });

@@ -56,11 +56,16 @@ function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): P
   const { ecosystem, actions } = approval.payload;
   const globs = neverTouch[ecosystem] ?? [];
   for (const { action, name } of actions) {
-    const glob = globs.find((each) => matchesGlob(each, name));
+    const glob = globs.find((each) => matchesGlob(spelt(each, ecosystem), spelt(name, ecosystem)));
     if (glob === undefined) continue;
     return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);
   }
   return null;
+}
+
+/** PEP 503: runs of `-`, `_` and `.` are one dash, so that no spelling slips past a rule. */
+function spelt(name: string, ecosystem: Ecosystem): string {
+  return ecosystem === 'pypi' ? name.replace(/[-_.]+/g, '-') : name;
 }
 
 function judgeSignatures(
