@@ -34,6 +34,8 @@ const KeyItem = Type.Object({
   version: Type.Integer(),
   status: Type.String(),
   in_use: Type.Boolean(),
+  /** Agents that hold it; the answer to a change leaves it out. */
+  trusted_by: Type.Optional(Type.Integer()),
 });
 export type KeyItem = Static<typeof KeyItem>;
 

@@ -73,14 +73,22 @@ export async function runCommands(
   return { code, stdout: child.stdout.join('\n'), stderr: child.stderr.join('\n') };
 }
 
-/** The lines of what the runbook shows that the output lacks; `…` stands for anything within a line. */
+/**
+ * The lines of what the runbook shows that the output lacks; `…` stands for anything within a line. How wide the columns
+ * of a table are differs with what is in it, so spaces count once.
+ */
 export function missingLines(shown: string, output: string): string[] {
-  const lines = output.split('\n').map((line) => line.trimEnd());
-  return shown.split('\n').filter((wanted) => wanted.trim() !== '' && !lines.some(patternOf(wanted)));
+  const lines = output.split('\n').map(squeezed);
+  const wanted = shown.split('\n').map(squeezed);
+  return wanted.filter((line) => line !== '' && !lines.some(patternOf(line)));
+}
+
+function squeezed(line: string): string {
+  return line.replace(/\s+/g, ' ').trim();
 }
 
 function patternOf(wanted: string): (line: string) => boolean {
-  const parts = wanted.trimEnd().split(ANYTHING);
+  const parts = wanted.split(ANYTHING);
   const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const pattern = new RegExp(`^${escaped.join('.*')}$`);
   return (line) => pattern.test(line);
