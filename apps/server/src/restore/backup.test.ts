@@ -14,11 +14,10 @@ import { describe, expect, test } from 'vitest';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
-import { createIdMaker, systemRandom } from '../platform/ids.ts';
+import { backUp, restore } from '../testing/backups.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createHousehold, enrolHost, type Household } from '../testing/restored-server.ts';
 import { verifyBackup } from './read-backup.ts';
-import { type RestoreOutcome, restoreBackup } from './restore-backup.ts';
 import { tablesOf } from './table-store.ts';
 import { writeBackup } from './write-backup.ts';
 
@@ -29,33 +28,6 @@ const onSqlite = sqlite;
 const WAYS = ENGINES.flatMap((from) =>
   ENGINES.map((to) => ({ from, to, way: `${from.name} to ${to.name}` })),
 );
-
-async function backUp(home: Household, { withKeys = false, name = 'one.backup' } = {}) {
-  const { dataDir } = home.config;
-  const snapshot = await openSnapshot(home.config);
-  try {
-    const to = join(dataDir, name);
-    const job = { dataDir, to, withKeys, migrations: MIGRATIONS, nowMs: home.clock.now(), onTable: () => {} };
-    const outcome = await writeBackup(snapshot, job);
-    if (!outcome.ok) throw new Error(outcome.fault);
-    return { ...outcome, to };
-  } finally {
-    await snapshot.close();
-  }
-}
-
-async function restore(
-  home: Household,
-  file: string,
-  {
-    migrations = MIGRATIONS,
-    resyncHours = null,
-  }: { migrations?: typeof MIGRATIONS; resyncHours?: number | null } = {},
-): Promise<RestoreOutcome> {
-  const { dataDir, databaseUrl } = home.config;
-  const world = { now: home.clock.now, newId: createIdMaker(home.clock.now, systemRandom) };
-  return restoreBackup({ file, dataDir, databaseUrl, resyncHours, migrations, world, onTable: () => {} });
-}
 
 /** Every row of every table, apart from what a restore is to change. */
 async function contentsOf(home: Household): Promise<Record<string, unknown>> {

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import { openSnapshot } from '../platform/db/snapshot.ts';
+import { createIdMaker, systemRandom } from '../platform/ids.ts';
+import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
+import { writeBackup } from '../restore/write-backup.ts';
+import type { Household } from './restored-server.ts';
+
+/** `tidegate backup` without the command around it. */
+export async function backUp(home: Household, { withKeys = false, name = 'one.backup' } = {}) {
+  const { dataDir } = home.config;
+  const snapshot = await openSnapshot(home.config);
+  try {
+    const to = join(dataDir, name);
+    const job = { dataDir, to, withKeys, migrations: MIGRATIONS, nowMs: home.clock.now(), onTable: () => {} };
+    const outcome = await writeBackup(snapshot, job);
+    if (!outcome.ok) throw new Error(outcome.fault);
+    return { ...outcome, to };
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** `tidegate restore` without the command around it. */
+export async function restore(
+  home: Household,
+  file: string,
+  {
+    migrations = MIGRATIONS,
+    resyncHours = null,
+  }: { migrations?: typeof MIGRATIONS; resyncHours?: number | null } = {},
+): Promise<RestoreOutcome> {
+  const { dataDir, databaseUrl } = home.config;
+  const world = { now: home.clock.now, newId: createIdMaker(home.clock.now, systemRandom) };
+  return restoreBackup({ file, dataDir, databaseUrl, resyncHours, migrations, world, onTable: () => {} });
+}
