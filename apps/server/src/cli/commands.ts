@@ -1,13 +1,21 @@
 import { backupCommand } from './backup.ts';
 import type { CliCommand } from './command.ts';
+import { doctorCommand } from './doctor.ts';
+import { eventsCommand } from './events.ts';
 import { keysCommand } from './keys.ts';
+import { operatorsCommand } from './operators.ts';
 import { restoreCommand } from './restore.ts';
 import { serverCommand } from './server.ts';
+import { tokensCommand } from './tokens.ts';
 
 /** Every command of `tidegate`, in the order in which the usage lists them. */
 export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['server', serverCommand],
   ['keys', keysCommand],
+  ['operators', operatorsCommand],
+  ['tokens', tokensCommand],
   ['backup', backupCommand],
   ['restore', restoreCommand],
+  ['doctor', doctorCommand],
+  ['events', eventsCommand],
 ]);

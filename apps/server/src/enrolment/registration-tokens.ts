@@ -3,9 +3,17 @@ import {
   REGISTRATION_TOKEN_DEFAULT_MS,
   REGISTRATION_TOKEN_MAX_MS,
 } from '@tidegate/protocol/enrolment-api';
+import { appendEvent } from '../events/append-event.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hashRegistrationSecret, makeRegistrationSecret } from './registration-secrets.ts';
-import { insertRegistrationToken, type RegistrationTokenRow } from './store.ts';
+import {
+  findRegistrationToken,
+  insertRegistrationToken,
+  markTokenDeleted,
+  type RegistrationTokenRow,
+} from './store.ts';
 
 export type CreateOutcome =
   | { ok: true; row: RegistrationTokenRow; secret: string }
@@ -37,6 +45,38 @@ export async function createRegistrationToken(
     expires_at: expiresAtMs,
     deleted_at: null,
   };
-  await platform.database.transact((tx) => insertRegistrationToken(tx, row));
+  await platform.database.transact(async (tx) => {
+    await insertRegistrationToken(tx, row);
+    await recordChange(tx, platform, { change: 'created', row, actor });
+  });
   return { ok: true, row, secret };
+}
+
+/** No host enrols with the token any more; those that did stay. False where there is no such token, or no more. */
+export async function withdrawRegistrationToken(
+  platform: Platform,
+  { id, actor }: { id: string; actor: string },
+): Promise<boolean> {
+  return platform.database.transact(async (tx) => {
+    const row = await findRegistrationToken(tx, id);
+    if (!row || !(await markTokenDeleted(tx, { id, atMs: platform.now() }))) return false;
+    await recordChange(tx, platform, { change: 'withdrawn', row, actor });
+    return true;
+  });
+}
+
+async function recordChange(
+  tx: Tx,
+  platform: Platform,
+  act: { change: 'created' | 'withdrawn'; row: RegistrationTokenRow; actor: string },
+): Promise<void> {
+  const { id, label, seats, seats_used, expires_at } = act.row;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'REGISTRATION_TOKEN_CHANGED',
+    severity: 'info',
+    component: 'enrolment',
+    actor: act.actor,
+    content: { change: act.change, id, label, seats, seats_used, expires_at: rfc3339(expires_at) },
+  });
 }

@@ -5,20 +5,14 @@ import {
 } from '@tidegate/protocol/enrolment-api';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createRegistrationToken } from './registration-tokens.ts';
-import {
-  countRegistrationTokens,
-  findRegistrationToken,
-  listRegistrationTokens,
-  markTokenDeleted,
-  type RegistrationTokenRow,
-} from './store.ts';
+import { createRegistrationToken, withdrawRegistrationToken } from './registration-tokens.ts';
+import { countRegistrationTokens, findRegistrationToken, listRegistrationTokens } from './store.ts';
+import { tokenView } from './token-view.ts';
 
 const URL = '/api/v1/admin/registration-tokens';
 const tags = ['enrolment'];
@@ -46,7 +40,7 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
       return {
-        items: page.map(itemOf),
+        items: page.map(tokenView),
         next_cursor: last ? encodeCursor([last.id]) : null,
         total: await countRegistrationTokens(db),
       };
@@ -65,7 +59,7 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
     async handler({ params }) {
       const row = isUuid(params.id) && (await findRegistrationToken(db, params.id));
       if (!row) throw unknownToken();
-      return itemOf(row);
+      return tokenView(row);
     },
   });
   app.route({
@@ -87,7 +81,7 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
           errors: [{ path: '/expires_at', message: created.message }],
         });
       }
-      return reply.code(201).send({ ...itemOf(created.row), token: created.secret });
+      return reply.code(201).send({ ...tokenView(created.row), token: created.secret });
     },
   });
   app.route({
@@ -95,12 +89,11 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
     url: `${URL}/:id`,
     config: { access: acts },
     schema: { tags, summary: 'Withdraw a registration token', params: TokenPath },
-    async handler({ params }, reply) {
-      const { id } = params;
-      const atMs = platform.now();
-      const deleted =
-        isUuid(id) && (await platform.database.transact((tx) => markTokenDeleted(tx, { id, atMs })));
-      if (!deleted) throw unknownToken();
+    async handler(request, reply) {
+      const { id } = request.params;
+      const actor = operatorOf(request).username;
+      const withdrawn = isUuid(id) && (await withdrawRegistrationToken(platform, { id, actor }));
+      if (!withdrawn) throw unknownToken();
       return reply.code(204).send();
     },
   });
@@ -111,18 +104,6 @@ const isUuid: (text: string) => boolean = isAgentId;
 
 function unknownToken(): Refusal {
   return new Refusal('not_found', { detail: 'There is no such registration token.' });
-}
-
-function itemOf(row: RegistrationTokenRow): RegistrationTokenItem {
-  return {
-    id: row.id,
-    label: row.label,
-    seats: row.seats,
-    seats_used: row.seats_used,
-    created_by: row.created_by,
-    created_at: rfc3339(row.created_at),
-    expires_at: rfc3339(row.expires_at),
-  };
 }
 
 function positionOf(cursor: string): string {

@@ -48,7 +48,7 @@ export function beginningOf(trusted: CheckpointKeys, anchor: AnchorRow | null): 
 }
 
 function openText(text: string, options: { trusted: CheckpointKeys; place: string }): OpenedCheckpoint {
-  const parsed = parseStrictJson(Buffer.from(text));
+  const parsed = parseStrictJson(text);
   if (!parsed.ok) return { ok: false, detail: `a checkpoint ${options.place} is not JSON` };
   return openCheckpoint(parsed.value, options);
 }

@@ -69,6 +69,21 @@ export async function newestCheckpoints(db: Db, limit: number): Promise<Checkpoi
   return db.selectFrom('event_checkpoints').selectAll().orderBy('position', 'desc').limit(limit).execute();
 }
 
+/** The newest of a part of the log, newest first; from `after` (exclusive) to `until` (inclusive). */
+export async function checkpointsBetween(
+  db: Db,
+  { after, until, limit }: { after: number; until: number; limit: number },
+): Promise<CheckpointRow[]> {
+  return db
+    .selectFrom('event_checkpoints')
+    .selectAll()
+    .where('position', '>', after)
+    .where('position', '<=', until)
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute();
+}
+
 /** Where the log begins; null while nothing was pruned. */
 export async function newestAnchor(db: Db): Promise<AnchorRow | null> {
   const query = db.selectFrom('event_anchors').selectAll().orderBy('position', 'desc').limit(1);

@@ -10,6 +10,11 @@ export interface ChainStart {
   hash: string | null;
 }
 
+/** A head that a host keeps; when the server signed it, where that is known. */
+export interface HostHead extends Pin {
+  seenAtMs: number | null;
+}
+
 /** What somebody knows of the chain from elsewhere: the row at the position must bear the hash. */
 export interface Pin extends ChainHead {
   /** Incarnation of the server that it is from; null where nobody noted it. */
@@ -26,7 +31,8 @@ export type ChainFaultKind =
   | 'unlinked'
   | 'rewritten'
   | 'truncated'
-  | 'bad_checkpoint';
+  | 'bad_checkpoint'
+  | 'unreadable';
 
 /** The first row that is not what was written, and what is wrong with it in one sentence. */
 export interface ChainFault {
@@ -179,7 +185,7 @@ function placeOf({ hash, ...content }: EventRow): number | null {
 /** The first event that a server writes after a restore from backup names the epoch that begins. */
 function restoredEpoch({ type, content }: EventRow): number | null {
   if (type !== 'RESTORE_DETECTED') return null;
-  const parsed = parseStrictJson(Buffer.from(content));
+  const parsed = parseStrictJson(content);
   return parsed.ok && Value.Check(Restored, parsed.value) ? parsed.value.epoch : null;
 }
 

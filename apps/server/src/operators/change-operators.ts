@@ -15,10 +15,13 @@ import {
   updateOperator,
 } from './store.ts';
 
+/** Who changes an operator; `sessionId` is the one that outlives a new password of its own. */
+export type Changer = Pick<OperatorCaller, 'username' | 'sessionId'>;
+
 export async function addOperator(
   platform: Platform,
   passwords: Passwords,
-  { asked, by }: { asked: NewOperator; by: OperatorCaller },
+  { asked, by }: { asked: NewOperator; by: Changer },
 ): Promise<OperatorRow> {
   const row: OperatorRow = {
     id: platform.newId(),
@@ -42,7 +45,7 @@ export async function addOperator(
 export async function changeOperator(
   platform: Platform,
   passwords: Passwords,
-  { id, change, by }: { id: string; change: OperatorChange; by: OperatorCaller },
+  { id, change, by }: { id: string; change: OperatorChange; by: Changer },
 ): Promise<OperatorRow> {
   const passwordHash = change.password === undefined ? null : await passwords.hash(change.password);
   return platform.database.transact(async (tx) => {
@@ -77,7 +80,7 @@ export async function changeOperator(
 
 export async function removeOperator(
   platform: Platform,
-  { id, by }: { id: string; by: OperatorCaller },
+  { id, by }: { id: string; by: Changer },
 ): Promise<void> {
   await platform.database.transact(async (tx) => {
     const admins = await lockActiveAdmins(tx);
@@ -107,7 +110,7 @@ function keepAnAdmin(admins: readonly string[], leavingId: string): void {
 async function recordChange(
   tx: Tx,
   platform: Platform,
-  act: { by: OperatorCaller; operator: OperatorRow; content: Readonly<Record<string, unknown>> },
+  act: { by: Changer; operator: OperatorRow; content: Readonly<Record<string, unknown>> },
 ): Promise<void> {
   const { by, operator, content } = act;
   await appendEvent(tx, platform, {

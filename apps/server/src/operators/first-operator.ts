@@ -43,18 +43,40 @@ export async function prepareFirstOperator(
     });
     return created ? { kind: 'created', username: created.username } : { kind: 'exists' };
   }
+  return { kind: 'link', path: await database.transact((tx) => addSetupLink(tx, platform)) };
+}
+
+/** One more link, for who let the first one expire. Null once an operator exists: then links are dead. */
+export async function makeSetupLink(
+  platform: Platform,
+  { actor }: { actor: string },
+): Promise<string | null> {
+  return platform.database.transact(async (tx) => {
+    if ((await countOperators(tx)) > 0) return null;
+    const path = await addSetupLink(tx, platform);
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'OPERATOR_CHANGED',
+      severity: 'warning',
+      component: 'operators',
+      actor,
+      content: { change: 'setup_link_made' },
+    });
+    return path;
+  });
+}
+
+async function addSetupLink(tx: Tx, platform: Platform): Promise<string> {
   const secret = platform.random(SECRET_BYTES).toString('base64url');
   const now = platform.now();
-  await database.transact((tx) =>
-    insertSetupLink(tx, {
-      id: platform.newId(),
-      secret_hash: hashOf(secret),
-      created_at: now,
-      expires_at: now + LINK_LIFETIME_MS,
-      used_at: null,
-    }),
-  );
-  return { kind: 'link', path: `/setup/${secret}` };
+  await insertSetupLink(tx, {
+    id: platform.newId(),
+    secret_hash: hashOf(secret),
+    created_at: now,
+    expires_at: now + LINK_LIFETIME_MS,
+    used_at: null,
+  });
+  return `/setup/${secret}`;
 }
 
 /** The page is there for an open link on a server without operators, and nowhere else. */

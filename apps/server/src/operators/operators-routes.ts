@@ -1,13 +1,13 @@
 import { NewOperator, Operator, OperatorChange } from '@tidegate/protocol/operators-api';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
-import { rfc3339 } from '../platform/clock.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addOperator, changeOperator, removeOperator } from './change-operators.ts';
+import { operatorView } from './operator-view.ts';
 import type { Passwords } from './passwords.ts';
-import { countOperators, findOperator, listOperators, type OperatorRow } from './store.ts';
+import { countOperators, findOperator, listOperators } from './store.ts';
 
 const URL = '/api/v1/admin/operators';
 const change = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
@@ -40,7 +40,7 @@ export function mountOperators(
       const last = page.at(-1);
       const total = await countOperators(database.read);
       return {
-        items: page.map(show),
+        items: page.map(operatorView),
         next_cursor: rows.length > limit && last ? encodeCursor([last.username]) : null,
         total,
       };
@@ -54,7 +54,7 @@ export function mountOperators(
     handler: async (request) => {
       const row = await findOperator(database.read, request.params.id);
       if (!row) throw new Refusal('not_found', { detail: 'There is no such operator.' });
-      return show(row);
+      return operatorView(row);
     },
   });
   app.route({
@@ -64,7 +64,7 @@ export function mountOperators(
     schema: { tags, summary: 'Add an operator', body: NewOperator, response: { 201: Operator } },
     handler: async (request, reply) => {
       const row = await addOperator(platform, passwords, { asked: request.body, by: operatorOf(request) });
-      return reply.code(201).send(show(row));
+      return reply.code(201).send(operatorView(row));
     },
   });
   app.route({
@@ -80,7 +80,7 @@ export function mountOperators(
     },
     handler: async (request) => {
       const asked = { id: request.params.id, change: request.body, by: operatorOf(request) };
-      return show(await changeOperator(platform, passwords, asked));
+      return operatorView(await changeOperator(platform, passwords, asked));
     },
   });
   app.route({
@@ -97,14 +97,4 @@ export function mountOperators(
       return reply.code(204).send();
     },
   });
-}
-
-function show(row: OperatorRow): Operator {
-  return {
-    id: row.id,
-    username: row.username,
-    role: row.role,
-    disabled: row.disabled_at !== null,
-    created_at: rfc3339(row.created_at),
-  };
 }

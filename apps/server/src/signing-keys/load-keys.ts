@@ -85,7 +85,11 @@ async function firstKey(
 export type Held = { ok: true; keys: Map<string, SigningKey> } | { ok: false; fault: string };
 
 /** The private halves that are here, of keys that are not revoked. */
-export function heldKeys(rows: readonly SigningKeyRow[], config: KeyConfig, folder: KeyFolder): Held {
+export function heldKeys(
+  rows: readonly SigningKeyRow[],
+  config: KeyConfig,
+  folder: Pick<KeyFolder, 'readAll'>,
+): Held {
   const keys = new Map<string, SigningKey>();
   try {
     for (const key of folder.readAll()) {

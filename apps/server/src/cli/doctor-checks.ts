@@ -1,0 +1,222 @@
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import { countOperators } from '../operators/store.ts';
+import { checkIntegrity, databaseNowMs } from '../platform/db/check-integrity.ts';
+import { type Database, DatabaseFault } from '../platform/db/engine.ts';
+import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { schemaVersion } from '../platform/db/schema-version.ts';
+import { readEpochFile } from '../restore/epoch-file.ts';
+import { openKeyFolder } from '../signing-keys/key-folder.ts';
+import { heldKeys } from '../signing-keys/load-keys.ts';
+import { listKeys, readFleet } from '../signing-keys/store.ts';
+import { unknownSettings } from '../unknown-settings.ts';
+import type { CliWorld } from './command.ts';
+import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
+
+/** Entries of the data folder that are looked at: a handful, keys, and backups. */
+const FILES_MAX = 10_000;
+
+/** Looks at everything that the server needs, without changing anything; a check that cannot be made is a finding. */
+export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>): Promise<Finding[]> {
+  const read = readConfig(env);
+  if (!read.ok) {
+    const todo = 'correct the setting; docs/configuration.md has them all';
+    return [{ check: 'configuration', level: 'fail', detail: read.fault, todo }];
+  }
+  const { config } = read;
+  const findings: Finding[] = [judgeSettings(env), judgeAdvisories(config)];
+  if (!existsSync(config.dataDir)) {
+    const detail = `${resolve(config.dataDir)} does not exist`;
+    const todo = "set SERVICE_DATA_DIR to the server's folder, or start the server, which makes it";
+    return [...findings, { check: 'data folder', level: 'fail', detail, todo }];
+  }
+  return [...findings, ...examineFolder(config), ...(await examineDatabase(config, now()))];
+}
+
+function judgeSettings(env: CliWorld['env']): Finding {
+  const check = 'configuration';
+  const unknown = unknownSettings(env);
+  if (unknown.length === 0) return { check, level: 'ok', detail: 'every setting is valid' };
+  const names = unknown.map((one) =>
+    one.kind === 'unknown' && one.nearest !== null ? `${one.name} (meant ${one.nearest}?)` : one.name,
+  );
+  return {
+    check,
+    level: 'warn',
+    detail: `nothing reads ${names.join(', ')}`,
+    todo: 'correct or remove them: what is misspelt has no effect',
+  };
+}
+
+function judgeAdvisories({ advisorySource, advisoryApiUrl }: Config): Finding {
+  const check = 'advisory source';
+  if (advisorySource !== 'off') return { check, level: 'ok', detail: `${advisorySource}, ${advisoryApiUrl}` };
+  return {
+    check,
+    level: 'warn',
+    detail:
+      'off: nothing is known of vulnerabilities, and every apt and dnf approval is stopped as unchecked',
+    todo: 'set SERVICE_ADVISORY_SOURCE to mirror+api, mirror or api',
+  };
+}
+
+function examineFolder({ dataDir }: Config): Finding[] {
+  try {
+    const { bavail, bsize } = statfsSync(dataDir);
+    return [judgeModes(modesIn(dataDir)), judgeDisk({ path: resolve(dataDir), freeBytes: bavail * bsize })];
+  } catch (error) {
+    const todo = "run this as the server's user";
+    return [{ check: 'data folder', level: 'fail', detail: messageOf(error), todo }];
+  }
+}
+
+function modesIn(dataDir: string): FileMode[] {
+  const names = ['', ...readdirSync(dataDir, { recursive: true }).map(String)].slice(0, FILES_MAX);
+  return names.flatMap((name) => {
+    const path = join(dataDir, name);
+    // The server may have taken its temporary files away meanwhile.
+    const stat = statSync(path, { throwIfNoEntry: false });
+    return stat ? [{ path, isFolder: stat.isDirectory(), mode: stat.mode }] : [];
+  });
+}
+
+async function examineDatabase(config: Config, nowMs: number): Promise<Finding[]> {
+  const check = 'database';
+  const isSqlite = config.databaseUrl === null;
+  if (isSqlite && !existsSync(join(config.dataDir, SQLITE_FILE))) {
+    const todo = 'start the server, which makes it, or restore a backup';
+    return [{ check, level: 'fail', detail: `${SQLITE_FILE} is not in the data folder`, todo }];
+  }
+  let database: Database | null = null;
+  try {
+    database = openDatabase(config);
+    const version = await schemaVersion(database.read);
+    const expected = MIGRATIONS.at(-1)?.version ?? 0;
+    if (version !== expected) {
+      const detail = `it is at version ${version ?? 'none'} and this program at ${expected}`;
+      const todo =
+        version !== null && version > expected
+          ? 'use the newer program, or restore a backup made before the upgrade'
+          : 'start the server once: it brings the database up to date';
+      return [{ check, level: 'fail', detail, todo }];
+    }
+    const reached = { check, level: 'ok', detail: `${database.engine}, schema version ${version}` } as const;
+    return [reached, ...(await examineContent(config, database, nowMs))];
+  } catch (error) {
+    // Whatever the driver says is the finding: nothing else can be asked of this database.
+    const todo = isSqlite ? 'restore a backup' : 'start PostgreSQL, or correct SERVICE_DATABASE_URL';
+    return [{ check, level: 'fail', detail: `it cannot be used: ${messageOf(error)}`, todo }];
+  } finally {
+    await database?.close();
+  }
+}
+
+async function examineContent(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+  const [newest] = await listEvents(database.read, { filter: {}, limit: 1, before: null });
+  const clock = judgeClock({
+    nowMs,
+    newestEventMs: newest?.created_at ?? null,
+    databaseMs: await databaseNowMs(database),
+  });
+  return [
+    await judgeIntegrity(database),
+    await judgeKeys(config, database),
+    await judgeEpochFile(config, database),
+    await judgeLog(database),
+    await judgeOperators(database),
+    clock,
+  ];
+}
+
+async function judgeIntegrity(database: Database): Promise<Finding> {
+  const check = 'integrity';
+  const faults = await checkIntegrity(database);
+  if (faults.length === 0) return { check, level: 'ok', detail: 'pages, indexes and references are whole' };
+  const todo = 'stop the server, keep a copy of the database, and restore the newest backup';
+  return { check, level: 'fail', detail: faults.join('; '), todo };
+}
+
+async function judgeKeys(config: Config, { read }: Database): Promise<Finding> {
+  const check = 'signing keys';
+  const rows = await listKeys(read);
+  const current = rows.find((row) => row.in_use === 1);
+  const todo =
+    'bring the key folder back from a backup, or give the key as SERVICE_SIGNING_PRIVATE_KEY; see `tidegate keys list`';
+  if (!current)
+    return { check, level: 'fail', detail: 'no key is in use', todo: 'start the server once: it makes one' };
+  const folder = existsSync(join(config.dataDir, 'keys'))
+    ? openKeyFolder(config.dataDir)
+    : { readAll: () => [] };
+  const held = heldKeys(rows, config, folder);
+  if (!held.ok) return { check, level: 'fail', detail: held.fault, todo };
+  if (!held.keys.has(current.key_id)) {
+    return {
+      check,
+      level: 'fail',
+      detail: `the private half of version ${current.version}, which is in use, is not here`,
+      todo,
+    };
+  }
+  return {
+    check,
+    level: 'ok',
+    detail: `version ${current.version} is in use; ${held.keys.size} private halves are here and fit`,
+  };
+}
+
+async function judgeEpochFile({ dataDir }: Config, { read }: Database): Promise<Finding> {
+  const check = 'epoch file';
+  const epoch = readEpochFile(dataDir);
+  if (!epoch.ok) {
+    return {
+      check,
+      level: 'fail',
+      detail: epoch.fault,
+      todo: 'see "Restore" in the operator guide before you start the server',
+    };
+  }
+  const fleet = await readFleet(read);
+  if (epoch.file === null) {
+    const todo = 'bring it back, or be ready for the next start to count as one after a restore';
+    return { check, level: 'warn', detail: 'there is none beside this database', todo };
+  }
+  const { epoch: known, events } = epoch.file;
+  const head = await readHead(read);
+  if (known > (fleet?.epoch ?? 0) || (known === fleet?.epoch && events.position > (head?.position ?? 0))) {
+    const detail = 'the database is older than what this server last wrote down: it was put back';
+    return { check, level: 'warn', detail, todo: 'the next start begins a new epoch and says what was lost' };
+  }
+  return { check, level: 'ok', detail: `epoch ${known}, up to event ${events.position}` };
+}
+
+async function judgeLog({ read }: Database): Promise<Finding> {
+  const check = 'event log';
+  const newest = await newestCheckpoint(read);
+  const head = (await readHead(read))?.position ?? 0;
+  if (newest && newest.position > head) {
+    const detail = `it ends at ${head}, before its checkpoint at ${newest.position}: its end was cut off`;
+    return { check, level: 'fail', detail, todo: 'run `tidegate doctor --verify-events`' };
+  }
+  const signed = newest === null ? 'not signed yet' : `signed up to ${newest.position}`;
+  return { check, level: 'ok', detail: `${head} events, ${signed}; --verify-events walks it` };
+}
+
+async function judgeOperators({ read }: Database): Promise<Finding> {
+  const check = 'operators';
+  const count = await countOperators(read);
+  if (count > 0) return { check, level: 'ok', detail: `${count}` };
+  return {
+    check,
+    level: 'warn',
+    detail: 'there is none',
+    todo: 'open the link of the start, or make one: `tidegate operators link`',
+  };
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof DatabaseFault) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,101 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KEYSET_TYPE, KeySetPayload, type SigningKeyEntry } from '@tidegate/protocol/documents';
+import { PublicKeyHex } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { signEnvelope } from '@tidegate/signing/sign';
+import { KeyError, loadTrustedKey, type TrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { CheckpointSigner } from '../events/make-checkpoint.ts';
+import type { CheckpointKeys } from '../events/open-checkpoint.ts';
+import { openKeyFolder } from '../signing-keys/key-folder.ts';
+import { heldKeys } from '../signing-keys/load-keys.ts';
+import { listKeys, newestKeySet, readFleet } from '../signing-keys/store.ts';
+import { standingSet } from '../signing-keys/vouched-keys.ts';
+import { CommandFault, type Installation } from './open-installation.ts';
+
+export interface InstallationKeys {
+  /** Empty where no private half is here. */
+  trusted: CheckpointKeys;
+  /** Null where the private half of the key in use is not here. */
+  signer: CheckpointSigner | null;
+}
+
+/**
+ * Who may have signed the checkpoints of this installation: the keys whose private halves are here, and those of the
+ * newest key set that one of them signed. What the table of keys says counts for nothing: it is what is being judged.
+ */
+export async function keysOfInstallation({ config, platform }: Installation): Promise<InstallationKeys> {
+  const db = platform.database.read;
+  if (!existsSync(join(config.dataDir, 'keys')) && config.signingPrivateKey === null) {
+    return { trusted: { keys: [], revokedAtMs: new Map() }, signer: null };
+  }
+  const rows = await listKeys(db);
+  const held = heldKeys(rows, config, openKeyFolder(config.dataDir));
+  if (!held.ok) throw new CommandFault(held.fault);
+  const own = [...held.keys.values()];
+  const { entries } = standingSet(await newestKeySet(db), own);
+  const trusted = keysOf(
+    [...entries.values()],
+    own.map(({ keyId, publicKeyHex }) => ({ keyId, publicKeyHex })),
+  );
+  const fleet = await readFleet(db);
+  const current = held.keys.get(rows.find((row) => row.in_use === 1)?.key_id ?? '');
+  if (!fleet || !current) return { trusted, signer: null };
+  const { fleet_id: fleetId, epoch } = fleet;
+  return {
+    trusted,
+    signer: {
+      fleetId,
+      epoch: () => epoch,
+      signer: () => ({ sign: (type, bytes) => signEnvelope(current, type, bytes) }),
+    },
+  };
+}
+
+const KeysFile = Type.Object({
+  keys: Type.Array(Type.Object({ key_id: Type.String({ minLength: 1 }), public_key_hex: PublicKeyHex }), {
+    minItems: 1,
+    maxItems: 256,
+  }),
+  key_set: Type.Optional(Type.Unknown()),
+});
+const KEYS_FILE_MAX_BYTES = 8 * 1024 * 1024;
+
+/** Public keys in the form in which the server answers for them (E8); of its key set also those revoked since. */
+export function keysOfFile(path: string): CheckpointKeys {
+  const bytes = readFileSync(path);
+  const parsed = bytes.length > KEYS_FILE_MAX_BYTES ? null : parseStrictJson(bytes);
+  if (!parsed?.ok || !Value.Check(KeysFile, parsed.value)) {
+    throw new CommandFault(
+      `${path} does not hold public keys; allowed: what GET /api/v1/public-keys answers`,
+    );
+  }
+  const given = parsed.value.keys.map((key) => ({ keyId: key.key_id, publicKeyHex: key.public_key_hex }));
+  const verified = verifyEnvelope(parsed.value.key_set, given.map(load), KEYSET_TYPE);
+  const set = verified.ok ? parseStrictJson(verified.payload) : null;
+  return keysOf(set?.ok && Value.Check(KeySetPayload, set.value) ? set.value.keys : [], given);
+}
+
+function keysOf(
+  entries: readonly SigningKeyEntry[],
+  more: readonly { keyId: string; publicKeyHex: string }[],
+): CheckpointKeys {
+  const all = new Map(more.map((key) => [key.keyId, key]));
+  const revokedAtMs = new Map<string, number>();
+  for (const { key_id: keyId, public_key_hex: publicKeyHex, status, revoked_at } of entries) {
+    all.set(keyId, { keyId, publicKeyHex });
+    if (status === 'revoked') revokedAtMs.set(keyId, revoked_at === null ? 0 : Date.parse(revoked_at));
+  }
+  return { keys: [...all.values()].map(load), revokedAtMs };
+}
+
+function load(key: { keyId: string; publicKeyHex: string }): TrustedKey {
+  try {
+    return loadTrustedKey(key);
+  } catch (error) {
+    if (error instanceof KeyError) throw new CommandFault(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs';
+import { openCheckpointFile } from '../events/checkpoint-file.ts';
+import { exportEvents } from '../events/export-events.ts';
+import { makeCheckpoint } from '../events/make-checkpoint.ts';
+import { readFleet } from '../signing-keys/store.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { keysOfInstallation } from './doctor-keys.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+
+export const eventsCommand: CliCommand = {
+  summary: 'export the log of events so that others can verify it',
+  usage: `Usage: tidegate events export [--from POSITION] [--to POSITION] [--out FILE] [--json]
+
+Writes the log of events as lines of JSON: where it begins, the signed checkpoints, every event exactly as it was
+hashed, and where it ends. Who has the file and the public keys (GET /api/v1/public-keys) can verify it anywhere:
+tidegate doctor --verify-events --file FILE --keys KEYS
+  --from, --to   first and last position; the whole log unless given, whose end is signed first
+  --out FILE     a new file instead of the standard output
+  --json         with --out: say what was written as JSON
+It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      from: { type: 'string' },
+      to: { type: 'string' },
+      out: { type: 'string' },
+      json: { type: 'boolean' },
+    });
+    const [act, ...more] = positionals;
+    if (act !== 'export' || more.length > 0) throw new UsageError('events needs: export');
+    if (values.json && values.out === undefined) throw new UsageError('--json goes with --out');
+    const asked: Asked = {
+      range: { from: positionOf('--from', values.from), to: positionOf('--to', values.to) },
+      file: values.out ?? null,
+      json: values.json ?? false,
+    };
+    return withInstallation(world, (installation) => runExport(installation, world, asked));
+  },
+};
+
+interface Asked {
+  range: { from: number | null; to: number | null };
+  file: string | null;
+  json: boolean;
+}
+
+async function runExport(installation: Installation, world: CliWorld, asked: Asked): Promise<ExitCode> {
+  const { platform } = installation;
+  if (asked.range.to === null) await signEnd(installation, world);
+  const fleet = await readFleet(platform.database.read);
+  if (!fleet) throw new CommandFault('no server has been started on this data yet');
+  const parts = exportEvents(platform.database.read, {
+    range: asked.range,
+    fleetId: fleet.fleet_id,
+    nowMs: platform.now(),
+  });
+  if (asked.file === null) {
+    for await (const lines of parts) world.out(lines.join('\n'));
+    return EXIT.ok;
+  }
+  const lines = await writeNew(asked.file, parts);
+  world.out(
+    asked.json
+      ? JSON.stringify({ file: asked.file, lines })
+      : `Events exported: ${asked.file} (${lines} lines)`,
+  );
+  return EXIT.ok;
+}
+
+/** So that the export vouches for its very last row. */
+async function signEnd(installation: Installation, world: CliWorld): Promise<void> {
+  const { config, platform } = installation;
+  const { signer } = await keysOfInstallation(installation);
+  if (signer === null) {
+    world.err('The key in use is not here: the rows behind the last checkpoint are exported without one.');
+    return;
+  }
+  const file = openCheckpointFile(config.dataDir);
+  const made = await makeCheckpoint({ platform, signer, file }, 'always');
+  if (made.kind !== 'truncated') return;
+  throw new CommandFault(
+    `the log ends at ${made.head}, before its checkpoint at ${made.checkpoint}: run \`tidegate doctor --verify-events\``,
+  );
+}
+
+async function writeNew(path: string, parts: AsyncIterable<string[]>): Promise<number> {
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new CommandFault(`${path} cannot be made (${code})`);
+  }
+  let count = 0;
+  try {
+    for await (const lines of parts) {
+      appendFileSync(file, `${lines.join('\n')}\n`);
+      count += lines.length;
+    }
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  return count;
+}
+
+function positionOf(option: string, given: string | undefined): number | null {
+  if (given === undefined) return null;
+  if (/^[1-9][0-9]{0,14}$/.test(given)) return Number(given);
+  throw new UsageError(`${option} is a position: a whole number from 1`);
+}

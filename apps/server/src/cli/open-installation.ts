@@ -1,0 +1,74 @@
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../config.ts';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import { type Database, DatabaseFault } from '../platform/db/engine.ts';
+import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { schemaVersion } from '../platform/db/schema-version.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { createIdMaker } from '../platform/ids.ts';
+import { createLog } from '../platform/log.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+
+/** The data directory and database of a server, which may be running. */
+export interface Installation {
+  config: Config;
+  platform: Platform;
+}
+
+/** What stops a command, told in one line. */
+export class CommandFault extends Error {}
+
+/**
+ * Opens the database that the server of this environment uses, does the work, and closes it. Changes nothing by itself:
+ * neither a database nor a folder is made, and one of another version is refused.
+ */
+export async function withInstallation(
+  world: CliWorld,
+  use: (installation: Installation) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  let database: Database | null = null;
+  try {
+    const read = readConfig(world.env);
+    if (!read.ok) throw new CommandFault(read.fault);
+    const { config } = read;
+    database = await openExisting(config);
+    const { now, random } = world;
+    const log = createLog({ level: 'warn', format: 'text', now, write: world.err });
+    const platform: Platform = { database, log, now, random, newId: createIdMaker(now, random) };
+    return await use({ config, platform });
+  } catch (error) {
+    const isTold =
+      error instanceof CommandFault || error instanceof DatabaseFault || error instanceof Refusal;
+    if (!isTold) throw error;
+    world.err(error.message);
+    return EXIT.failed;
+  } finally {
+    await database?.close();
+  }
+}
+
+async function openExisting(config: Config): Promise<Database> {
+  const { dataDir, databaseUrl } = config;
+  if (!existsSync(dataDir) || (databaseUrl === null && !existsSync(join(dataDir, SQLITE_FILE)))) {
+    throw new CommandFault(
+      `there is no database in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR to the server's folder`,
+    );
+  }
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    throw new CommandFault(
+      `${JSON.stringify(dataDir)} is not yours to change; run this as the server's user`,
+    );
+  }
+  const database = openDatabase(config);
+  const version = await schemaVersion(database.read);
+  const expected = MIGRATIONS.at(-1)?.version ?? 0;
+  if (version === expected) return database;
+  await database.close();
+  throw new CommandFault(
+    `the database is at version ${version ?? 'none'} and this program at ${expected}: use the program that the server runs`,
+  );
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+
+const PASSWORD = 'correct horse battery';
+
+/** A data directory on which a server has been. */
+async function place(engine: TestEngine): Promise<CliPlace> {
+  const it = await createCliPlace(engine);
+  await (await it.start()).stop();
+  return it;
+}
+
+const add = (it: CliPlace, name: string, role: string) =>
+  it.run(['operators', 'add', name, '--role', role], { stdin: `${PASSWORD}\n` });
+
+async function statesOf(it: CliPlace): Promise<unknown[]> {
+  const { out } = await it.run(['operators', 'list', '--json']);
+  return JSON.parse(out).operators.map((each: Record<string, unknown>) => [
+    each.username,
+    each.role,
+    each.disabled,
+  ]);
+}
+
+async function logIn(url: string, username: string, password = PASSWORD): Promise<number> {
+  const answer = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password }),
+  });
+  return answer.status;
+}
+
+describe.each(ENGINES)('tidegate operators on $name', (engine) => {
+  test('beside a running server: one who is added logs in, and a new password ends the old one', async () => {
+    const it = await createCliPlace(engine);
+    const { url } = await it.start();
+    const added = await it.spawn(['operators', 'add', 'Olga', '--role', 'admin'], { stdin: PASSWORD });
+    expect(added).toEqual({ code: 0, out: 'Operator olga added as admin.\n', err: '' });
+    expect(await logIn(url, 'olga')).toBe(200);
+    const changed = await it.spawn(['operators', 'set-password', 'olga'], { stdin: 'another long one\r\n' });
+    expect(changed).toMatchObject({ code: 0, err: '' });
+    expect([await logIn(url, 'olga'), await logIn(url, 'olga', 'another long one')]).toEqual([401, 200]);
+  });
+
+  test('add, set-role, disable and enable, each an event with the actor cli', async () => {
+    const it = await place(engine);
+    expect((await add(it, 'olga', 'admin')).code).toBe(0);
+    expect((await add(it, 'vera', 'viewer')).code).toBe(0);
+    expect((await it.run(['operators', 'set-role', 'vera', 'approver'])).out).toBe('vera is approver now.');
+    expect((await it.run(['operators', 'disable', 'vera'])).code).toBe(0);
+    expect(await statesOf(it)).toEqual([
+      ['olga', 'admin', false],
+      ['vera', 'approver', true],
+    ]);
+    expect((await it.run(['operators', 'enable', 'VERA', '--json'])).out).toContain('"disabled":false');
+    const { url } = await it.start();
+    const login = await fetch(`${url}/api/v1/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username: 'olga', password: PASSWORD }),
+    });
+    const { token }: { token: string } = JSON.parse(await login.text());
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${url}/api/v1/events?type=OPERATOR_CHANGED`, { headers });
+    const { items }: { items: { actor: string; content: { change: string } }[] } = JSON.parse(
+      await answer.text(),
+    );
+    const seen = items.map((event) => [event.actor, event.content.change]);
+    expect(seen).toEqual([
+      ['cli', 'changed'],
+      ['cli', 'changed'],
+      ['cli', 'changed'],
+      ['cli', 'created'],
+      ['cli', 'created'],
+    ]);
+  });
+
+  test('link makes another first link where the first one has expired, and none where an operator is', async () => {
+    const it = await place(engine);
+    it.clock.advance(3_600_000);
+    const made = await it.run(['operators', 'link']);
+    expect(made).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^http:\/\/127.0.0.1:0\/setup\/[\w-]{22}$/),
+    });
+    const { url } = await it.start();
+    const path = new URL(made.out).pathname;
+    const form = new URLSearchParams({ username: 'olga', password: PASSWORD, repeated: PASSWORD });
+    const set = await fetch(url + path, { method: 'POST', body: form, redirect: 'manual' });
+    expect(set.status).toBe(303);
+    expect(await it.run(['operators', 'link'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining('set-password'),
+    });
+  });
+
+  test.each<[string, string, string, number]>([
+    ['disable olga', '', 'This is the last admin.', 1],
+    ['set-role olga viewer', '', 'This is the last admin.', 1],
+    ['add olga --role viewer', PASSWORD, 'exists already', 1],
+    ['add vera --role viewer', 'short', '8 to 256 characters', 1],
+    ['add vera --role viewer', '', '8 to 256 characters', 1],
+    ['add ve/ra --role viewer', PASSWORD, 'is no name', 1],
+    ['set-password nobody', PASSWORD, 'there is no operator', 1],
+    ['add vera', PASSWORD, 'viewer, approver, admin', 2],
+    ['add vera --role king', PASSWORD, 'viewer, approver, admin', 2],
+    ['add vera --password secret', PASSWORD, '--password', 2],
+    ['set-role olga', '', 'a NAME and a ROLE', 2],
+    ['list --role admin', '', 'no --role', 2],
+    ['list more', '', 'nothing else', 2],
+    ['shout', '', 'needs one of', 2],
+    ['', '', 'needs one of', 2],
+  ])('%s is told what is wrong', async (words, stdin, message, code) => {
+    const it = await place(engine);
+    await add(it, 'olga', 'admin');
+    const ran = await it.run(['operators', ...words.split(' ')], { stdin });
+    expect(ran).toMatchObject({ code, out: '', err: expect.stringContaining(message) });
+    expect(await statesOf(it)).toEqual([['olga', 'admin', false]]);
+  });
+
+  test('a folder where no server has been is refused, and nothing is made in it', async () => {
+    const it = await createCliPlace(engine);
+    const ran = await it.run(['operators', 'list']);
+    expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/there is no database|version none/) });
+  });
+});

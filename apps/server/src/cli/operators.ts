@@ -1,0 +1,188 @@
+import { NewPassword, Username } from '@tidegate/protocol/operators-api';
+import { ROLES, Role } from '@tidegate/protocol/states';
+import type { Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { addOperator, type Changer, changeOperator } from '../operators/change-operators.ts';
+import { makeSetupLink } from '../operators/first-operator.ts';
+import { operatorView } from '../operators/operator-view.ts';
+import { createPasswords } from '../operators/passwords.ts';
+import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { readNewPassword } from './read-password.ts';
+import { showTable } from './show-table.ts';
+
+/** Every act is an event with this actor; it ends no session but those that the act itself ends. */
+const BY: Changer = { username: 'cli', sessionId: '' };
+const PAGE = 200;
+
+export const operatorsCommand: CliCommand = {
+  summary: 'operators: list, add, change, disable, and a new first link',
+  usage: `Usage: tidegate operators list
+       tidegate operators add NAME --role viewer|approver|admin
+       tidegate operators set-password NAME
+       tidegate operators set-role NAME viewer|approver|admin
+       tidegate operators disable NAME
+       tidegate operators enable NAME
+       tidegate operators link
+
+A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
+password and a disabled operator end the sessions of that operator. The last admin is never disabled. link makes a new
+one-time link for the first operator, where there is none yet and the link of the start has expired; where nobody knows
+a password any more, set-password is the way.
+They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
+change is an event with the actor "cli". All of them take --json.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      role: { type: 'string' },
+      json: { type: 'boolean' },
+    });
+    const [name = '', ...words] = positionals;
+    const act = ACTS.get(name);
+    if (!act) throw new UsageError(`operators needs one of: ${[...ACTS.keys()].join(', ')}`);
+    if (words.length !== act.words.length) {
+      throw new UsageError(`operators ${name} needs ${act.words.join(' and ') || 'nothing else'}`);
+    }
+    if (values.role !== undefined && name !== 'add') throw new UsageError(`operators ${name} has no --role`);
+    const asked: Asked = { words, role: values.role ?? words[1] ?? null, json: values.json ?? false };
+    const role = act.needsRole ? roleOf(asked.role) : null;
+    return withInstallation(world, (installation) => act.run({ ...installation, world, ...asked, role }));
+  },
+};
+
+interface Asked {
+  words: readonly string[];
+  role: string | null;
+  json: boolean;
+}
+
+interface Desk extends Installation {
+  world: CliWorld;
+  words: readonly string[];
+  role: Role | null;
+  json: boolean;
+}
+
+interface Act {
+  words: readonly string[];
+  needsRole?: boolean;
+  run(desk: Desk): Promise<ExitCode>;
+}
+
+const ACTS: ReadonlyMap<string, Act> = new Map<string, Act>([
+  ['list', { words: [], run: list }],
+  ['add', { words: ['a NAME'], needsRole: true, run: add }],
+  ['set-password', { words: ['a NAME'], run: setPassword }],
+  ['set-role', { words: ['a NAME', 'a ROLE'], needsRole: true, run: setRole }],
+  ['disable', { words: ['a NAME'], run: (desk) => setDisabled(desk, true) }],
+  ['enable', { words: ['a NAME'], run: (desk) => setDisabled(desk, false) }],
+  ['link', { words: [], run: link }],
+]);
+
+async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+  const operators: OperatorRow[] = [];
+  for (;;) {
+    const after = operators.at(-1)?.username ?? null;
+    const page = await listOperators(platform.database.read, { limit: PAGE, after });
+    operators.push(...page);
+    if (page.length < PAGE) break;
+  }
+  const shown = operators.map(operatorView);
+  const rows = shown.map((each) => [
+    each.username,
+    each.role,
+    each.disabled ? 'disabled' : 'active',
+    each.created_at,
+  ]);
+  world.out(
+    json
+      ? JSON.stringify({ operators: shown }, null, 2)
+      : showTable([['NAME', 'ROLE', 'STATE', 'CREATED'], ...rows]),
+  );
+  return EXIT.ok;
+}
+
+async function add(desk: Desk): Promise<ExitCode> {
+  const { platform, world, role } = desk;
+  const username = nameOf(desk);
+  if (!Value.Check(Username, username)) {
+    throw new CommandFault(
+      `${JSON.stringify(username)} is no name; allowed: 1 to 64 letters, digits and . _ @ -`,
+    );
+  }
+  if (role === null) throw new UsageError('operators add needs --role');
+  const password = await newPassword(world, username);
+  const passwords = createPasswords({ random: platform.random });
+  const row = await addOperator(platform, passwords, { asked: { username, password, role }, by: BY });
+  return told(desk, row, `Operator ${row.username} added as ${row.role}.`);
+}
+
+async function setPassword(desk: Desk): Promise<ExitCode> {
+  const { id, username } = await operatorOf(desk);
+  const password = await newPassword(desk.world, username);
+  const row = await change(desk, id, { password });
+  return told(desk, row, `The password of ${username} is new; its sessions have ended.`);
+}
+
+async function setRole(desk: Desk): Promise<ExitCode> {
+  const { id, username } = await operatorOf(desk);
+  if (desk.role === null) throw new UsageError('operators set-role needs a ROLE');
+  const row = await change(desk, id, { role: desk.role });
+  return told(desk, row, `${username} is ${row.role} now.`);
+}
+
+async function setDisabled(desk: Desk, disabled: boolean): Promise<ExitCode> {
+  const { id, username } = await operatorOf(desk);
+  const row = await change(desk, id, { disabled });
+  const text = disabled ? 'is disabled; its sessions have ended' : 'is active again';
+  return told(desk, row, `${username} ${text}.`);
+}
+
+async function link({ config, platform, world, json }: Desk): Promise<ExitCode> {
+  const path = await makeSetupLink(platform, { actor: BY.username });
+  if (path === null) {
+    throw new CommandFault(
+      'there are operators: `tidegate operators set-password NAME` lets one in again, `add` makes another',
+    );
+  }
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const scheme = config.tlsCert === null ? 'http' : 'https';
+  const url = `${config.baseUrl ?? `${scheme}://${host}:${config.port}`}${path}`;
+  if (!json) world.err('Open this link once, within an hour, to make the first operator:');
+  world.out(json ? JSON.stringify({ url }) : url);
+  return EXIT.ok;
+}
+
+function change({ platform }: Desk, id: string, asked: Parameters<typeof changeOperator>[2]['change']) {
+  const passwords = createPasswords({ random: platform.random });
+  return changeOperator(platform, passwords, { id, change: asked, by: BY });
+}
+
+function told({ world, json }: Desk, row: OperatorRow, text: string): ExitCode {
+  world.out(json ? JSON.stringify(operatorView(row)) : text);
+  return EXIT.ok;
+}
+
+function nameOf({ words }: Desk): string {
+  return words[0] ?? '';
+}
+
+async function operatorOf(desk: Desk): Promise<OperatorRow> {
+  const name = nameOf(desk);
+  const row = await findOperatorByName(desk.platform.database.read, name);
+  if (row) return row;
+  throw new CommandFault(
+    `there is no operator ${JSON.stringify(name)}; \`tidegate operators list\` shows them`,
+  );
+}
+
+async function newPassword(world: CliWorld, username: string): Promise<Static<typeof NewPassword>> {
+  const password = await readNewPassword(world, username);
+  if (Value.Check(NewPassword, password)) return password;
+  throw new CommandFault('a password has 8 to 256 characters; the one given has not');
+}
+
+function roleOf(given: string | null): Role {
+  if (given !== null && Value.Check(Role, given)) return given;
+  throw new UsageError(`a role is one of: ${ROLES.join(', ')}`);
+}

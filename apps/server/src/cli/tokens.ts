@@ -1,0 +1,119 @@
+import { CreateRegistrationToken, SEATS_MAX } from '@tidegate/protocol/enrolment-api';
+import { Value } from 'typebox/value';
+import { createRegistrationToken, withdrawRegistrationToken } from '../enrolment/registration-tokens.ts';
+import { listRegistrationTokens, type RegistrationTokenRow } from '../enrolment/store.ts';
+import { tokenView } from '../enrolment/token-view.ts';
+import { isAgentId } from '../platform/http/identities.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+const ACTOR = 'cli';
+const PAGE = 200;
+
+export const tokensCommand: CliCommand = {
+  summary: 'registration tokens: list, add, revoke',
+  usage: `Usage: tidegate tokens list
+       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME]
+       tidegate tokens revoke ID
+
+A registration token lets a host enrol. add prints the secret once, alone on the standard output, and nowhere else.
+  --label TEXT        what it is for
+  --seats N           hosts that may enrol with it (1)
+  --expires-at TIME   RFC 3339, at most 90 days from now (24 hours from now)
+Hosts that enrolled stay when their token is revoked.
+They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
+change is an event with the actor "cli". All of them take --json.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      label: { type: 'string' },
+      seats: { type: 'string' },
+      'expires-at': { type: 'string' },
+      json: { type: 'boolean' },
+    });
+    const { json = false, ...options } = values;
+    const [name, ...words] = positionals;
+    if (name !== 'add' && Object.keys(options).length > 0) {
+      throw new UsageError(`only tokens add takes --${Object.keys(options)[0]}`);
+    }
+    if (name === 'revoke') {
+      const [id, ...more] = words;
+      if (id === undefined || more.length > 0) throw new UsageError('tokens revoke needs one ID');
+      return withInstallation(world, (installation) => revoke({ ...installation, world, json }, id));
+    }
+    if (words.length > 0) throw new UsageError(`unknown words: ${words.join(' ')}`);
+    if (name === 'list') return withInstallation(world, (opened) => list({ ...opened, world, json }));
+    if (name !== 'add') throw new UsageError('tokens needs one of: list, add, revoke');
+    const request = requestOf(options);
+    return withInstallation(world, (opened) => add({ ...opened, world, json }, request));
+  },
+};
+
+interface Desk extends Installation {
+  world: CliWorld;
+  json: boolean;
+}
+
+function requestOf(options: {
+  label?: string;
+  seats?: string;
+  'expires-at'?: string;
+}): CreateRegistrationToken {
+  const { label, seats, 'expires-at': expiresAt } = options;
+  const request: unknown = {
+    label,
+    ...(seats === undefined ? {} : { seats: /^\d+$/.test(seats) ? Number(seats) : seats }),
+    ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+  };
+  if (Value.Check(CreateRegistrationToken, request)) return request;
+  throw new UsageError(
+    `tokens add needs a --label; --seats is 1 to ${SEATS_MAX}, --expires-at a time such as 2026-12-24T18:00:00Z`,
+  );
+}
+
+async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+  const tokens: RegistrationTokenRow[] = [];
+  for (;;) {
+    const before = tokens.at(-1)?.id ?? null;
+    const page = await listRegistrationTokens(platform.database.read, { limit: PAGE, before });
+    tokens.push(...page);
+    if (page.length < PAGE) break;
+  }
+  const shown = tokens.map(tokenView);
+  const rows = shown.map((each) => [
+    each.id,
+    each.label,
+    `${each.seats_used} of ${each.seats}`,
+    each.expires_at,
+    each.created_by,
+  ]);
+  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'MADE BY'];
+  world.out(json ? JSON.stringify({ tokens: shown }, null, 2) : showTable([heading, ...rows]));
+  return EXIT.ok;
+}
+
+async function add({ platform, world, json }: Desk, request: CreateRegistrationToken): Promise<ExitCode> {
+  const made = await createRegistrationToken(platform, { request, actor: ACTOR });
+  if (!made.ok) throw new CommandFault(`--expires-at ${made.message}`);
+  const view = tokenView(made.row);
+  if (json) {
+    world.out(JSON.stringify({ ...view, token: made.secret }));
+    return EXIT.ok;
+  }
+  world.err(`Registration token ${view.id} for ${view.seats} host(s), until ${view.expires_at}. Shown once:`);
+  world.out(made.secret);
+  return EXIT.ok;
+}
+
+async function revoke({ platform, world, json }: Desk, id: string): Promise<ExitCode> {
+  const isKnown = isAgentId(id) && (await withdrawRegistrationToken(platform, { id, actor: ACTOR }));
+  if (!isKnown) {
+    throw new CommandFault(
+      `there is no registration token ${JSON.stringify(id)}; \`tidegate tokens list\` shows them`,
+    );
+  }
+  world.out(
+    json ? JSON.stringify({ id, revoked: true }) : `Registration token ${id} enrols no host any more.`,
+  );
+  return EXIT.ok;
+}

@@ -1,0 +1,16 @@
+import type { RegistrationTokenItem } from '@tidegate/protocol/enrolment-api';
+import { rfc3339 } from '../platform/clock.ts';
+import type { RegistrationTokenRow } from './store.ts';
+
+/** What may be shown of a registration token: never the hash of its secret. */
+export function tokenView(row: RegistrationTokenRow): RegistrationTokenItem {
+  return {
+    id: row.id,
+    label: row.label,
+    seats: row.seats,
+    seats_used: row.seats_used,
+    created_by: row.created_by,
+    created_at: rfc3339(row.created_at),
+    expires_at: rfc3339(row.expires_at),
+  };
+}

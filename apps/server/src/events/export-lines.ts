@@ -1,0 +1,43 @@
+import { Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { type Static, Type } from 'typebox';
+
+/** Version of the form of an export. */
+export const EXPORT_VERSION = 1;
+
+const Position = Type.Integer({ minimum: 0 });
+const Nullable = Type.Union([Type.String(), Type.Null()]);
+const Place = strict({ position: Position, hash: Type.Union([Sha256Hex, Type.Null()]) });
+
+export const ExportHeader = strict({
+  tidegate_events: Type.Literal(EXPORT_VERSION),
+  fleet_id: Uuid,
+  exported_at: Timestamp,
+  start: Place,
+  /** Whether it ends where it was told to, and not where the log did. */
+  partial: Type.Boolean(),
+});
+export const ExportCheckpoint = strict({ checkpoint: Type.Unknown() });
+/** Every member is under the hash; `content` is the text that was stored. */
+export const ExportEvent = strict({
+  event: strict({
+    position: Position,
+    id: Type.String(),
+    kind: Type.Enum(['security', 'system']),
+    type: Type.String(),
+    severity: Type.String(),
+    component: Type.String(),
+    agent_id: Nullable,
+    actor: Nullable,
+    content: Type.String(),
+    created_at: Type.Integer(),
+    previous_hash: Nullable,
+    hash: Type.String(),
+  }),
+});
+export const ExportEnd = strict({ end: Place });
+
+export type ExportLine =
+  | Static<typeof ExportHeader>
+  | Static<typeof ExportCheckpoint>
+  | Static<typeof ExportEvent>
+  | Static<typeof ExportEnd>;

@@ -1,0 +1,71 @@
+import { EventsHead } from '@tidegate/protocol/documents';
+import { Timestamp } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { HostHead } from './verify-chain.ts';
+
+/** Most heads that are compared: one for each host of a large fleet. */
+export const HEADS_MAX = 10_000;
+
+const PLAIN = /^([0-9a-f]{64}):([1-9][0-9]{0,15})$/;
+const Seen = Type.Object({
+  ...EventsHead.properties,
+  epoch: Type.Integer({ minimum: 1 }),
+  server_time: Timestamp,
+});
+const Status = Type.Object({
+  agent_id: Type.String({ maxLength: 64 }),
+  events_head: Type.Union([Seen, Type.Null()]),
+  events_rolled_back: Type.Optional(Type.Union([Type.Object({ kept: Seen }), Type.Null()])),
+});
+
+export type HostHeads = { ok: true; heads: HostHead[] } | { ok: false; detail: string };
+
+/**
+ * Reads heads that were collected from hosts: HEX:POSITION, or what `tidegate-agent status --json` prints, one a line
+ * or all in one array. A head that a host kept when the log went back counts as well: it is the evidence.
+ */
+export function readHostHeads(text: string): HostHeads {
+  const whole = parseStrictJson(text);
+  const items = whole.ok && Array.isArray(whole.value) ? whole.value : linesOf(text);
+  const heads: HostHead[] = [];
+  for (const [i, item] of items.entries()) {
+    const read = readHead(item);
+    if (read === null)
+      return { ok: false, detail: `entry ${i + 1} is neither HEX:POSITION nor the status of an agent` };
+    heads.push(...read);
+    if (heads.length > HEADS_MAX) return { ok: false, detail: `there are more than ${HEADS_MAX} heads` };
+  }
+  return { ok: true, heads };
+}
+
+function linesOf(text: string): unknown[] {
+  return text.split('\n').flatMap((line): unknown[] => {
+    const trimmed = line.trim();
+    if (trimmed === '') return [];
+    const parsed = PLAIN.test(trimmed) ? null : parseStrictJson(trimmed);
+    return [parsed?.ok ? parsed.value : trimmed];
+  });
+}
+
+/** Null where the item is no head; empty where the host has seen none yet. */
+function readHead(item: unknown): HostHead[] | null {
+  if (typeof item === 'string') {
+    const [, hash, position] = PLAIN.exec(item) ?? [];
+    if (hash === undefined) return null;
+    return [
+      { position: Number(position), hash, epoch: null, seenAtMs: null, source: 'a head that was given' },
+    ];
+  }
+  if (!Value.Check(Status, item)) return null;
+  const { agent_id, events_head, events_rolled_back } = item;
+  const kept = [events_head, events_rolled_back?.kept ?? null].filter((head) => head !== null);
+  return kept.map(({ position, hash, epoch, server_time }) => ({
+    position,
+    hash,
+    epoch,
+    seenAtMs: Date.parse(server_time),
+    source: `the head that agent ${agent_id} saw signed at ${server_time}`,
+  }));
+}

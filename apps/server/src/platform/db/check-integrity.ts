@@ -1,0 +1,41 @@
+import { sql } from 'kysely';
+import type { Database } from './engine.ts';
+
+/** Faults named at most: what is more is as broken. */
+const FAULTS_MAX = 20;
+
+/**
+ * Asks the database whether it is whole, and whether every reference has its row; returns what it says is not. On
+ * SQLite it reads every page, which takes some seconds for each gigabyte; nobody waits for it meanwhile.
+ */
+export async function checkIntegrity({ engine, read }: Pick<Database, 'engine' | 'read'>): Promise<string[]> {
+  if (engine === 'postgres') {
+    const constraints = await sql<{ fault: string }>`
+      SELECT conrelid::regclass || ': constraint ' || conname || ' is not valid' AS fault
+      FROM pg_constraint WHERE NOT convalidated
+      UNION ALL SELECT indexrelid::regclass || ': the index is not valid' FROM pg_index WHERE NOT indisvalid
+      LIMIT ${FAULTS_MAX}`.execute(read);
+    return constraints.rows.map(({ fault }) => fault);
+  }
+  const pages = await sql<{
+    integrity_check: string;
+  }>`PRAGMA integrity_check(${sql.raw(`${FAULTS_MAX}`)})`.execute(read);
+  const faults = pages.rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
+  const references = await sql<{ table: string; parent: string }>`PRAGMA foreign_key_check`.execute(read);
+  const named = references.rows.map(
+    ({ table, parent }) => `${table}: a row refers to a row of ${parent} that is gone`,
+  );
+  return [...new Set([...faults, ...named])].slice(0, FAULTS_MAX);
+}
+
+/** The clock of the database where it has one of its own, in milliseconds; null on SQLite. */
+export async function databaseNowMs({
+  engine,
+  read,
+}: Pick<Database, 'engine' | 'read'>): Promise<number | null> {
+  if (engine === 'sqlite') return null;
+  const { rows } = await sql<{
+    now: string;
+  }>`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now`.execute(read);
+  return Number(rows[0]?.now);
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { type Clock, createClock } from '@tidegate/testkit/clock';
+import { createIds } from '@tidegate/testkit/ids';
+import { onTestFinished } from 'vitest';
+import { runCommand } from '../cli/run-command.ts';
+import { readConfig } from '../config.ts';
+import { createLog } from '../platform/log.ts';
+import { startServer } from '../start.ts';
+import type { TestEngine } from './engines.ts';
+
+export interface Ran {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface CliPlace {
+  dataDir: string;
+  databaseUrl: string | null;
+  clock: Clock;
+  /** Starts a server on the data directory; it stops with the test. */
+  start(): Promise<{ url: string; stop: () => Promise<void> }>;
+  /** Runs a command of `tidegate` in this process, on the clock of the test. */
+  run(words: readonly string[], options?: { stdin?: string; env?: Record<string, string> }): Promise<Ran>;
+  /** The same in a process of its own, as beside a running server. */
+  spawn(words: readonly string[], options?: { stdin?: string }): Promise<Ran>;
+}
+
+/** A data directory and database for tests of the server's command line; no server has been there yet. */
+export async function createCliPlace(
+  engine: TestEngine,
+  startMs = Date.UTC(2026, 10, 21, 9),
+): Promise<CliPlace> {
+  const { dataDir, databaseUrl } = await engine.place();
+  const env: Record<string, string> = {
+    SERVICE_DATA_DIR: dataDir,
+    SERVICE_PORT: '0',
+    SERVICE_HOST: '127.0.0.1',
+    SERVICE_ADVISORY_SOURCE: 'off',
+    ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
+  };
+  const clock = createClock(startMs);
+  const ids = createIds(clock, 'cli');
+  const random = (n: number) => Buffer.from(ids.bytes(n));
+  return {
+    dataDir,
+    databaseUrl,
+    clock,
+    async start() {
+      const read = readConfig(env);
+      if (!read.ok) throw new Error(read.fault);
+      const log = createLog({ level: 'error', format: 'text', now: clock.now, write: () => {} });
+      const started = await startServer(read.config, { log, now: clock.now, random });
+      if (!started.ok) throw new Error(started.fault);
+      onTestFinished(started.stop);
+      return { url: started.url, stop: started.stop };
+    },
+    async run(words, { stdin = '', env: more = {} } = {}) {
+      const out: string[] = [];
+      const err: string[] = [];
+      const code = await runCommand(words, {
+        env: { ...env, ...more },
+        now: clock.now,
+        random,
+        out: (line) => out.push(line),
+        err: (line) => err.push(line),
+        isTerminal: false,
+        stdin: Readable.from([stdin]),
+      });
+      return { code, out: out.join('\n'), err: err.join('\n') };
+    },
+    async spawn(words, { stdin = '' } = {}) {
+      const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+      const child = spawn(process.execPath, [main, ...words], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+      onTestFinished(() => void child.kill('SIGKILL'));
+      const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+      child.stdin.end(stdin);
+      const [out, err, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+      return { code, out, err };
+    },
+  };
+}
