@@ -191,7 +191,9 @@ function findFault(folder: string, { ownerUid }: PolicyPlace): string | null {
   }
   if (stat.isSymbolicLink()) return null; // what it points to is looked at by its real name
   if (!stat.isDirectory()) return `${folder} is not a folder`;
-  return (stat.mode & 0o022) === 0 ? null : `${folder} can be written by others: "chmod go-w ${folder}"`;
+  return (stat.mode & 0o022) === 0
+    ? null
+    : `${folder} can be written by others: "chmod go-w ${folder}", or keep the policy elsewhere`;
 }
 
 function unusable(path: string, fault: string): PolicyLoad {
