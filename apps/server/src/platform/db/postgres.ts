@@ -22,8 +22,12 @@ export function openPostgres(
     options: '-c synchronous_commit=on -c timezone=UTC',
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
-  // An idle connection that breaks must not end the process: the next query opens another one.
-  pool.on('error', (error) => options.onError?.(error));
+  // A connection that breaks must not end the process, be it idle or in the middle of a transaction, whose next
+  // statement fails: the next query opens another one.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => options.onError?.(error));
+  });
+  pool.on('error', () => {}); // an idle one, of which its own handler has told
   const kysely = new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool })) });
   let faults = 0;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
