@@ -1,7 +1,7 @@
 import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { signersOf } from '@tidegate/signing/signers';
-import type { TrustedKey } from '@tidegate/signing/verify';
+
+import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
 import type { TrustedKeySet } from './config-file.ts';
 import { matchesGlob } from './host-policy-globs.ts';
 import { type Hours, isWithinHours, nextWindowMs } from './host-policy-hours.ts';

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { countersign, generatePrivateKeyHex, loadSigningKey, signEnvelope } from './sign.ts';
 
-import { signersOf } from './signers.ts';
-import { loadTrustedKey, maximumSignatures } from './verify.ts';
+import { loadTrustedKey, maximumSignatures, signersOf } from './verify.ts';
 
 const TYPE = 'application/vnd.test+json';
 const body = new TextEncoder().encode('{"v":1}');

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { APPROVAL_TYPE, type Envelope } from '@tidegate/protocol/documents';
 import { countersign, generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
-import { signersOf } from '@tidegate/signing/signers';
-import { loadTrustedKey, maximumSignatures } from '@tidegate/signing/verify';
+import { loadTrustedKey, maximumSignatures, signersOf } from '@tidegate/signing/verify';
 import { describe, expect, test } from 'vitest';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';

@@ -42,7 +42,15 @@ export function defeatOf({ agent, executor, learns }: Attack): AttackReport {
 }
 
 export async function runAttack(attack: Attack): Promise<AttackReport> {
-  using world = createJobWorld();
+  const world = createJobWorld();
+  try {
+    return await runIn(world, attack);
+  } finally {
+    world[Symbol.dispose]();
+  }
+}
+
+async function runIn(world: JobWorld, attack: Attack): Promise<AttackReport> {
   await attack.before?.(world);
   const job = world.leaveJob(attack.parts?.(world));
   attack.spoil?.(job, world);
