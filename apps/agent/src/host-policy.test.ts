@@ -117,6 +117,12 @@ describe('a file that cannot be followed stops everything, and says what to mend
   });
 });
 
+test('a file that cannot be reached is told from one that is not there', () => {
+  writeFileSync(join(root.path, 'file'), '');
+  place = { ...place, path: join(root.path, 'file', 'policy.json') };
+  expect(load()).toContain('unreadable: ');
+});
+
 describe('a file that others could have written, or could take away, stops everything', () => {
   test.each<[string, () => void, string]>([
     ['writable by its group', () => chmodSync(place.path, 0o664), 'mode 0664'],

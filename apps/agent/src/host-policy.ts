@@ -82,15 +82,12 @@ const PolicyFile = strict({
 export function loadHostPolicy(place: PolicyPlace): PolicyLoad {
   const { path, ownerUid } = place;
   const read = readTrusted(path, { maxBytes: POLICY_MAX_BYTES, ownerUid, forbiddenMode: 0o022 });
+  if (!read.ok && read.reason === 'unreadable') return { kind: 'unreadable', detail: read.detail };
   // Whoever can write the folder can take the file away, so its absence proves nothing there.
   const fault =
     read.ok || read.reason !== 'absent' ? findLooseFolder(place) : findFault(dirname(path), place);
   if (fault !== null) return unusable(path, fault);
-  if (!read.ok) {
-    if (read.reason === 'absent') return { kind: 'none' };
-    if (read.reason === 'unreadable') return { kind: 'unreadable', detail: read.detail };
-    return unusable(path, read.detail);
-  }
+  if (!read.ok) return read.reason === 'absent' ? { kind: 'none' } : unusable(path, read.detail);
   const parsed = parseStrictJson(read.bytes);
   if (!parsed.ok) return unusable(path, `it ${parsed.reason}`);
   const understood = understand(parsed.value);

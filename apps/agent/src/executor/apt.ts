@@ -10,6 +10,7 @@ import {
   readInstalled,
 } from '../ecosystems/apt/installed.ts';
 import { type Parsed, parseTransaction } from '../ecosystems/apt/parse-transaction.ts';
+import { archiveFilename } from '../ecosystems/apt/parse-uris.ts';
 import {
   type AptSession,
   aptEnvironment,
@@ -100,10 +101,14 @@ function refusal(reason: 'plan_drift' | 'install_failed', detail: string): Insta
  */
 function requestOf(actions: readonly PlanAction[]): Parsed<string[]> {
   const pins: string[] = [];
-  for (const { action, name, arch, from_version: from, to_version: to } of actions) {
+  for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
     const version = action === 'remove' ? from : to;
     if (arch === undefined || version === undefined || !isSpeakable({ name, arch, version })) {
       return { ok: false, reason: `${name} cannot be given to apt` };
+    }
+    // The stage is apt's folder of archives: a file of another name could be its lock, its `partial`, or nobody's.
+    if (action !== 'remove' && artifact?.filename !== archiveFilename({ name, version, arch })) {
+      return { ok: false, reason: `the file of ${name} does not have the name that apt looks for` };
     }
     if (action !== 'remove') pins.push(installPin({ name, arch, version }));
     else pins.push(arch === 'all' ? `${name}-` : `${name}:${arch}-`);

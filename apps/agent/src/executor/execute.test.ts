@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -181,6 +190,14 @@ describe('replay', () => {
     await expect(execute(job, { installerOf: () => crash })).rejects.toThrow('power cut');
     expect(await execute(job)).toMatchObject({ ok: true, result: { result: { status: 'interrupted' } } });
     expect(world.installs).toEqual([]);
+  });
+
+  test('what a crash left in the stage goes before the next job', async () => {
+    const stage = join(stateFolder(), 'stage');
+    mkdirSync(join(stage, 'job-crashed'));
+    writeFileSync(join(stage, 'job-crashed', FILE), 'half');
+    expect(await failureOf(leaveJob())).toBeNull();
+    expect(readdirSync(stage)).toEqual([]);
   });
 
   test('the order that it has seen is its own, not the agent’s', async () => {

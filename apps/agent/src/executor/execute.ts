@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import {
   APPROVAL_MAX_BYTES,
@@ -199,7 +199,9 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   const installer = options.installerOf(ecosystem);
   if (installer === null)
     return refused('unsupported_ecosystem', `${ecosystem} cannot be installed on this host`);
-  const stage = mkdtempSync(join(options.state, 'stage', 'job-')); // made with mode 0700
+  const stages = join(options.state, 'stage');
+  removeContents(stages); // what a crash left of an earlier job; the lock says that no other one runs
+  const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700
   try {
     const staged = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
     if (!staged.ok) return refused(staged.reason, staged.detail);
@@ -210,6 +212,10 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
+}
+
+function removeContents(folder: string): void {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
 async function installStaged(

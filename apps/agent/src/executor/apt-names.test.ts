@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { verifyApproval } from '../verify-approval.ts';
+import { aptInstaller } from './apt.ts';
+
+const fleet = createFleet();
+
+test.each(['partial', 'lock', 'other_2.0_all.deb', 'demo_2.0_all.deb.x', 'demo_2.0_amd64.deb'])(
+  'a file that is called %s is not for apt, whoever signed it: its folder is where apt keeps its own',
+  async (name) => {
+    const updateId = randomUUID();
+    const action = { ...upgradeOf({ name, bytes: new TextEncoder().encode('demo') }), arch: 'all' };
+    const { envelope, reference } = fleet.approval({ update_id: updateId, actions: [action] });
+    const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
+    const judged = verifyApproval(envelope, context);
+    if (!judged.ok) throw new Error(judged.reason);
+    const job = { paths: { aptConfig: null }, approval: judged.approval, stage: '/nowhere' };
+    const detail = expect.stringContaining('does not have the name that apt looks for');
+    expect(await aptInstaller.simulate(job)).toEqual({ ok: false, detail });
+    expect(await aptInstaller.install(job)).toMatchObject({ ok: false, detail });
+  },
+);
