@@ -1,5 +1,9 @@
 import type { AgentEvent } from '@tidegate/protocol/agent-api';
+import { Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
+import { lockHead, newestContents } from '../events/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 
@@ -8,23 +12,53 @@ const MESSAGE_MAX_CHARS = 1_000;
 /** Larger details are left out, as JSON text in characters. */
 const DETAILS_MAX_CHARS = 8_192;
 
-/** Stores what an agent noticed by itself as security events; its text is bounded and never trusted. */
+/** How far back an event that comes again is looked for; an agent sends at most 100, and goes on when they have arrived. */
+const LOOK_BACK_EVENTS = 500;
+const COMPONENT = 'agent';
+
+/**
+ * Stores what an agent noticed by itself as security events; its text is bounded and never trusted. An agent sends an
+ * event again, under the id that it gave it, until it has our answer: one that is stored already is left out.
+ */
 export async function recordAgentEvents(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   { agentId, events }: { agentId: string; events: readonly AgentEvent[] },
 ): Promise<void> {
+  const stored = await storedIds(tx, agentId, events);
   for (const event of events) {
+    const id = eventId(event.details);
+    if (id !== null && stored.has(id)) continue;
+    if (id !== null) stored.add(id);
     await appendEvent(tx, platform, {
       kind: 'security',
       type: event.type,
       severity: event.severity,
-      component: 'agent',
+      component: COMPONENT,
       agentId,
       actor: 'agent',
       content: { message: event.message.slice(0, MESSAGE_MAX_CHARS), at: event.at, ...detailsOf(event) },
     });
   }
+}
+
+async function storedIds(tx: Tx, agentId: string, events: readonly AgentEvent[]): Promise<Set<string>> {
+  if (events.every(({ details }) => eventId(details) === null)) return new Set();
+  await lockHead(tx); // so that the same request, sent twice at once, is looked at one after the other
+  const contents = await newestContents(tx, { agentId, component: COMPONENT, limit: LOOK_BACK_EVENTS });
+  return new Set(contents.flatMap((content) => idOfStored(content) ?? []));
+}
+
+const StoredContent = Type.Object({ details: Type.Object({ event_id: Uuid }) });
+
+function idOfStored(content: string): string | null {
+  const value: unknown = JSON.parse(content);
+  return Check(StoredContent, value) ? value.details.event_id : null;
+}
+
+function eventId(details: AgentEvent['details']): string | null {
+  const id = details?.event_id;
+  return Check(Uuid, id) ? id : null;
 }
 
 function detailsOf({ details }: AgentEvent): Record<string, unknown> {

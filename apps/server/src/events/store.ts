@@ -155,6 +155,22 @@ export async function countEvents(db: Db, filter: EventFilter): Promise<number> 
   return Number(row.total);
 }
 
+/** The content of the newest events of one agent and component, newest first, as the text that is stored. */
+export async function newestContents(
+  db: Db,
+  { agentId, component, limit }: { agentId: string; component: string; limit: number },
+): Promise<string[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('content')
+    .where('agent_id', '=', agentId)
+    .where('component', '=', component)
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map(({ content }) => content);
+}
+
 function filtered(db: Db, filter: EventFilter) {
   let query = db.selectFrom('events');
   if (filter.kind === 'security' || filter.kind === 'system') query = query.where('kind', '=', filter.kind);
