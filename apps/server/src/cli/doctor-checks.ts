@@ -115,6 +115,9 @@ async function examineDatabase(config: Config, nowMs: number): Promise<Finding[]
 }
 
 async function examineContent(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+  const integrity = await judgeIntegrity(database);
+  // What else is asked of a damaged database is not answered, or answered wrong.
+  if (integrity.level === 'fail') return [integrity];
   const [newest] = await listEvents(database.read, { filter: {}, limit: 1, before: null });
   const clock = judgeClock({
     nowMs,
@@ -122,7 +125,7 @@ async function examineContent(config: Config, database: Database, nowMs: number)
     databaseMs: await databaseNowMs(database),
   });
   return [
-    await judgeIntegrity(database),
+    integrity,
     await judgeKeys(config, database),
     await judgeEpochFile(config, database),
     await judgeLog(database),

@@ -1,0 +1,201 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
+
+const MIB = 1024 * 1024;
+const NOW = Date.UTC(2026, 10, 21, 9);
+
+test.each([
+  [99 * MIB, 'fail'],
+  [100 * MIB, 'warn'],
+  [1023 * MIB, 'warn'],
+  [1024 * MIB, 'ok'],
+])('%i bytes free are: %s', (freeBytes, level) => {
+  expect(judgeDisk({ path: '/data', freeBytes }).level).toBe(level);
+});
+
+test.each([
+  ['fine', {}, 'ok'],
+  ['of 1970', { nowMs: 0 }, 'fail'],
+  ['behind the newest event by seconds', { newestEventMs: NOW + 6_000 }, 'warn'],
+  ['behind the newest event by minutes', { newestEventMs: NOW + 301_000 }, 'fail'],
+  ['a moment behind the newest event', { newestEventMs: NOW + 4_000 }, 'ok'],
+  ['like the database clock', { databaseMs: NOW - 4_000 }, 'ok'],
+  ['seconds from the database clock', { databaseMs: NOW - 6_000 }, 'warn'],
+  ['minutes from the database clock', { databaseMs: NOW + 301_000 }, 'fail'],
+])('T16: a clock that is %s', (_, given, level) => {
+  const facts = { nowMs: NOW, newestEventMs: null, databaseMs: null, ...given };
+  expect(judgeClock(facts).level).toBe(level);
+});
+
+test('files that others may reach are named, five of them', () => {
+  const files = Array.from({ length: 7 }, (_, i) => ({ path: `f${i}`, isFolder: false, mode: 0o100644 }));
+  expect(judgeModes(files)).toMatchObject({
+    level: 'fail',
+    detail: 'others may reach f0 (644), f1 (644), f2 (644), f3 (644), f4 (644) and 2 more',
+  });
+  expect(judgeModes([{ path: 'f', isFolder: true, mode: 0o40700 }]).level).toBe('ok');
+});
+
+type Level = 'ok' | 'warn' | 'fail';
+
+async function place(engine: TestEngine) {
+  // PostgreSQL has a clock of its own, which the doctor compares.
+  const it = await createCliPlace(engine, Date.now());
+  await (await it.start()).stop();
+  await it.run(['operators', 'add', 'olga', '--role', 'admin'], { stdin: 'a long password' });
+  // The program sets its umask; these tests cannot.
+  execFileSync('chmod', ['-R', 'go-rwx', it.dataDir]);
+  const levels = async (env: Record<string, string> = {}) => {
+    const ran = await it.run(['doctor', '--json'], { env: { SERVICE_ADVISORY_SOURCE: 'mirror', ...env } });
+    const { ok, findings }: { ok: boolean; findings: { check: string; level: Level }[] } = JSON.parse(
+      ran.out,
+    );
+    const bad = findings.filter(({ level }) => level !== 'ok').map(({ check, level }) => [check, level]);
+    return { code: ran.code, ok, bad, checks: findings.map(({ check }) => check) };
+  };
+  return { ...it, levels, file: (name: string) => join(it.dataDir, name) };
+}
+
+async function execute(it: CliPlace, statement: string): Promise<void> {
+  const database = openDatabase(it);
+  onTestFinished(() => database.close());
+  await database.transact((tx) => sql.raw(statement).execute(tx));
+}
+
+describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
+  test('a server that is as it should be has nothing but ok, running or not', async () => {
+    const it = await place(engine);
+    const checks = [
+      'configuration',
+      'advisory source',
+      'permissions',
+      'disk space',
+      'database',
+      'integrity',
+      'signing keys',
+      'epoch file',
+      'event log',
+      'operators',
+      'clock',
+    ];
+    expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });
+    await it.start();
+    expect((await it.spawn(['doctor'])).out).toMatch(/^ok {3}configuration: every setting is valid$/m);
+  });
+
+  test('nothing is made where there is nothing', async () => {
+    const it = await createCliPlace(engine);
+    const before = readdirSync(it.dataDir);
+    expect((await it.run(['doctor'])).code).toBe(1);
+    expect(readdirSync(it.dataDir)).toEqual(before);
+    const gone = { SERVICE_DATA_DIR: join(it.dataDir, 'gone') };
+    expect((await it.run(['doctor'], { env: gone })).out).toContain('gone does not exist');
+    expect(readdirSync(it.dataDir)).toEqual(before);
+  });
+
+  test.each<[string, string, Level, Record<string, string>]>([
+    ['a bad setting', 'configuration', 'fail', { SERVICE_PORT: 'many' }],
+    ['a setting that nothing reads', 'configuration', 'warn', { SERVICE_PROT: '80' }],
+    ['no advisory source', 'advisory source', 'warn', { SERVICE_ADVISORY_SOURCE: 'off' }],
+  ])('%s: %s: %s', async (_, check, level, env) => {
+    const it = await place(engine);
+    expect(await it.levels(env)).toMatchObject({ code: level === 'fail' ? 1 : 0, bad: [[check, level]] });
+  });
+
+  test.each<[string, string, Level, (it: Awaited<ReturnType<typeof place>>) => Promise<void> | void]>([
+    [
+      'a key that others may read',
+      'permissions',
+      'fail',
+      (it) =>
+        readdirSync(it.file('keys')).forEach((name) => void chmodSync(join(it.file('keys'), name), 0o644)),
+    ],
+    ['a data folder that others may enter', 'permissions', 'fail', (it) => chmodSync(it.dataDir, 0o755)],
+    [
+      'a private half that is gone',
+      'signing keys',
+      'fail',
+      (it) => rmSync(it.file('keys'), { recursive: true }),
+    ],
+    [
+      'a private half that is damaged',
+      'signing keys',
+      'fail',
+      (it) =>
+        readdirSync(it.file('keys')).forEach((name) => void writeFileSync(join(it.file('keys'), name), 'ab')),
+    ],
+    ['an epoch file that is gone', 'epoch file', 'warn', (it) => rmSync(it.file('epoch.json'))],
+    [
+      'an epoch file that is damaged',
+      'epoch file',
+      'fail',
+      (it) => writeFileSync(it.file('epoch.json'), '{'),
+    ],
+    [
+      'a database that was put back',
+      'epoch file',
+      'warn',
+      (it) => execute(it, 'UPDATE fleet SET epoch = epoch - 1'),
+    ],
+    [
+      'a log that was cut off',
+      'event log',
+      'fail',
+      async (it) => {
+        await it.run(['events', 'export']);
+        await execute(it, 'UPDATE events_head SET position = position - 1');
+        rmSync(it.file('epoch.json'));
+        await it.start().then(
+          ({ stop }) => stop(),
+          () => {},
+        );
+      },
+    ],
+    ['no operator', 'operators', 'warn', (it) => execute(it, 'DELETE FROM operators')],
+    ['a clock that was set back', 'clock', 'fail', (it) => it.clock.advance(-3_600_000)],
+    [
+      'an older schema',
+      'database',
+      'fail',
+      (it) => execute(it, 'DELETE FROM schema_migrations WHERE version > 30'),
+    ],
+  ])('%s: %s: %s', async (_, check, level, spoil) => {
+    const it = await place(engine);
+    await spoil(it);
+    const found = await it.levels();
+    expect(found.bad).toContainEqual([check, level]);
+    expect(found.code).toBe(found.bad.some(([, each]) => each === 'fail') ? 1 : 0);
+    const { out } = await it.run(['doctor']);
+    expect(out).toMatch(new RegExp(`^${level === 'fail' ? 'FAIL' : 'WARN'} ${check}: .+\\n {5}\\S.+$`, 'm'));
+  });
+});
+
+describe('integrity on sqlite', () => {
+  const [engine] = ENGINES;
+
+  test('a page that is damaged is told', async () => {
+    const it = await place(engine ?? expect.unreachable());
+    const bytes = readFileSync(it.file(SQLITE_FILE));
+    bytes.fill(0xff, 40 * 4_096, 44 * 4_096);
+    writeFileSync(it.file(SQLITE_FILE), bytes);
+    const { code, bad } = await it.levels();
+    expect([code, bad]).toEqual([1, [['integrity', 'fail']]]);
+  });
+
+  test('a row that refers to one that is gone is told', async () => {
+    const it = await place(engine ?? expect.unreachable());
+    const database = new DatabaseSync(it.file(SQLITE_FILE), { enableForeignKeyConstraints: false });
+    database.exec("INSERT INTO agent_presence (agent_id, last_seen_at) VALUES ('gone', 1)");
+    database.close();
+    const ran = await it.run(['doctor']);
+    expect(ran.out).toContain('FAIL integrity: agent_presence: a row refers to a row of agents that is gone');
+  });
+});
