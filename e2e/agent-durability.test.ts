@@ -12,11 +12,18 @@ import {
 } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { listenOnLoopback, readBody } from '@tidegate/testkit/loopback';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type AgentConfig, loadConfig, saveConfig } from '../apps/agent/src/config-file.ts';
+import { configOf as enrolledIn } from '../apps/agent/src/testing/agent-config.ts';
+import { createFleet } from '../apps/agent/src/testing/fleet.ts';
+import { problem } from '../apps/agent/src/testing/scripted-server.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
-import { createAgentOn, type InstalledAgent, must } from './harness/host.ts';
+import { AGENT_BINARY } from './harness/agent-binary.ts';
+import { startChild } from './harness/child.ts';
+import { createAgentOn, finish, type InstalledAgent, must } from './harness/host.ts';
 import { liftLimits, logIn } from './harness/operator.ts';
 import { startServer } from './harness/server-process.ts';
 import { startTamperingProxy } from './harness/tampering-proxy.ts';
@@ -104,6 +111,30 @@ function fillUp(path: string): void {
     closeSync(fd);
   }
 }
+
+test('the compiled agent sends E1 once and on a connection of its own, which no HTTP layer takes for stale (section 3)', async () => {
+  const fleet = createFleet(Date.now());
+  const seen: { path: string; connection: string | undefined; port: number | undefined }[] = [];
+  const server = await listenOnLoopback(async (request, response) => {
+    await readBody(request, 1_000_000);
+    const path = (request.url ?? '').replace(/.*\//, '');
+    seen.push({ path, connection: request.headers.connection, port: request.socket.remotePort });
+    if (path === 'renew') return void request.socket.destroy();
+    const { status, headers, body } = problem('access_token_expired');
+    response.writeHead(status, headers).end(body); // and the connection stays open
+  });
+  onTestFinished(() => server.stop());
+  const folder = tmpDir('tidegate-e2e-');
+  onTestFinished(() => folder.remove());
+  const machine_id_source = `file:${join(folder.path, 'machine-id')}`;
+  writeFileSync(join(folder.path, 'machine-id'), fleet.machineId);
+  saveConfig(folder.path, enrolledIn(fleet, { server_url: server.url, machine_id_source, ecosystems: [] }));
+  const args = ['run', '--once', '--json', '--config', folder.path];
+  const { code } = await finish(startChild(AGENT_BINARY, args, { env: { PATH: SYSTEM_PATH } }));
+  expect([code, ...seen.map(({ path }) => path)]).toEqual([1, 'check-in', 'renew']);
+  expect(seen[1]?.connection).toBe('close');
+  expect(seen[1]?.port).not.toBe(seen[0]?.port);
+});
 
 describe.skipIf(missing !== null)('the compiled agent, stopped by the kernel in a renewal', () => {
   test('kill -9 at every write, fsync and rename: config.json is the old or the new one, and no family is lost (RT5)', async () => {
