@@ -60,7 +60,7 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
     const behind = await agentsBehindKeySet(database.read, { version: row.first_key_set_version });
     tellReadiness(
       world,
-      { row: { ...row, in_use: 1 }, behind, text: `Signing key version ${version} is in use.` },
+      { row: { ...row, in_use: 1 }, behind, stranded: 0, text: `Signing key version ${version} is in use.` },
       values.json,
     );
     return EXIT.ok;
@@ -96,7 +96,11 @@ export async function revokeKeyCommand(args: readonly string[], world: CliWorld)
     });
     const row = (await listKeys(platform.database.read)).find((each) => each.version === version);
     if (row)
-      tellReadiness(world, { row, behind, text: `Signing key version ${version} is revoked.` }, values.json);
+      tellReadiness(
+        world,
+        { row, behind, stranded: stranded.count, text: `Signing key version ${version} is revoked.` },
+        values.json,
+      );
     return EXIT.ok;
   });
 }
@@ -179,26 +183,29 @@ async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefi
   return agentsBehindKeySet(read, { version, seenOnly: true });
 }
 
-function tellReadiness(
-  world: CliWorld,
-  { row, behind, text }: { row: SigningKeyRow; behind: AgentsBehind; text: string },
-  isJson: boolean | undefined,
-): void {
+interface Readiness {
+  row: SigningKeyRow;
+  behind: AgentsBehind;
+  /** How many of them cannot come back by themselves any more. */
+  stranded: number;
+  text: string;
+}
+
+function tellReadiness(world: CliWorld, readiness: Readiness, isJson: boolean | undefined): void {
+  const { row, behind, stranded, text } = readiness;
   if (isJson) {
-    world.out(
-      JSON.stringify(
-        { ...shown(row), agents: behind.total, behind: behind.count, behind_ids: behind.ids },
-        null,
-        2,
-      ),
-    );
+    const { total: agents, count, ids: behind_ids } = behind;
+    world.out(JSON.stringify({ ...shown(row), agents, behind: count, behind_ids, stranded }, null, 2));
     return;
   }
-  const rest =
-    behind.count === 0
-      ? `All ${behind.total} agents know the key in use.`
-      : `${behind.count} of ${behind.total} agents have not fetched the key in use yet; each does so by itself at its next check-in.`;
-  world.out(`${text}\n${rest}`);
+  world.out(`${text}\n${catchUpText(behind, stranded)}`);
+}
+
+function catchUpText({ count, total }: AgentsBehind, stranded: number): string {
+  if (count === 0) return `All ${total} agents know the key in use.`;
+  const late = `${count} of ${total} agents have not fetched the key in use yet`;
+  if (stranded > 0) return `${late}; ${stranded} of them have to be enrolled again.`;
+  return `${late}; each does so by itself at its next check-in.`;
 }
 
 function shown(row: SigningKeyRow) {

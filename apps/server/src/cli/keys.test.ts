@@ -6,8 +6,11 @@ import { createClock } from '@tidegate/testkit/clock';
 import { createIds } from '@tidegate/testkit/ids';
 import { describe, expect, test } from 'vitest';
 import { readConfig } from '../config.ts';
+import { openPostgres } from '../platform/db/postgres.ts';
+import { openSqlite } from '../platform/db/sqlite.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { runCommand } from './run-command.ts';
 
@@ -59,7 +62,41 @@ async function place(engine: TestEngine) {
   const first = await start();
   if (!first.ok) throw new Error(first.fault);
   await first.stop();
-  return { dataDir, start, keys, json, printed, file: (name: string) => join(dataDir, name) };
+  const open = () =>
+    databaseUrl === null ? openSqlite(join(dataDir, 'tidegate.db')) : openPostgres(databaseUrl);
+
+  /** Agents that hold these key sets; their ids. */
+  async function agents(versions: readonly number[]): Promise<string[]> {
+    const database = open();
+    const made: string[] = [];
+    for (const [n, key_set_version] of versions.entries()) {
+      const { agentId } = await insertTestAgent(database, { n });
+      await database.transact((tx) =>
+        tx.updateTable('agents').set({ key_set_version }).where('id', '=', agentId).execute(),
+      );
+      made.push(agentId);
+    }
+    await database.close();
+    return made;
+  }
+
+  /** Takes out of the database what leads from the first key set to the next. */
+  async function breakChain(): Promise<void> {
+    const database = open();
+    await database.transact((tx) => tx.deleteFrom('key_sets').where('version', '=', 1).execute());
+    await database.close();
+  }
+
+  return {
+    dataDir,
+    start,
+    keys,
+    json,
+    agents,
+    breakChain,
+    printed,
+    file: (name: string) => join(dataDir, name),
+  };
 }
 
 const statusOf = (listed: { keys: { version: number; status: string; in_use: boolean }[] }) =>
@@ -109,6 +146,25 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     expect([run.code, run.out]).toEqual([1, '']);
     expect(run.err).toMatch(message);
     expect(run.err).not.toContain('\n');
+  });
+
+  test('use and revoke say who is behind, and revoke refuses to strand hosts that no chain brings back', async () => {
+    const { keys, json, agents, breakChain } = await place(engine);
+    const [asleep, awake] = await agents([1, 2]);
+    await keys('add');
+    const used = await json('use 2');
+    expect(used).toMatchObject({ version: 2, in_use: true, agents: 2, behind: 1, behind_ids: [asleep] });
+    expect(awake).not.toBe(asleep);
+    await breakChain();
+    const refused = await keys('revoke 1');
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(/^1 agents hold a key set that no stored key set leads on from/);
+    expect(JSON.parse((await keys('revoke 1 --json')).out)).toMatchObject({
+      stranded: { count: 1, ids: [asleep] },
+    });
+    expect((await keys('revoke 1 --force')).out).toBe(
+      'Signing key version 1 is revoked.\n1 of 2 agents have not fetched the key in use yet; 1 of them have to be enrolled again.',
+    );
   });
 
   test('a lost private half of the key in use: another one that is here takes over', async () => {

@@ -2,7 +2,8 @@ import { KEY_CHAIN_MAX, KEYSET_TYPE } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, signersOf, type TrustedKey } from '@tidegate/signing/verify';
 import type { Db } from '../platform/db/engine.ts';
-import { type KeySetRow, keySetsAfter, newestKeySet } from './store.ts';
+import { namedRoot, rootSigners } from './read-root.ts';
+import { type KeySetRow, keySetsAfter, newestKeySet, type RootRow, rootsAfter } from './store.ts';
 import { claimedSet } from './vouched-keys.ts';
 
 /**
@@ -14,21 +15,25 @@ export async function chainStart(db: Db): Promise<number> {
   if (!newest) return 0;
   const after = Math.max(0, newest.version - KEY_CHAIN_MAX - 1);
   const sets = await keySetsAfter(db, { version: after, limit: KEY_CHAIN_MAX + 1 });
+  const roots = await rootsAfter(db, 0);
   let start = newest;
   for (const before of sets.slice(0, -1).reverse()) {
-    if (!vouchesFor(before, start)) break;
+    if (!vouchesFor(before, start, roots)) break;
     start = before;
   }
   return start.version;
 }
 
-/** Whether a key that one set declares active signed the next. */
-function vouchesFor(before: KeySetRow, next: KeySetRow): boolean {
+/** Whether a key that one set declares active signed the next, or the root did that hosts know by then. */
+function vouchesFor(before: KeySetRow, next: KeySetRow, roots: readonly RootRow[]): boolean {
   const envelope = parseStrictJson(next.envelope);
   if (!envelope.ok) return false;
-  const active = [...claimedSet(before).entries.values()].filter(({ status }) => status === 'active');
+  const known = claimedSet(before);
+  const active = [...known.entries.values()].filter(({ status }) => status === 'active');
   const keys = active.flatMap(({ key_id, public_key_hex }) => usable(key_id, public_key_hex));
-  return signersOf(envelope.value, keys, KEYSET_TYPE).length > 0;
+  if (signersOf(envelope.value, keys, KEYSET_TYPE).length > 0) return true;
+  const root = known.root && namedRoot(roots, claimedSet(next).root);
+  return root !== null && rootSigners(root, envelope.value, KEYSET_TYPE).length >= root.payload.threshold;
 }
 
 function usable(keyId: string, publicKeyHex: string): TrustedKey[] {
