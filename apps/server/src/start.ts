@@ -113,6 +113,7 @@ async function openAll(config: Config, { world, tls, opened }: Opening): Promise
   });
   opened.defer(application.stop);
   await memory.keeper.keep();
+  await memory.keeper.compact();
   const url = await listen(application, config);
   if (!url.ok) return url;
   memory.keeper.start();

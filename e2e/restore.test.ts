@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { Type } from 'typebox';
+import { describe, expect, test } from 'vitest';
+import { ENGINES, type TestEngine } from '../apps/server/src/testing/engines.ts';
+import { type Host, must } from './harness/host.ts';
+import { expectAnswer, logIn, type Operator } from './harness/operator.ts';
+import { runCommands } from './harness/runbook.ts';
+import { NEW, STORY, TRACE } from './harness/story-packages.ts';
+import { createWorld, storyMissing } from './harness/world.ts';
+
+const MAIN = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
+const missing = storyMissing();
+
+/** A world on a place that `tidegate` can be called on. */
+async function createScene(engine: TestEngine) {
+  const place = await engine.place();
+  const env = {
+    SERVICE_DATA_DIR: place.dataDir,
+    ...(place.databaseUrl === null ? {} : { SERVICE_DATABASE_URL: place.databaseUrl }),
+  };
+  const world = await createWorld(engine, env);
+  const host = await world.enrolled({ packages: [STORY] });
+  const backup = join(place.dataDir, 'story.backup');
+
+  async function tidegate(words: string, settings: Record<string, string> = env): Promise<void> {
+    const run = await runCommands(`"${process.execPath}" "${MAIN}" ${words}`, {
+      env: { PATH: SYSTEM_PATH, ...settings },
+      cwd: '/',
+    });
+    if (run.code !== 0) throw new Error(`tidegate ${words}: ${run.stdout}\n${run.stderr}`);
+  }
+
+  return {
+    world,
+    host,
+    backUp: () => tidegate(`backup --to "${backup}"`),
+    async restore(): Promise<Operator> {
+      await world.server.stop();
+      const databaseUrl = place.databaseUrl === null ? null : (await engine.place()).databaseUrl;
+      const settings = databaseUrl === null ? env : { ...env, SERVICE_DATABASE_URL: databaseUrl };
+      await tidegate(`restore "${backup}" --resync-hours 1`, settings);
+      await world.server.restart(settings);
+      return logIn(world.server.url);
+    },
+  };
+}
+
+async function demoOf(operator: Operator) {
+  const [update] = await operator.updates({ name: 'demo' });
+  if (!update) throw new Error('the update is not there');
+  return update;
+}
+
+const Commands = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      action: Type.String(),
+      status: Type.String(),
+      finished_at: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+});
+
+/** The commands of a kind, oldest first. */
+async function commandsOf(operator: Operator, host: Host, action: string) {
+  const path = `/api/v1/commands?agent_id=${host.agentId()}&action=${action}`;
+  return expectAnswer(await operator.call('GET', path), 200, Commands).items.reverse();
+}
+
+/** Each maintainer script ran once, and what they brought is there. */
+async function expectInstalledOnce(host: Host): Promise<void> {
+  expect(await host.installed()).toEqual(NEW);
+  expect((await host.trace(TRACE)).map((line) => line.split(' ')[0]).sort()).toEqual(['demo', 'libdemo']);
+}
+
+async function someRounds(host: Host): Promise<void> {
+  for (let i = 0; i < 3; i++) must(await host.runOnce());
+}
+
+describe.skipIf(missing !== null).each(ENGINES)(
+  'T20: an install on both sides of a restore on $name',
+  (engine) => {
+    test('a backup from before the approval: the server learns what is installed, and nothing is installed twice', async () => {
+      const { world, host, backUp, restore } = await createScene(engine);
+      await backUp();
+      await world.operator.approved((await demoOf(world.operator)).id);
+      must(await host.runOnce());
+      expect((await demoOf(world.operator)).state).toBe('installed');
+
+      const operator = await restore();
+      expect((await demoOf(operator)).state).toBe('pending');
+      await someRounds(host);
+      expect(await demoOf(operator)).toMatchObject({ state: 'installed' });
+      expect(await commandsOf(operator, host, 'install_update')).toEqual([]);
+      await expectInstalledOnce(host);
+    });
+
+    test('a backup from after the approval: what was done is not done again, and is answered from memory', async () => {
+      const { world, host, backUp, restore } = await createScene(engine);
+      await world.operator.approved((await demoOf(world.operator)).id);
+      await queueScan(world.operator, host);
+      await backUp();
+      must(await host.runOnce());
+      const [done] = await commandsOf(world.operator, host, 'scan');
+      expect(done?.status).toBe('success');
+
+      const operator = await restore();
+      expect(await commandsOf(operator, host, 'scan')).toMatchObject([{ status: 'pending' }]);
+      expect(await commandsOf(operator, host, 'install_update')).toMatchObject([{ status: 'pending' }]);
+      await someRounds(host);
+      // The result of the first time, to the millisecond.
+      expect(await commandsOf(operator, host, 'scan')).toEqual([done]);
+      expect((await demoOf(operator)).state).toBe('installed');
+      const [install, ...more] = await commandsOf(operator, host, 'install_update');
+      expect([install?.finished_at === null, more]).toEqual([false, []]);
+      await expectInstalledOnce(host);
+
+      // `seq` begins anew in the new epoch: what is queued now is taken.
+      await queueScan(operator, host);
+      must(await host.runOnce());
+      expect((await commandsOf(operator, host, 'scan')).map(({ status }) => status)).toEqual([
+        'success',
+        'success',
+      ]);
+    });
+  },
+);
+
+async function queueScan(operator: Operator, host: Host): Promise<void> {
+  const queued = await operator.call('POST', `/api/v1/agents/${host.agentId()}/scan`, {});
+  expect(queued.status, JSON.stringify(queued.body)).toBe(202);
+}
