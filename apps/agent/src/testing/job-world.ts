@@ -11,6 +11,7 @@ import type { ExecuteOutcome } from '../executor/job-result.ts';
 import { ownUid } from '../file-layer.ts';
 import type { PolicyPlace } from '../host-policy.ts';
 import { completeJob, type JobDocuments, makeJob } from '../job-folder.ts';
+import type { KeyChain } from '../trusted-keys-chain.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
 
 /** The one file of the update that every job here is about. */
@@ -25,6 +26,7 @@ export interface JobParts {
   envelope?: (command: Envelope) => unknown;
   approvalEnvelope?: Envelope;
   keySet?: Envelope;
+  keyChain?: KeyChain;
   state?: Envelope;
   signedBy?: TestKey;
 }
@@ -138,6 +140,7 @@ function leaveJob({ fleet, folder, action }: JobWorld, seq: number, parts: JobPa
     command: bytesOf(parts.envelope?.(command) ?? command),
     approval: parts.approvalEnvelope ?? approval.envelope,
     keySet: parts.keySet ?? fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
+    keyChain: parts.keyChain ?? null,
     state: parts.state ?? null,
   };
   const job = makeJob(join(folder, 'spool'), commandId);
