@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
@@ -183,11 +183,19 @@ describe('integrity on sqlite', () => {
 
   test('a page that is damaged is told', async () => {
     const it = await place(engine ?? expect.unreachable());
+    // All of it in one file, without a journal beside it.
+    const database = new DatabaseSync(it.file(SQLITE_FILE));
+    database.exec(`VACUUM INTO '${it.file('whole.db')}'`);
+    const find = "SELECT rootpage FROM sqlite_schema WHERE name = 'events_type'";
+    for (const name of readdirSync(it.dataDir)) if (name.startsWith(SQLITE_FILE)) rmSync(it.file(name));
+    renameSync(it.file('whole.db'), it.file(SQLITE_FILE));
+    const index = new DatabaseSync(it.file(SQLITE_FILE), { readOnly: true }).prepare(find).get();
     const bytes = readFileSync(it.file(SQLITE_FILE));
-    bytes.fill(0xff, 40 * 4_096, 44 * 4_096);
+    const page = (Number(index?.rootpage) - 1) * 4_096;
+    bytes.fill(0xff, page + 3_000, page + 4_096);
     writeFileSync(it.file(SQLITE_FILE), bytes);
     const { code, bad } = await it.levels();
-    expect([code, bad]).toEqual([1, [['integrity', 'fail']]]);
+    expect([code, bad]).toEqual([1, expect.arrayContaining([['integrity', 'fail']])]);
   });
 
   test('a row that refers to one that is gone is told', async () => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from './engine.ts';
+import { type Database, DatabaseFault, type Db } from './engine.ts';
 
 /** Faults named at most: what is more is as broken. */
 const FAULTS_MAX = 20;
@@ -17,9 +17,18 @@ export async function checkIntegrity({ engine, read }: Pick<Database, 'engine' |
       LIMIT ${FAULTS_MAX}`.execute(read);
     return constraints.rows.map(({ fault }) => fault);
   }
-  const pages = await sql<{
-    integrity_check: string;
-  }>`PRAGMA integrity_check(${sql.raw(`${FAULTS_MAX}`)})`.execute(read);
+  try {
+    return await checkFile(read);
+  } catch (error) {
+    // Some damage ends the check itself: that is its answer.
+    if (error instanceof DatabaseFault) return [error.message];
+    throw error;
+  }
+}
+
+async function checkFile(read: Db): Promise<string[]> {
+  const check = sql.raw(`PRAGMA integrity_check(${FAULTS_MAX})`);
+  const pages = await sql<{ integrity_check: string }>`${check}`.execute(read);
   const faults = pages.rows.map((row) => row.integrity_check).filter((text) => text !== 'ok');
   const references = await sql<{ table: string; parent: string }>`PRAGMA foreign_key_check`.execute(read);
   const named = references.rows.map(
