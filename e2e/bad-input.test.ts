@@ -1,15 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { InventoryAnswer, type InventoryReport, RegisterAnswer } from '@tidegate/protocol/agent-api';
+import { Problem } from '@tidegate/protocol/problems';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { Check, Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ENGINES, type TestEngine } from '../apps/server/src/testing/engines.ts';
 import { type BadAnswer, type BadRequest, createBadClient } from './harness/bad-client.ts';
 import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
 import { type Endpoint, endpointsOf, sampleOf, textPlacesOf, withText } from './harness/open-api.ts';
-import { type Answer, liftLimits, logIn, type Operator } from './harness/operator.ts';
+import { type Answer, codeOf, expectAnswer, liftLimits, logIn, type Operator } from './harness/operator.ts';
 import { type ServerProcess, startServer } from './harness/server-process.ts';
 
 const VECTORS = fileURLToPath(new URL('../../shared/data/vectors/', import.meta.url));
@@ -108,6 +112,57 @@ describe.skipIf(missing !== null).each(ENGINES)(
       for (const what of ['label', 'client error', 'agent event', 'rebind reason', 'package name']) {
         expect(taken[what] ?? 0, what).toBeGreaterThan(100);
       }
+      await scene.expectUnharmed();
+    });
+
+    test('A5: a naughty reason of an override that mints comes back byte for byte, or there is no override', {
+      timeout: 300_000,
+    }, async () => {
+      const scene = await openScene(engine);
+      const { operator, agent } = scene;
+      const texts = naughtyTexts();
+      const answer = expectAnswer(await agent.report(plannedReport(texts.length)), 200, InventoryAnswer);
+      const changed: string[] = [];
+      let minted = 0;
+      for (const [i, text] of texts.entries()) {
+        const id = answer.updates[i]?.update_id ?? '';
+        const override = { override_supply_chain: true, override_reason: text };
+        const outcome = await operator.approve(id, override);
+        if (outcome.status === 400) {
+          expect(['override_reason_required', 'invalid_request']).toContain(codeOf(outcome));
+          continue;
+        }
+        expect([outcome.status, text]).toEqual([200, text]);
+        minted++;
+        const [event] = await operator.events({ type: 'supply_chain_override', limit: '1' });
+        const said = event?.content;
+        if (said?.update_id !== id || said.reason !== text) changed.push(JSON.stringify(text));
+      }
+      expect(changed).toEqual([]);
+      expect(minted).toBeGreaterThan(400);
+      await scene.expectUnharmed();
+    });
+
+    test('a naughty X-Machine-ID, as it comes over the wire, is kept as it is or refused as a problem', async () => {
+      const scene = await openScene(engine);
+      const faults: string[] = [];
+      let taken = 0;
+      for (const text of naughtyTexts()) {
+        const { status, body } = await registerRaw(scene, text);
+        const shown = JSON.stringify(text);
+        if (status >= 400 && status < 500) {
+          if (!Check(Problem, body)) faults.push(`${shown}: ${status} of another form`);
+          continue;
+        }
+        taken++;
+        const { agent_id: id } = expectAnswer({ status, body }, 201, RegisterAnswer);
+        const host = await scene.operator.call('GET', `/api/v1/agents/${id}`);
+        const { machine_id: kept } = expectAnswer(host, 200, WithMachine);
+        // White space around a header is no part of it (RFC 9110, section 5.5).
+        if (kept !== text.replace(/^[ \t]+|[ \t]+$/g, '')) faults.push(`${shown}: kept as ${kept}`);
+      }
+      expect(faults).toEqual([]);
+      expect(taken).toBeGreaterThan(50);
       await scene.expectUnharmed();
     });
 
@@ -220,6 +275,60 @@ function naughtyRequests(endpoint: Endpoint, text: string, turn: number | null):
 function naughtyTexts(): string[] {
   const list: unknown = JSON.parse(readFileSync(NAUGHTY, 'utf8'));
   return [...new Set([...Value.Parse(Type.Array(Type.String()), list), ...MORE_TEXTS])];
+}
+
+/** Updates of apt with their plans, which only an override lets through: without a source they are undecidable. */
+function plannedReport(count: number): InventoryReport {
+  const names = Array.from({ length: count }, (_, i) => `package-${i}`);
+  const artifact = { url: 'https://mirror.example/a.deb', size_bytes: 1, sha256: 'a'.repeat(64) };
+  return {
+    scanned_at: '2026-01-01T00:00:00Z',
+    complete: true,
+    packages: names.map((name) => ({ name, version: '1.0' })),
+    updates: names.map((name) => ({
+      ...{ name, current_version: '1.0', available_version: '1.1' },
+      plan: {
+        resolved_at: '2026-01-01T00:00:00Z',
+        actions: [
+          {
+            ...{ action: 'upgrade', name, from_version: '1.0', to_version: '1.1' },
+            artifact: { filename: `${name}.deb`, ...artifact },
+          },
+        ],
+      },
+    })),
+  };
+}
+
+const WithMachine = Type.Object({ machine_id: Type.Union([Type.String(), Type.Null()]) });
+
+/** Registers with a header that no client would send: the bytes of the text as they are. */
+async function registerRaw(
+  { server, registrationToken }: Scene,
+  machineId: string,
+): Promise<{ status: number; body: unknown }> {
+  const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
+  const body = JSON.stringify({ hostname: 'naughty', os, agent_version: '0.1.0' });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {}); // a refusal may close while we still write
+  socket.write(
+    [
+      'POST /api/v1/agents/register HTTP/1.1',
+      `Host: ${hostname}`,
+      'Connection: close',
+      `Authorization: Bearer ${registrationToken}`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      `X-Machine-ID: ${machineId}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  const answer = (await buffer(socket)).toString('utf8');
+  const [head = '', text = ''] = answer.split('\r\n\r\n');
+  const parsed: unknown = JSON.parse(text);
+  return { status: Number(head.split(' ')[1]), body: parsed };
 }
 
 function reportOf(name: string) {
