@@ -213,6 +213,7 @@ export function agrees(model: Model, { family, agent, events }: State): boolean 
     family.status === model.family &&
     family.revoked_reason === model.reason &&
     family.cur_hash === hashOf(model.current) &&
+    family.cur_issued_at === model.issuedAtMs.get(model.current) &&
     family.prev_hash === hashOf(model.previous) &&
     family.prev_grace_used === (model.graceUsed ? 1 : 0) &&
     family.displaced_hashes === displaced &&

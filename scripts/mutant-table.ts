@@ -1,0 +1,299 @@
+/** One line of the real code made wrong, and the test that must fail then. */
+export interface Mutant {
+  rule: string;
+  file: string;
+  /** Stands in the file exactly once. */
+  from: string;
+  to: string;
+  /** The file of the test and a part of its title. */
+  test: readonly [file: string, title: string];
+}
+
+const SLICE = 'apps/server/src/agent-credentials';
+const DB = 'apps/server/src/platform/db';
+const RULES = `${SLICE}/renewal-rules.ts`;
+const ROTATE = `${SLICE}/rotate-family.ts`;
+const RENEW = `${SLICE}/renew-tokens.ts`;
+const TABLE_TEST = `${SLICE}/renewal-rules.test.ts`;
+const HTTP_TEST = `${SLICE}/renew-tokens.test.ts`;
+const MODEL_TEST = `${SLICE}/renewal-model.test.ts`;
+const SOCKET_TEST = `${SLICE}/renewal-http.test.ts`;
+const CALLS_TEST = `${SLICE}/renewal-syscalls.test.ts`;
+const FAULTS_TEST = `${SLICE}/renewal-faults.test.ts`;
+const GROUP_TEST = `${DB}/group-commit.test.ts`;
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    rule: 'row 1: the limit is that of the family',
+    file: `${SLICE}/routes.ts`,
+    from: "limitClass: 'agent_renewal', key, reply",
+    to: "limitClass: 'agent_renewal', key: addressKey(request), reply",
+    test: [HTTP_TEST, 'I17: a 429 has no side effect'],
+  },
+  {
+    rule: 'row 2: what this server never made is no reuse',
+    file: `${SLICE}/refresh-tokens.ts`,
+    from: 'return timingSafeEqual(Buffer.from(tagOf(tagKey, body)), Buffer.from(token.tag));',
+    to: 'return body !== tagKey.toString();',
+    test: [HTTP_TEST, 'row 2: what this server never made'],
+  },
+  {
+    rule: 'row 3: a revoked family stays so',
+    file: RULES,
+    from: "if (facts.family === 'revoked') return",
+    to: "if (facts.family === 'revoked' && facts.token === 'current') return",
+    test: [TABLE_TEST, '3: reuse in a revoked family is no second event'],
+  },
+  {
+    rule: 'row 4: the machine comes before reuse',
+    file: RULES,
+    from: "if (facts.machine === 'differs' || facts.machine === 'missing')",
+    to: "if (facts.token !== 'old' && (facts.machine === 'differs' || facts.machine === 'missing'))",
+    test: [TABLE_TEST, '4: an old token from elsewhere revokes nothing'],
+  },
+  {
+    rule: 'row 4: another machine changes nothing',
+    file: RULES,
+    from: "if (facts.machine === 'differs' || facts.machine === 'missing')",
+    to: "if (facts.machine === 'missing')",
+    test: [HTTP_TEST, 'I16: a wrong or missing machine is 403'],
+  },
+  {
+    rule: 'row 4: a missing machine is a mismatch (reading 7)',
+    file: RULES,
+    from: "if (facts.machine === 'differs' || facts.machine === 'missing')",
+    to: "if (facts.machine === 'differs')",
+    test: [TABLE_TEST, '4: no header while bound'],
+  },
+  {
+    rule: 'row 5: a revoked agent',
+    file: RULES,
+    from: "if (facts.agent !== 'active')",
+    to: "if (facts.agent === 'deleted')",
+    test: [TABLE_TEST, '5: a revoked agent'],
+  },
+  {
+    rule: 'row 6: ninety days, to the millisecond',
+    file: RULES,
+    from: 'facts.nowMs >= facts.issuedAtMs + facts.lifetimeMs',
+    to: 'facts.nowMs > facts.issuedAtMs + facts.lifetimeMs',
+    test: [HTTP_TEST, 'I20, I21: 90 days slide'],
+  },
+  {
+    rule: 'row 6: expired is not reuse',
+    file: RULES,
+    from: "return { do: 'refuse', why: 'expired' };",
+    to: "return { do: 'revoke', why: 'superseded' };",
+    test: [HTTP_TEST, 'I20, I21: 90 days slide'],
+  },
+  {
+    rule: 'row 6: a family past its age',
+    file: RULES,
+    from: 'if (facts.isPastMaxAge) return',
+    to: "if (facts.isPastMaxAge && facts.token === 'old') return",
+    test: [`${SLICE}/family-age.test.ts`, 'is 401 with an info line, not reuse'],
+  },
+  {
+    rule: 'row 7: ninety days slide from each issue',
+    file: ROTATE,
+    from: 'cur_issued_at: nowMs,',
+    to: 'cur_issued_at: family.cur_issued_at,',
+    test: [HTTP_TEST, 'I20, I21: 90 days slide'],
+  },
+  {
+    rule: 'row 7: a rotation gives a new grace',
+    file: ROTATE,
+    from: 'prev_grace_used: 0,',
+    to: 'prev_grace_used: family.prev_grace_used,',
+    test: [MODEL_TEST, 'any history answers and stores what the model does'],
+  },
+  {
+    rule: 'row 7: the token that was presented becomes the previous one',
+    file: ROTATE,
+    from: 'prev_hash: presentedHash,',
+    to: 'prev_hash: family.prev_hash ?? presentedHash,',
+    test: [HTTP_TEST, 'I10: a reply lost after the second renewal'],
+  },
+  {
+    rule: 'row 8: a renewal binds, in its own transaction',
+    file: RENEW,
+    from: 'if (verdict.bind && !',
+    to: 'if (verdict.bind && request.seq && !',
+    test: [HTTP_TEST, 'row 8: after a rebind a renewal binds'],
+  },
+  {
+    rule: 'row 8: the machine of another agent is not bound',
+    file: RENEW,
+    from: "by: 'renewal' })) === 'bound'",
+    to: "by: 'renewal' })) !== 'conflict'",
+    test: [HTTP_TEST, 'a machine of another agent cannot be bound'],
+  },
+  {
+    rule: 'row 9: grace exactly once',
+    file: ROTATE,
+    from: 'prev_grace_used: 1,',
+    to: 'prev_grace_used: 0,',
+    test: [HTTP_TEST, 'I2, I3, I4, I5: the previous token is accepted exactly once more'],
+  },
+  {
+    rule: 'row 9: the same request gets the same child',
+    file: RULES,
+    from: "facts.sameRequest ? 'same' : 'new'",
+    to: "'new'",
+    test: [HTTP_TEST, 'I7: two at once with the same id'],
+  },
+  {
+    rule: 'row 9: another request gets another child',
+    file: RULES,
+    from: "facts.sameRequest ? 'same' : 'new'",
+    to: "'same'",
+    test: [HTTP_TEST, 'I6: two at once with different ids'],
+  },
+  {
+    rule: 'row 9: the id of the request must be that of the last rotation',
+    file: `${SLICE}/renewal-facts.ts`,
+    from: 'requestId !== null && sameHash(hashRequestId(requestId), family.request_id_hash)',
+    to: 'requestId !== null',
+    test: [HTTP_TEST, 'I6: two at once with different ids'],
+  },
+  {
+    rule: 'row 9: another request displaces the first child',
+    file: ROTATE,
+    from: 'JSON.stringify([family.cur_hash])',
+    to: "'[]'",
+    test: [HTTP_TEST, 'I12: a displaced child revokes'],
+  },
+  {
+    rule: 'row 9: the child is kept sealed',
+    file: ROTATE,
+    from: ': sealChild(child, {',
+    to: ': ((text: string, _: object) => text)(child, {',
+    test: [MODEL_TEST, 'any history answers and stores what the model does'],
+  },
+  {
+    rule: 'row 9: what was sealed goes with the grace',
+    file: ROTATE,
+    from: 'sealed_child: null,',
+    to: 'sealed_child: family.sealed_child,',
+    test: [MODEL_TEST, 'any history answers and stores what the model does'],
+  },
+  {
+    rule: 'row 10: a third use revokes',
+    file: RULES,
+    from: "return { do: 'revoke', why: 'grace_exhausted' };",
+    to: "return { do: 'refuse', why: 'expired' };",
+    test: [HTTP_TEST, 'I8: three at once: two 200, one 401, one critical event'],
+  },
+  {
+    rule: 'row 11: a displaced child revokes',
+    file: RULES,
+    from: "return { do: 'revoke', why: 'displaced' };",
+    to: "return { do: 'rotate', bind };",
+    test: [HTTP_TEST, 'I12: a displaced child revokes'],
+  },
+  {
+    rule: 'row 12: an old token revokes',
+    file: RULES,
+    from: "return { do: 'revoke', why: 'superseded' };",
+    to: "return { do: 'refuse', why: 'expired' };",
+    test: [HTTP_TEST, 'I9, I13, I22: a token before the previous one revokes'],
+  },
+  {
+    rule: 'row 13: a token ahead of the database revokes',
+    file: RULES,
+    from: "return facts.resyncOpen ? { do: 'resync', bind }",
+    to: "return !facts.resyncOpen ? { do: 'resync', bind }",
+    test: [HTTP_TEST, 'I19, row 13: a token ahead of the database revokes by default'],
+  },
+  {
+    rule: 'row 14: a full disk is 503, not 401 and not 500',
+    file: `${DB}/sqlite.ts`,
+    from: 'const FAULTS = new Set([5, 6, 7, 8, 10, 11, 13, 14]);',
+    to: 'const FAULTS = new Set([5, 6, 7, 8, 10, 11, 14]);',
+    test: [FAULTS_TEST, 'SQLITE_FULL'],
+  },
+  {
+    rule: 'row 14: a busy database is 503',
+    file: `${DB}/sqlite.ts`,
+    from: 'const FAULTS = new Set([5, 6,',
+    to: 'const FAULTS = new Set([6,',
+    test: [FAULTS_TEST, 'SQLITE_BUSY'],
+  },
+  {
+    rule: 'row 14: a lost race is tried again',
+    file: `${DB}/postgres.ts`,
+    from: "new Set(['40001', '40P01'])",
+    to: "new Set(['40P01'])",
+    test: [FAULTS_TEST, '40001 once is tried again'],
+  },
+  {
+    rule: 'row 14: a connection that is cut is 503',
+    file: `${DB}/postgres.ts`,
+    from: "new Set(['08', '53', '57', '58', '40', 'XX'])",
+    to: "new Set(['08', '53', '58', '40', 'XX'])",
+    test: [FAULTS_TEST, 'a statement that runs out of time'],
+  },
+  {
+    rule: 'forward only: revocation is committed before its 401',
+    file: RENEW,
+    from: 'return revoke(tx, deps, family, {',
+    to: 'throw await revoke(tx, deps, family, {',
+    test: [HTTP_TEST, 'I8: three at once: two 200, one 401, one critical event'],
+  },
+  {
+    rule: 'forward only: the agent is revoked with its family',
+    file: RENEW,
+    from: 'await directory.markAgentRevoked(tx,',
+    to: 'if (request.nowMs < 0) await directory.markAgentRevoked(tx,',
+    test: [MODEL_TEST, 'any history answers and stores what the model does'],
+  },
+  {
+    rule: 'one critical event for each revocation',
+    file: RENEW,
+    from: "type: 'REFRESH_TOKEN_REUSE',\n    severity: 'critical',",
+    to: "type: 'REFRESH_TOKEN_REUSE',\n    severity: 'warning',",
+    test: [HTTP_TEST, 'the reuse event is critical and names the family'],
+  },
+  {
+    rule: 'one transaction: the row of the family is locked',
+    file: `${SLICE}/store.ts`,
+    from: "where('id', '=', familyId);\n  // SQLite has one writer at a time and no row locks.\n  const row = await (engine === 'postgres' ? query.forUpdate() : query)",
+    to: "where('id', '=', familyId);\n  const row = await (engine === 'postgres' ? query : query)",
+    test: [SOCKET_TEST, 'RT14, I7: 200 of one token with one id'],
+  },
+  {
+    rule: 'one transaction: on disk before its answer',
+    file: `${DB}/sqlite.ts`,
+    from: "writer.exec('PRAGMA synchronous = FULL');",
+    to: "writer.exec('PRAGMA synchronous = OFF');",
+    test: [CALLS_TEST, 'I19: the answer is written only after'],
+  },
+  {
+    rule: 'one commit for several: none is answered before it',
+    file: `${DB}/group-commit.ts`,
+    from: 'await promise;\n',
+    to: 'void promise;\n',
+    test: [GROUP_TEST, 'several share one commit; none is answered before it'],
+  },
+  {
+    rule: 'one commit for several: one that fails takes nothing with it',
+    file: `${DB}/group-commit.ts`,
+    from: "connection.exec('ROLLBACK TO member');",
+    to: "connection.exec('ROLLBACK');",
+    test: [GROUP_TEST, 'one that fails takes nothing with it'],
+  },
+  {
+    rule: 'invariant 9: hashes are stored, never tokens',
+    file: `${SLICE}/refresh-tokens.ts`,
+    from: "return createHash('sha256').update(text).digest('hex');",
+    to: 'return text;',
+    test: [HTTP_TEST, 'invariant 9: no issued secret is in the database or the log'],
+  },
+  {
+    rule: 'invariant 11: access tokens of a revoked family are refused',
+    file: 'apps/server/src/agents/guard-rules.ts',
+    from: "if (facts.agent !== 'active' || !facts.familyActive) return 'gone';",
+    to: "if (facts.agent === 'deleted') return 'gone';",
+    test: [HTTP_TEST, 'I14: a renewal and a revocation at once leave no usable token'],
+  },
+];

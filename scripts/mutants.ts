@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { MUTANTS, type Mutant } from './mutant-table.ts';
+
+// Applies each mutant of the table to a copy of the tree and asks whether the test that it names fails. A test that
+// fails on the copy as it is would prove nothing, so all of them run there once first. Writes docs/mutants.md when
+// every mutant is caught; with part of a rule as argument it tries those alone and writes nothing.
+
+const root = dirname(import.meta.dirname);
+const copy = mkdtempSync(join(tmpdir(), 'tidegate-mutants-'));
+const PARTS = ['apps', 'packages', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const SEED = '1';
+const [, , wanted] = process.argv;
+const mutants = MUTANTS.filter(({ rule }) => wanted === undefined || rule.includes(wanted));
+
+const HEAD = `# Mutants
+
+Each row is one line of the real code made wrong, and the test that fails then: no rule of the decision table stands without
+a check. Written by \`npm run test:mutants\` from the table in \`scripts/mutant-table.ts\`, when every one of them was caught.
+
+| rule | mutant | test that fails |
+|---|---|---|`;
+
+const Report = Type.Object({
+  testResults: Type.Array(
+    Type.Object({
+      assertionResults: Type.Array(Type.Object({ title: Type.String(), status: Type.String() })),
+    }),
+  ),
+});
+type Results = readonly { title: string; status: string }[];
+
+try {
+  for (const part of PARTS) cpSync(join(root, part), join(copy, part), { recursive: true, filter: isSource });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const files = [...new Set(mutants.map(({ test: [file] }) => file))];
+  const sound = runTests(files);
+  const survivors = mutants.filter((mutant, i) => {
+    const fault = tryOut(mutant, sound);
+    say(`${i + 1}/${mutants.length} ${fault ?? 'caught'}: ${mutant.rule}`);
+    return fault !== null;
+  });
+  if (survivors.length > 0) process.exitCode = 1;
+  else if (wanted === undefined) writeFileSync(join(root, 'docs/mutants.md'), documentOf(mutants));
+  say(`${mutants.length - survivors.length} of ${mutants.length} mutants were caught`);
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+
+/** What is wrong with the mutant or its test; null when the test fails with it and passes without. */
+function tryOut({ file, from, to, test: [testFile, title] }: Mutant, sound: Results): string | null {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  if (text.split(from).length !== 2) return 'STALE, its line is not there exactly once';
+  const statuses = statusesOf(sound, title);
+  if (statuses.length === 0) return 'STALE, no test has that title';
+  if (statuses.includes('failed')) return 'USELESS, the test fails without it';
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
+  const hurt = statusesOf(runTests([testFile], title), title);
+  writeFileSync(path, text);
+  return hurt.includes('failed') ? null : 'SURVIVED';
+}
+
+function statusesOf(results: Results, title: string): string[] {
+  return results.filter((one) => one.title.includes(title)).map(({ status }) => status);
+}
+
+/** The ends of the tests of these files, or of those alone that have the title; none where the run itself failed. */
+function runTests(files: readonly string[], title?: string): Results {
+  const output = join(copy, 'report.json');
+  rmSync(output, { force: true });
+  const only = title === undefined ? [] : ['-t', title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')];
+  const args = ['run', ...files, ...only, '--reporter=json', `--outputFile=${output}`];
+  spawnSync(join(root, 'node_modules/.bin/vitest'), args, {
+    cwd: copy,
+    stdio: 'ignore',
+    env: { ...process.env, TIDEGATE_SEED: SEED },
+  });
+  const report = Value.Parse(Report, JSON.parse(readFileSync(output, 'utf8')));
+  return report.testResults.flatMap(({ assertionResults }) => assertionResults);
+}
+
+function isSource(path: string): boolean {
+  return !['dist', 'node_modules'].includes(basename(path));
+}
+
+function documentOf(caught: readonly Mutant[]): string {
+  const rows = caught.map(({ rule, file, from, to, test: [, title] }) => {
+    const mutant = `${code(from)} → ${code(to)} in \`${basename(file)}\``;
+    return `| ${[rule, mutant, title].join(' | ')} |`;
+  });
+  return `${HEAD}\n${rows.join('\n')}\n`;
+}
+
+/** As code in a table: on one line, and without a bar that would end the cell. */
+function code(text: string): string {
+  return `\`${text.trim().replace(/\s+/g, ' ').replaceAll('|', '\\|')}\``;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
