@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ownUid } from './file-layer.ts';
-import { loadHostPolicy, POLICY_MAX_BYTES, type PolicyPlace } from './host-policy.ts';
+import { loadHostPolicy, POLICY_MAX_BYTES } from './host-policy.ts';
+import type { PolicyPlace } from './host-policy-folders.ts';
 import { createKey } from './testing/fleet.ts';
 
 let root: ReturnType<typeof tmpDir>;

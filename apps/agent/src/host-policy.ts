@@ -1,11 +1,11 @@
-import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Ecosystem, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey } from '@tidegate/signing/verify';
 import { Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
-import { errorCode, readTrusted } from './file-layer.ts';
+import { readTrusted } from './file-layer.ts';
+import { findFault, findLooseFolder, type PolicyPlace } from './host-policy-folders.ts';
 import { GLOB_PATTERN } from './host-policy-globs.ts';
 import { isTimeZone, WEEKDAYS } from './host-policy-hours.ts';
 import { type HostPolicy, judgeByPolicy, type PolicyFacts, type PolicyVerdict } from './host-policy-rules.ts';
@@ -13,15 +13,6 @@ import { type HostPolicy, judgeByPolicy, type PolicyFacts, type PolicyVerdict } 
 export const DEFAULT_POLICY_PATH = '/etc/tidegate/policy.json';
 /** Largest policy that is read. */
 export const POLICY_MAX_BYTES = 64 * 1024;
-
-/** Where the policy is and who alone may have written it. A job has no say in it. */
-export interface PolicyPlace {
-  path: string;
-  /** root; null where the platform has no owners. */
-  ownerUid: number | null;
-  /** The folder below which every folder is looked at. */
-  top: string;
-}
 
 /** The policy of this host, at its usual place or where the command line says. */
 export function policyPlace(path = DEFAULT_POLICY_PATH): PolicyPlace {
@@ -157,40 +148,6 @@ function loadKey(keyId: string, publicKeyHex: string): TrustedKey | null {
     if (error instanceof KeyError) return null;
     throw error;
   }
-}
-
-/** The first folder on the way to the file that somebody else could change, also behind links; null when none can be. */
-function findLooseFolder(place: PolicyPlace): string | null {
-  const folders = [...foldersTo(dirname(place.path), place.top)];
-  try {
-    folders.push(...foldersTo(realpathSync(dirname(place.path)), place.top));
-  } catch (error) {
-    return `its folder cannot be resolved (${errorCode(error)})`;
-  }
-  for (const folder of folders) {
-    const fault = findFault(folder, place);
-    if (fault !== null) return fault;
-  }
-  return null;
-}
-
-function foldersTo(folder: string, top: string): string[] {
-  const parent = dirname(folder);
-  return folder === top || parent === folder ? [folder] : [...foldersTo(parent, top), folder];
-}
-
-/** A folder that does not exist has no fault. */
-function findFault(folder: string, { ownerUid }: PolicyPlace): string | null {
-  const stat = lstatSync(folder, { throwIfNoEntry: false });
-  if (stat === undefined || ownerUid === null) return null;
-  if (stat.uid !== ownerUid && stat.uid !== 0) {
-    return `${folder} belongs to user ${stat.uid}: "chown root:root ${folder}"`;
-  }
-  if (stat.isSymbolicLink()) return null; // what it points to is looked at by its real name
-  if (!stat.isDirectory()) return `${folder} is not a folder`;
-  return (stat.mode & 0o022) === 0
-    ? null
-    : `${folder} can be written by others: "chmod go-w ${folder}", or keep the policy elsewhere`;
 }
 
 function unusable(path: string, fault: string): PolicyLoad {

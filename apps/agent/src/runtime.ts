@@ -3,7 +3,7 @@ import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
 import type { HeadKeeper } from './events-head.ts';
 import type { Outcome } from './failures.ts';
 import type { Freshness } from './freshness.ts';
-import type { PolicyPlace } from './host-policy.ts';
+import type { PolicyPlace } from './host-policy-folders.ts';
 import type { Inventory } from './inventory.ts';
 import type { JobResult } from './job-folder.ts';
 import type { Journal } from './journal.ts';

@@ -8,7 +8,7 @@ import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { openHeadKeeper } from './events-head.ts';
 import { removeTemporaries } from './file-layer.ts';
 import { watchFreshness } from './freshness.ts';
-import type { PolicyPlace } from './host-policy.ts';
+import type { PolicyPlace } from './host-policy-folders.ts';
 import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
 import { JOURNAL_NAME } from './journal-state.ts';

@@ -9,7 +9,8 @@ import {
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import { timestamp, trustedNow } from '../clock.ts';
-import { judgeByHost, loadHostPolicy, type PolicyPlace } from '../host-policy.ts';
+import { judgeByHost, loadHostPolicy } from '../host-policy.ts';
+import type { PolicyPlace } from '../host-policy-folders.ts';
 import { holdInstanceLock } from '../instance-lock.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../job-folder.ts';
 import { type Journal, openJournal } from '../journal.ts';

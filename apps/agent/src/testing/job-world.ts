@@ -9,7 +9,7 @@ import { saveExecutorState } from '../executor/executor-state.ts';
 import type { Installer, InstallJob } from '../executor/installer.ts';
 import type { ExecuteOutcome } from '../executor/job-result.ts';
 import { ownUid } from '../file-layer.ts';
-import type { PolicyPlace } from '../host-policy.ts';
+import type { PolicyPlace } from '../host-policy-folders.ts';
 import { completeJob, type JobDocuments, makeJob } from '../job-folder.ts';
 import type { KeyChain } from '../trusted-keys-chain.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
