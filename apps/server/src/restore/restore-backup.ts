@@ -121,7 +121,9 @@ const PARTS = ['', '-wal', '-shm'];
 /** Gives the database a second name before its first is taken over, so that there is one under it at every moment. */
 function setAside(file: string, nowMs: number): string {
   const stamp = rfc3339(nowMs).replace(/[-:]|\.\d+/g, '');
-  const aside = `${file}.before-restore-${stamp}`;
+  const first = `${file}.before-restore-${stamp}`;
+  let aside = first;
+  for (let n = 2; existsSync(aside); n++) aside = `${first}-${n}`;
   // The rest of a database that a crash left behind belongs to it and to no other.
   for (const part of PARTS.slice(1)) {
     if (existsSync(file + part)) renameSync(file + part, aside + part);

@@ -58,15 +58,6 @@ export async function forgetServers(
     .execute();
 }
 
-/** When the server that was seen last was seen; null where none is listed. */
-export async function lastServerSeenMs(db: Db): Promise<number | null> {
-  const row = await db
-    .selectFrom('server_instances')
-    .select((e) => e.fn.max('seen_at').as('seen_at'))
-    .executeTakeFirst();
-  return row?.seen_at ?? null;
-}
-
 export async function countLiveServers(db: Db, seenSinceMs: number): Promise<number> {
   const row = await db
     .selectFrom('server_instances')
