@@ -105,7 +105,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: ROTATE,
     from: 'prev_grace_used: 0,',
     to: 'prev_grace_used: family.prev_grace_used,',
-    test: [MODEL_TEST, 'any history answers and stores what the model does'],
+    test: [HTTP_TEST, 'each generation has a grace of its own'],
   },
   {
     rule: 'row 7: the token that was presented becomes the previous one',

@@ -158,6 +158,17 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await reuses(it)).toBe(0);
   });
 
+  test('each generation has a grace of its own: one lost reply in each of four is forgiven (section 3.4)', async () => {
+    const { it, t0 } = await setUp();
+    let token = t0;
+    for (let generation = 1; generation <= 4; generation++) {
+      await next(it, token);
+      token = await next(it, token);
+    }
+    expect((await eventTypes(it)).filter((type) => type === 'REFRESH_GRACE_USED')).toHaveLength(4);
+    expect(await reuses(it)).toBe(0);
+  });
+
   test('I11: a displaced child revokes after its sibling was used', async () => {
     const { it, t0 } = await setUp();
     const displaced = await next(it, t0);

@@ -60,7 +60,7 @@ export const commands = fc.commands<Possible, World, false>(
       command('restart', (possible, world) => perform(world, possible, { plans: [], restarted: true })),
     ),
   ],
-  { maxCommands: 14 },
+  { maxCommands: 14, size: 'max' },
 );
 
 function command(
