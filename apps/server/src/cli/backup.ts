@@ -69,14 +69,15 @@ async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<
       return EXIT.ok;
     }
     const rows = Object.values(manifest.tables).reduce((sum, count) => sum + count, 0);
-    world.out(`Backup written: ${file}`);
-    if (journal !== null) world.out(`Revocation journal: ${journal}`);
-    world.out(`${rows} rows, epoch ${manifest.epoch}, SHA-256 of the content ${manifest.sha256}`);
-    world.out(
+    const lines = [
+      `Backup written: ${file}`,
+      ...(journal === null ? [] : [`Revocation journal: ${journal}`]),
+      `${rows} rows, epoch ${manifest.epoch}, SHA-256 of the content ${manifest.sha256}`,
       withKeys
         ? 'It holds the private keys and the token secret: whoever has it is the server.'
         : 'It holds no private keys and no token secret: keep those of the data folder apart.',
-    );
+    ];
+    world.out(lines.join('\n'));
     return EXIT.ok;
   } catch (error) {
     return fail(error instanceof Error ? error.message : String(error));

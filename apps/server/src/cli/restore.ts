@@ -69,7 +69,7 @@ async function restore(world: CliWorld, { file, resyncHours, json }: Wanted): Pr
   }
   if (!outcome.ok) return fail(outcome.fault);
   if (json) world.out(JSON.stringify({ ...outcome, resync_hours: resyncHours }));
-  else for (const line of adviceOn(outcome, resyncHours)) world.out(line);
+  else world.out(adviceOn(outcome, resyncHours).join('\n'));
   return EXIT.ok;
 }
 

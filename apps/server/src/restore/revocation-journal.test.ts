@@ -64,6 +64,17 @@ describe('T20: the revocation journal', () => {
     }
   });
 
+  test('a piece that is longer than what is written next leaves nothing behind', () => {
+    const dataDir = folder();
+    open(dataDir).journal.append([family(1)]);
+    const path = join(dataDir, JOURNAL_FILE);
+    writeFileSync(path, readFileSync(path, 'utf8') + 'x'.repeat(5_000));
+    const { journal, tornBytes } = open(dataDir);
+    journal.append([family(2)]);
+    const again = open(dataDir);
+    expect([tornBytes, again.tornBytes, again.journal.entries()]).toEqual([5_000, 0, [family(1), family(2)]]);
+  });
+
   test.each<[string, number, (lines: string[]) => string[]]>([
     ['a line was removed', 3, (lines) => lines.filter((_, i) => i !== 2)],
     ['two lines changed places', 3, ([a = '', b = '', c = '', d = '', ...rest]) => [a, b, d, c, ...rest]],
