@@ -137,7 +137,7 @@ test('the compiled agent sends E1 once and on a connection of its own, which no 
 });
 
 describe.skipIf(missing !== null)('the compiled agent, stopped by the kernel in a renewal', () => {
-  test('kill -9 at every write, fsync and rename: config.json is the old or the new one, and no family is lost (RT5)', async () => {
+  test('kill -9 at every fchmod, fsync and rename: config.json is the old or the new one, and no family is lost (RT5)', async () => {
     const world = await enrolled();
     const { agent, operator, folders, renewals } = world;
     for (const [index, at] of (await momentsOfRenewal(world)).entries()) {
