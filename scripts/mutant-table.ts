@@ -294,6 +294,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'apps/server/src/agents/guard-rules.ts',
     from: "if (facts.agent !== 'active' || !facts.familyActive) return 'gone';",
     to: "if (facts.agent === 'deleted') return 'gone';",
-    test: [HTTP_TEST, 'I14: a renewal and a revocation at once leave no usable token'],
+    test: [HTTP_TEST, 'I2, I3, I4, I5: the previous token is accepted exactly once more'],
   },
 ];
