@@ -1,45 +1,96 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { generatePrivateKeyHex } from '@tidegate/signing/sign';
+import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from './cli/run-command.ts';
 import { defaultConfig } from './config.ts';
 import { systemClock } from './platform/clock.ts';
 import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
 import { startServer } from './start.ts';
+import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { secretsIn } from './testing/secret-forms.ts';
 
-const PASSWORDS = ['correct horse battery', 'a long enough password', 'a guess that is wrong'];
+const PASSWORDS = [
+  'correct horse battery',
+  'a long enough password',
+  'a guess that is wrong',
+  'what the shell was told',
+  'told to the shell again',
+];
 const JWT_SECRET = 'the secret behind all the tokens of this test';
 const ADMIN = '/api/v1/admin';
 
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const NOBODY = '01900000-0000-7000-8000-0000000000ff';
+/** Would end the session that looks, or never ends. */
+const NOT_TRIED = ['/api/v1/auth/logout', '/api/v1/stream'];
+
 /** A server with everything that it ever issued: `needles` by what they are. */
-async function liveThroughADay(format: 'text' | 'json') {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tidegate-secrets-'));
-  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
+  const { dataDir, databaseUrl } = await engine.place();
   const lines: string[] = [];
   const log = createLog({ level: 'debug', format, now: systemClock, write: (line) => lines.push(line) });
   const privateKey = generatePrivateKeyHex(systemRandom(32));
   const config = defaultConfig({
     dataDir,
+    databaseUrl,
     host: '127.0.0.1',
     port: 0,
     advisorySource: 'off',
     jwtSecret: JWT_SECRET,
     signingPrivateKey: privateKey,
   });
-  const started = await startServer(config, { log, now: systemClock, random: systemRandom });
-  if (!started.ok) throw new Error(started.fault);
-  onTestFinished(started.stop);
+  const start = async () => {
+    const outcome = await startServer(config, { log, now: systemClock, random: systemRandom });
+    if (!outcome.ok) throw new Error(outcome.fault);
+    onTestFinished(outcome.stop);
+    return outcome;
+  };
 
-  const needles = new Map<string, string>([['JWT secret', JWT_SECRET]]);
+  const needles = new Map<string, string>([
+    ['JWT secret', JWT_SECRET],
+    ['private key', privateKey],
+    ['seed', privateKey.slice(0, 64)],
+  ]);
   for (const [i, password] of PASSWORDS.entries()) needles.set(`password ${i}`, password);
   const answers: string[] = [];
+  /** The command line, while no server runs: in one process it would wait for the server, and so for itself. */
+  async function command(words: readonly string[], stdin = ''): Promise<string> {
+    const out: string[] = [];
+    const code = await runCommand(words, {
+      env: {
+        SERVICE_DATA_DIR: dataDir,
+        SERVICE_ADVISORY_SOURCE: 'off',
+        SERVICE_JWT_SECRET: JWT_SECRET,
+        SERVICE_SIGNING_PRIVATE_KEY: privateKey,
+        ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
+      },
+      now: systemClock,
+      random: systemRandom,
+      out: (line) => out.push(line),
+      err: (line) => lines.push(line),
+      isTerminal: false,
+      stdin: Readable.from([stdin]),
+    });
+    expect([words, code]).toEqual([words, 0]);
+    return out.join('\n');
+  }
+
+  await (await start()).stop();
+  const second = new URL(await command(['operators', 'link'])).pathname.split('/').at(-1) ?? '';
+  needles.set('setup link of the command', second);
+  const started = await start();
+
   async function call(method: string, url: string, { token, body, machineId }: Sent = {}) {
-    const answer = await fetch(started.ok ? `${started.url}${url}` : url, {
+    const answer = await fetch(`${started.url}${url}`, {
       method,
       headers: {
         ...(token ? { authorization: `Bearer ${token}` } : {}),
@@ -140,7 +191,62 @@ async function liveThroughADay(format: 'text' | 'json') {
   ]) {
     expect(await look('GET', `/api/v1/${list}`, { token: admin })).toBe(200);
   }
-  return { dataDir, lines, answers, needles, privateKey, stop: started.stop };
+  // Every endpoint there is, with a secret where none belongs: what it answers must not say it again.
+  const { paths }: { paths: Record<string, Record<string, object>> } = (
+    await call('GET', '/api/openapi.json')
+  ).json;
+  let tried = 0;
+  for (const [path, methods] of Object.entries(paths).filter(([path]) => !NOT_TRIED.includes(path))) {
+    const url = path.replaceAll(/\{agent_id\}/g, enrolled.json.agent_id).replaceAll(/\{\w+\}/g, NOBODY);
+    for (const name of Object.keys(methods)) {
+      const method = name.toUpperCase();
+      const body =
+        method === 'GET' || method === 'DELETE' ? {} : { body: { no: registration, such: PASSWORDS[1] } };
+      await look(method, `${url}${method === 'GET' ? `?no=${family[2]}` : ''}`, { token: admin, ...body });
+      await look(method, url, { token: access, machineId, ...body });
+      tried++;
+    }
+  }
+  expect(tried).toBeGreaterThan(40);
+
+  const live = await readStored(dataDir, databaseUrl);
+  await started.stop();
+  needles.set('registration token of the command', await command(['tokens', 'add', '--label', 'cli']));
+  lines.push(await command(['operators', 'add', 'carl', '--role', 'viewer'], PASSWORDS[3]));
+  lines.push(await command(['operators', 'set-password', 'carl'], PASSWORDS[4]));
+  // The program sets its umask; the server of this test cannot.
+  execFileSync('chmod', ['-R', 'go-rwx', dataDir]);
+  for (const words of ['operators list', 'tokens list', 'keys list', 'doctor', 'doctor --verify-events']) {
+    lines.push(await command([...words.split(' '), '--json']));
+  }
+
+  const backup = join(dataDir, 'day.backup');
+  lines.push(await command(['backup', '--to', backup]));
+  lines.push(await command(['events', 'export', '--out', join(dataDir, 'day.ndjson')]));
+  const stored = await readStored(dataDir, databaseUrl);
+  for (const [name, bytes] of live) stored.set(`${name} of the running server`, bytes);
+  return { stored, lines, answers, needles };
+}
+
+/** Everything that is written down while the server runs: files but for the keys, and the tables of PostgreSQL. */
+async function readStored(dataDir: string, databaseUrl: string | null): Promise<Map<string, Buffer>> {
+  const stored = new Map<string, Buffer>();
+  for (const name of readdirSync(dataDir, { recursive: true }).map(String)) {
+    const path = join(dataDir, name);
+    if (name.startsWith('keys') || !statSync(path).isFile()) continue;
+    const bytes = readFileSync(path);
+    stored.set(name, name.endsWith('.backup') ? gunzipSync(bytes) : bytes);
+  }
+  if (databaseUrl === null) return stored;
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  const tables = await client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'");
+  for (const { tablename } of tables.rows) {
+    const { rows } = await client.query(`SELECT row_to_json(t)::text AS row FROM "${tablename}" t`);
+    stored.set(`table ${tablename}`, Buffer.from(rows.map(({ row }) => row).join('\n')));
+  }
+  await client.end();
+  return stored;
 }
 
 interface Sent {
@@ -149,47 +255,54 @@ interface Sent {
   machineId?: string;
 }
 
-describe.each(['text', 'json'] as const)('nothing secret is where it can be read (log as %s)', (format) => {
-  test('not in the log, not in events or any other answer, and not plain in the database', async () => {
-    const { dataDir, lines, answers, needles, privateKey, stop } = await liveThroughADay(format);
-    await stop();
-    const seed = Buffer.from(privateKey.slice(0, 64), 'hex');
-    const stored = readdirSync(dataDir).filter((name) => name.startsWith('tidegate.db'));
-    const database = Buffer.concat(stored.map((name) => readFileSync(join(dataDir, name))));
-    expect(database.length).toBeGreaterThan(10_000);
-    const said = [...lines, ...answers].join('\n');
-    const found: string[] = [];
-    for (const [what, secret] of needles) {
-      expect([what, secret.length > 15]).toEqual([what, true]);
-      if (said.includes(secret)) found.push(`${what} in the log or an answer`);
-      // What the database keeps of a token is nobody's to read either.
-      if (said.includes(sha256(secret))) found.push(`hash of ${what} in the log or an answer`);
-      if (database.includes(secret)) found.push(`${what} in the database`);
-      // Long tokens also in part: the last part of each is what makes it secret.
-      const part = secret.split('.').at(-1) ?? '';
-      if (part.length > 15 && said.includes(part)) found.push(`part of ${what} in the log or an answer`);
-      if (part.length > 15 && database.includes(part)) found.push(`part of ${what} in the database`);
-    }
-    for (const form of [
-      seed.toString('hex'),
-      seed.toString('base64').slice(0, 40),
-      seed.toString('base64url'),
-    ]) {
-      if (said.includes(form)) found.push('private key in the log or an answer');
-      if (database.includes(form)) found.push('private key in the database');
-    }
-    if (database.includes(seed)) found.push('private key in the database');
-    expect(found).toEqual([]);
-    expect(said).not.toContain('$argon2');
-  });
-});
+const RUNS = ENGINES.flatMap((engine) =>
+  (engine.name === 'sqlite' ? (['text', 'json'] as const) : (['json'] as const)).map((format) => ({
+    name: engine.name,
+    engine,
+    format,
+  })),
+);
+
+describe.each(RUNS)(
+  'nothing secret is where it can be read ($name, log as $format)',
+  ({ engine, format }) => {
+    test('not in log, output, answers, events, files, tables or backup: raw, hex or base64', async () => {
+      const { stored, lines, answers, needles } = await liveThroughADay(engine, format);
+      for (const [what, secret] of needles) expect([what, secret.length > 15]).toEqual([what, true]);
+      const names = [...stored.keys()];
+      expect(names).toEqual(
+        expect.arrayContaining(['day.backup', 'day.ndjson', 'event-checkpoints.ndjson', 'epoch.json']),
+      );
+      const database =
+        engine.name === 'sqlite'
+          ? ['tidegate.db', 'tidegate.db-wal of the running server']
+          : ['table operators', 'table events'];
+      expect(names).toEqual(expect.arrayContaining(database));
+      expect(stored.get('day.backup')?.includes('olga')).toBe(true);
+
+      // What is secret in a JWT is its signature; what the database keeps of a token is nobody's to read either.
+      const parts = [...needles].flatMap(([what, secret]) => {
+        const part = secret.split('.').at(-1) ?? '';
+        return part === secret || part.length < 16 ? [] : [[`part of ${what}`, part] as const];
+      });
+      const all = new Map([...needles, ...parts]);
+      const hashes = new Map([...needles].map(([what, secret]) => [`hash of ${what}`, sha256(secret)]));
+      const said = Buffer.from([...lines, ...answers].join('\n'));
+      const found = secretsIn(said, new Map([...all, ...hashes])).map((what) => `${what} was said`);
+      for (const [name, bytes] of stored) {
+        found.push(...secretsIn(bytes, all).map((what) => `${what} is in ${name}`));
+      }
+      expect(found).toEqual([]);
+      expect(said.includes('$argon2')).toBe(false);
+    });
+  },
+);
 
 test('what the process writes is for its own user alone, and SIGTERM ends it with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-process-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const dataDir = join(folder, 'data');
-  const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-  const server = spawn(process.execPath, [main], {
+  const server = spawn(process.execPath, [MAIN], {
     env: {
       SERVICE_DATA_DIR: dataDir,
       SERVICE_PORT: '0',
