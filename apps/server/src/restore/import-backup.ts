@@ -23,7 +23,7 @@ export async function importBackup(tx: Tx, job: Import): Promise<void> {
     let open: { table: string; columns: string[]; count: number } | null = null;
     let rows: SqlValue[][] = [];
     const flush = async () => {
-      if (open && rows.length > 0) await insertRows(tx, { ...open, rows });
+      if (open && rows.length > 0) await insertRows(tx, { engine: job.engine, ...open, rows });
       rows = [];
     };
     const close = async () => {

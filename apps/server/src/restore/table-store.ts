@@ -2,9 +2,6 @@ import { sql } from 'kysely';
 import type { Database, Db, SqlValue, Tx } from '../platform/db/engine.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
-/** Parameters of one statement; both engines take more. */
-const PARAMETERS_MAX = 20_000;
-
 /** The tables that migrations make, each after those that it refers to; a later one may have dropped some. */
 export function tablesOf(migrations: readonly Migration[]): string[] {
   const names = new Set<string>();
@@ -63,24 +60,31 @@ export async function clearTable(tx: Tx, table: string): Promise<void> {
   await sql`DELETE FROM ${sql.table(table)}`.execute(tx);
 }
 
+/** Writes rows by one parameter: one for each value takes far longer. */
 export async function insertRows(
   tx: Tx,
   {
+    engine,
     table,
     columns,
     rows,
   }: {
+    engine: Database['engine'];
     table: string;
     columns: readonly string[];
     rows: readonly (readonly SqlValue[])[];
   },
 ): Promise<void> {
-  const most = Math.max(1, Math.floor(PARAMETERS_MAX / columns.length));
   const names = sql.join(columns.map((column) => sql.ref(column)));
-  for (let from = 0; from < rows.length; from += most) {
-    const values = rows.slice(from, from + most).map((row) => sql`(${sql.join(row)})`);
-    await sql`INSERT INTO ${sql.table(table)} (${names}) VALUES ${sql.join(values)}`.execute(tx);
+  if (engine === 'sqlite') {
+    const values = sql.join(columns.map((_, i) => sql`value ->> ${sql.lit(i)}`));
+    await sql`INSERT INTO ${sql.table(table)} (${names})
+      SELECT ${values} FROM json_each(${JSON.stringify(rows)})`.execute(tx);
+    return;
   }
+  const objects = rows.map((row) => Object.fromEntries(columns.map((column, i) => [column, row[i]])));
+  await sql`INSERT INTO ${sql.table(table)} (${names}) SELECT ${names}
+    FROM json_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(objects)}::json)`.execute(tx);
 }
 
 /** Servers and logins of the time of the backup are not of now. */
