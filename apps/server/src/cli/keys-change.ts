@@ -54,8 +54,14 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
     if (awaitsRoot(row))
       throw new KeyFault(`signing key version ${version} waits for the root: see keys pending`);
     if (!key) throw new KeyFault(`the private half of signing key version ${version} is not here`);
-    const vouchers = vouchersOf(key, desk.held);
     const { database } = desk.platform;
+    const { entries } = claimedSet(await newestKeySet(database.read));
+    if (entries.get(row.key_id)?.status !== 'active') {
+      throw new KeyFault(
+        `no key set has signing key version ${version}: the row was put into the table by hand`,
+      );
+    }
+    const vouchers = vouchersOf(key, desk.held);
     await database.transact((tx) => putKeyInUse(tx, desk.platform, vouchers));
     const behind = await agentsBehindKeySet(database.read, { version: row.first_key_set_version });
     tellReadiness(

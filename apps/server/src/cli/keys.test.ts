@@ -88,6 +88,7 @@ async function place(engine: TestEngine) {
   }
 
   return {
+    clock,
     dataDir,
     start,
     keys,
@@ -101,6 +102,8 @@ async function place(engine: TestEngine) {
 
 const statusOf = (listed: { keys: { version: number; status: string; in_use: boolean }[] }) =>
   listed.keys.map(({ version, status, in_use }) => [version, in_use ? 'in use' : status]);
+
+const versionOf = ({ version }: { version: number }) => version;
 
 function dropPrivateHalves(dataDir: string): void {
   for (const name of readdirSync(join(dataDir, 'keys'))) rmSync(join(dataDir, 'keys', name));
@@ -221,7 +224,7 @@ async function rooted() {
 
 describe('the offline root', () => {
   test('is made, signed by a threshold of its keys and installed; then a new key needs it', async () => {
-    const { keys, json, sign, install, file } = await rooted();
+    const { keys, json, sign, install, file, start, clock } = await rooted();
     expect(statSync(file('a')).mode & 0o777).toBe(0o600);
     await sign('root.json', 'a');
     expect((await install('root.json')).err).toBe('1 keys of the new root have signed; 2 are needed');
@@ -233,12 +236,19 @@ describe('the offline root', () => {
 
     expect((await keys('add')).out).toContain('Nobody trusts it yet');
     expect((await keys('use 2')).err).toContain('waits for the root');
+    // The server holds the private half, and brings it in by itself neither at its start nor at a renewal of the set.
+    const server = await start();
+    if (!server.ok) throw new Error(server.fault);
+    clock.advance(80 * 86_400_000);
+    const answer = (await server.application.http.inject({ url: '/api/v1/public-keys?since=2' })).json();
+    expect([answer.keys.map(versionOf), answer.key_sets.length, answer.roots.length]).toEqual([[1], 1, 1]);
+    await server.stop();
     expect((await keys(`pending --out ${file('set.json')}`)).out).toContain('2 root keys have to sign it');
     await sign('set.json', 'a');
     expect((await install('set.json')).err).toBe('1 keys of the root have signed; 2 are needed');
     await sign('set.json', 'c');
     expect((await install('set.json')).out).toBe(
-      'Key set 3 is in force. It brings in signing key version 2.',
+      'Key set 4 is in force. It brings in signing key version 2.',
     );
     expect((await keys('use 2')).code).toBe(0);
     expect(statusOf(await json('list'))).toEqual([
