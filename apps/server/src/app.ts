@@ -9,6 +9,7 @@ import { createAgentGuard } from './agents/agent-guard.ts';
 import { createCallerReads } from './agents/read-callers.ts';
 import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
+import { createOfflineWatch } from './agents/watch-offline.ts';
 import { mountAgeExceptions } from './approvals/age-exceptions.ts';
 import { mountAgentApprovals } from './approvals/agent-routes.ts';
 import { createApprovalBackground } from './approvals/background.ts';
@@ -108,6 +109,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
 
   const approvals: ApprovalDeps = { platform, config, keyRing, worker: advisories, ageSource: NO_AGE_SOURCE };
   const voidApproval = createVoidApproval(platform);
+  const offline = createOfflineWatch(platform, { bootedAt });
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
   const addresses = createAddresses();
@@ -194,6 +196,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await http.listen({ host: config.host, port: config.port });
       rateLimits.start();
       badges.start();
+      offline.start();
       upkeep.start();
       eventUpkeep.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
@@ -206,6 +209,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await upkeep.stop();
       await eventUpkeep.stop();
       await badges.stop();
+      await offline.stop();
       await lastSeen.stop();
     },
   };

@@ -238,10 +238,16 @@ const INCIDENTS: Incident[] = [
 ];
 
 /** Raised apart from the requests above: a test of its own proves it. */
-const ELSEWHERE = ['RESTORE_DETECTED', 'SIGNING_ROOT_CHANGED', 'approval_countersigned', 'events_pruned'];
+const ELSEWHERE = [
+  'RESTORE_DETECTED',
+  'SIGNING_ROOT_CHANGED',
+  'agent_offline',
+  'approval_countersigned',
+  'events_pruned',
+];
 
 /** Named by wire.md for parts that are not there yet: mirrors and what diverges between them. */
-const NOT_YET = ['ARTIFACT_DIVERGENCE', 'agent_offline', 'advisories_stale'];
+const NOT_YET = ['ARTIFACT_DIVERGENCE', 'advisories_stale'];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {
   for (const boot_id of ['boot-a', 'boot-b']) {

@@ -251,3 +251,49 @@ export async function lockAgent(tx: Tx, agentId: string): Promise<{ nextSeq: num
 export async function setNextSeq(tx: Tx, args: { agentId: string; nextSeq: number }): Promise<void> {
   await tx.updateTable('agents').set({ next_seq: args.nextSeq }).where('id', '=', args.agentId).execute();
 }
+
+export interface Silent {
+  id: string;
+  hostname: string;
+  last_seen_at: number;
+}
+
+/**
+ * Active agents of which nothing was heard for so many of their intervals, longest silent first, and whose silence
+ * nobody has told. Time in which this server was not up does not count.
+ */
+export async function findSilentAgents(
+  db: Db,
+  args: { nowMs: number; bootedAt: number; intervals: number; intervalSeconds: number; limit: number },
+): Promise<Silent[]> {
+  const { nowMs, bootedAt, intervals, intervalSeconds, limit } = args;
+  const patienceMs = sql<number>`coalesce(polling_interval_seconds, ${sql.lit(intervalSeconds)}) * ${sql.lit(intervals * 1_000)}`;
+  return db
+    .selectFrom('agent_presence as p')
+    .innerJoin('agents as a', 'a.id', 'p.agent_id')
+    .select(['a.id', 'a.hostname', 'p.last_seen_at'])
+    .where('a.status', '=', 'active')
+    .where('a.deleted_at', 'is', null)
+    .where('p.last_seen_at', '<=', sql<number>`${sql.lit(nowMs)} - ${patienceMs}`)
+    .where(sql.lit(bootedAt), '<=', sql<number>`${sql.lit(nowMs)} - ${patienceMs}`)
+    .where((e) => e.or([e('p.silence_told', 'is', null), e('p.silence_told', '<>', e.ref('p.last_seen_at'))]))
+    .orderBy('p.last_seen_at')
+    .orderBy('a.id')
+    .limit(limit)
+    .execute();
+}
+
+/** Compare-and-swap: false where the agent was heard of meanwhile, or somebody else has told it. */
+export async function claimSilence(
+  tx: Tx,
+  { agentId, lastSeenAt }: { agentId: string; lastSeenAt: number },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('agent_presence')
+    .set({ silence_told: lastSeenAt })
+    .where('agent_id', '=', agentId)
+    .where('last_seen_at', '=', lastSeenAt)
+    .where((e) => e.or([e('silence_told', 'is', null), e('silence_told', '<>', lastSeenAt)]))
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}

@@ -34,6 +34,7 @@ import { migration as m035 } from './035-event-checkpoints.ts';
 import { migration as m036 } from './036-events-append-only.ts';
 import { migration as m037 } from './037-clone-suspicions.ts';
 import { migration as m038 } from './038-updates-offered-again.ts';
+import { migration as m039 } from './039-offline-hosts.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -72,4 +73,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m036,
   m037,
   m038,
+  m039,
 ];

@@ -45,7 +45,7 @@ export interface Tables {
     revoked_at: number | null;
     deleted_at: number | null;
   };
-  agent_presence: { agent_id: string; last_seen_at: number };
+  agent_presence: { agent_id: string; last_seen_at: number; silence_told?: number | null };
   agent_boots: { agent_id: string; boot_id: string; address: string | null; last_seen_at: number };
   clone_suspicions: {
     agent_id: string;

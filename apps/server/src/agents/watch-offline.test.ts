@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { tellOfSilence } from './watch-offline.ts';
+
+const MINUTE = 60_000;
+
+async function setUp(engine: TestEngine) {
+  const database = await engine.open();
+  const platform = createTestPlatform(database);
+  const bootedAt = platform.now() - 60 * MINUTE;
+  const agents = [];
+  for (const n of [1, 2, 3]) agents.push((await insertTestAgent(database, { n })).agentId);
+  const [first = '', second = '', third = ''] = agents;
+  const seen = (agentId: string, atMs: number) =>
+    database.transact((tx) =>
+      tx
+        .insertInto('agent_presence')
+        .values({ agent_id: agentId, last_seen_at: atMs })
+        .onConflict((conflict) => conflict.column('agent_id').doUpdateSet({ last_seen_at: atMs }))
+        .execute(),
+    );
+  const tell = (booted = bootedAt) => tellOfSilence(platform, { bootedAt: booted, isStopped: () => false });
+  const events = () =>
+    database.read
+      .selectFrom('events')
+      .select(['kind', 'type', 'severity', 'component', 'agent_id', 'actor', 'content'])
+      .where('type', '=', 'agent_offline')
+      .orderBy('position')
+      .execute();
+  return { database, platform, first, second, third, seen, tell, events };
+}
+
+describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
+  test('a host that was not heard of for three intervals leaves one event, and one more after it came back', async () => {
+    const { platform, first, second, seen, tell, events } = await setUp(engine);
+    const startMs = platform.now();
+    await seen(first, startMs);
+    await seen(second, startMs);
+    platform.clock.advance(3 * MINUTE - 1);
+    expect(await tell()).toBe(0);
+    await seen(second, platform.now());
+    platform.clock.advance(1);
+    expect(await tell()).toBe(1);
+    expect(await tell()).toBe(0);
+    expect(await events()).toEqual([
+      {
+        kind: 'system',
+        type: 'agent_offline',
+        severity: 'warning',
+        component: 'agents',
+        agent_id: first,
+        actor: 'server',
+        content: JSON.stringify({ hostname: 'host-1', last_seen_at: new Date(startMs).toISOString() }),
+      },
+    ]);
+    await seen(first, platform.now());
+    await seen(second, platform.now());
+    expect(await tell()).toBe(0);
+    platform.clock.advance(3 * MINUTE);
+    expect(await tell()).toBe(2);
+  });
+
+  test('each host is judged by its own interval; deleted, revoked and never seen ones by none', async () => {
+    const { database, platform, first, second, third, seen, tell, events } = await setUp(engine);
+    for (const agentId of [first, second, third]) await seen(agentId, platform.now());
+    await insertTestAgent(database, { n: 4 });
+    const set = (agentId: string, values: object) =>
+      database.transact((tx) => tx.updateTable('agents').set(values).where('id', '=', agentId).execute());
+    await set(first, { polling_interval_seconds: 600 });
+    await set(second, { status: 'revoked' });
+    await set(third, { deleted_at: 1 });
+    platform.clock.advance(30 * MINUTE - 1);
+    expect(await tell()).toBe(0);
+    platform.clock.advance(1);
+    expect(await tell()).toBe(1);
+    expect((await events()).map((event) => event.agent_id)).toEqual([first]);
+  });
+
+  test('a server that was down itself waits as long before it calls hosts silent', async () => {
+    const { platform, first, seen, tell } = await setUp(engine);
+    await seen(first, platform.now());
+    platform.clock.advance(60 * MINUTE);
+    const booted = platform.now();
+    expect(await tell(booted)).toBe(0);
+    platform.clock.advance(3 * MINUTE - 1);
+    expect(await tell(booted)).toBe(0);
+    platform.clock.advance(1);
+    expect(await tell(booted)).toBe(1);
+  });
+
+  test('two servers on one database tell once', async () => {
+    const { database, platform, first, second, seen, tell, events } = await setUp(engine);
+    await seen(first, platform.now());
+    await seen(second, platform.now());
+    platform.clock.advance(10 * MINUTE);
+    const other = createTestPlatform(database, { startMs: platform.now(), seed: 'other' });
+    const told = await Promise.all([
+      tell(),
+      tellOfSilence(other, { bootedAt: platform.now() - 10 * MINUTE, isStopped: () => false }),
+    ]);
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(2);
+    expect((await events()).map((event) => event.agent_id).toSorted()).toEqual([first, second].toSorted());
+  });
+});
