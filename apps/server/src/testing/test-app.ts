@@ -39,7 +39,15 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   if (!keys.ok) throw new Error(keys.fault);
   const keyRing = await openKeyRing(platform, keys);
   const journal = { has: () => false };
-  const application = await createApplication({ config, platform, secrets, keyFolder, keyRing, tls: null, journal });
+  const application = await createApplication({
+    config,
+    platform,
+    secrets,
+    keyFolder,
+    keyRing,
+    tls: null,
+    journal,
+  });
   onTestFinished(() => application.stop());
   return {
     ...application,
