@@ -73,6 +73,8 @@ export function openSqlite(file: string): Database {
       await writes.destroy();
       release();
       await read.destroy();
+      // Kysely closes only what it has used.
+      for (const connection of [writer, reader]) if (connection.isOpen) connection.close();
     },
   };
 }
