@@ -228,6 +228,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: {},
     expected: operator('approver', '404 not_found'),
   },
+  'POST /api/v1/updates/:id/countersign': {
+    path: `/api/v1/updates/${NOBODY}/countersign`,
+    body: { keyid: 'ops', sig: Buffer.alloc(64).toString('base64') },
+    expected: operator('approver', '404 not_found'),
+  },
   'GET /api/v1/commands': { expected: operator('viewer', '200') },
   'GET /api/v1/commands/:id': {
     path: `/api/v1/commands/${NOBODY}`,
