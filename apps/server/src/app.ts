@@ -6,6 +6,7 @@ import { createAccessTokens } from './agent-credentials/access-tokens.ts';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
 import { agentDirectory } from './agents/agent-directory.ts';
 import { createAgentGuard } from './agents/agent-guard.ts';
+import { agentsBehindKeySet } from './agents/key-set-store.ts';
 import { createCallerReads } from './agents/read-callers.ts';
 import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
@@ -145,7 +146,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
 
   mountEvents(http, { platform });
   mountRateLimits(http, rateLimits);
-  mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet });
+  mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet, agentsBehindKeySet });
   mountAgentCredentials(http, {
     platform,
     limiter,

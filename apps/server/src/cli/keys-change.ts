@@ -4,7 +4,7 @@ import { type AgentsBehind, agentsBehindKeySet } from '../agents/key-set-store.t
 import { addKey, putKeyInUse, revokeVersion } from '../signing-keys/change-keys.ts';
 import { awaitsRoot } from '../signing-keys/install-key-set.ts';
 import { vouchersOf } from '../signing-keys/key-set.ts';
-import { chainStart } from '../signing-keys/readiness.ts';
+import { leastKeySet } from '../signing-keys/readiness.ts';
 import { resetKeys } from '../signing-keys/reset-keys.ts';
 import { listKeys, newestKeySet, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
@@ -184,9 +184,7 @@ function sound<T>(load: () => T): T {
 /** Agents that no chain of key sets would bring back: they hold a set from before the chain begins. */
 async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefined): Promise<AgentsBehind> {
   const { read } = platform.database;
-  const start = await chainStart(read);
-  const version = Math.min(start, current?.first_key_set_version ?? 0);
-  return agentsBehindKeySet(read, { version, seenOnly: true });
+  return agentsBehindKeySet(read, { version: await leastKeySet(read, current), seenOnly: true });
 }
 
 interface Readiness {

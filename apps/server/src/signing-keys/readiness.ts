@@ -3,7 +3,14 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, signersOf, type TrustedKey } from '@tidegate/signing/verify';
 import type { Db } from '../platform/db/engine.ts';
 import { namedRoot, rootSigners } from './read-root.ts';
-import { type KeySetRow, keySetsAfter, newestKeySet, type RootRow, rootsAfter } from './store.ts';
+import {
+  type KeySetRow,
+  keySetsAfter,
+  newestKeySet,
+  type RootRow,
+  rootsAfter,
+  type SigningKeyRow,
+} from './store.ts';
 import { claimedSet } from './vouched-keys.ts';
 
 /**
@@ -22,6 +29,14 @@ export async function chainStart(db: Db): Promise<number> {
     start = before;
   }
   return start.version;
+}
+
+/**
+ * The least key set that a host may hold when a key is revoked: with an older one it neither knows the key in use nor
+ * finds a way to the newest set, and would have to be enrolled again.
+ */
+export async function leastKeySet(db: Db, inUse: SigningKeyRow | undefined): Promise<number> {
+  return Math.min(await chainStart(db), inUse?.first_key_set_version ?? 0);
 }
 
 /** Whether a key that one set declares active signed the next, or the root did that hosts know by then. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestApp } from '../testing/test-app.ts';
 
@@ -94,4 +95,33 @@ test('signing keys are listed newest first, a page at a time', async () => {
     [1],
     null,
   ]);
+});
+
+test('R4: a revocation that would strand a host is 409 and says of how many; force revokes all the same', async () => {
+  if (!engine) throw new Error('SQLite is always there');
+  const app = await createTestApp(engine);
+  const authorization = `Bearer ${await app.adminToken()}`;
+  app.platform.clock.advance(61_000);
+  const call = async (url: string, payload?: object) => {
+    const answer = await app.http.inject({
+      method: 'POST',
+      url,
+      headers: { authorization },
+      ...(payload && { payload }),
+    });
+    return { status: answer.statusCode, body: answer.json() };
+  };
+  const { database } = app.platform;
+  const { agentId } = await insertTestAgent(database, { n: 1 });
+  await call(KEYS, {});
+  await call(`${KEYS}/2/use`);
+  await database.transact(async (tx) => {
+    await tx.updateTable('agents').set({ key_set_version: 1 }).where('id', '=', agentId).execute();
+    await tx.deleteFrom('key_sets').where('version', '=', 1).execute();
+  });
+  const refused = await call(`${KEYS}/1/revoke`);
+  expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  expect(refused.body.detail).toMatch(/^1 agents hold a key set that no stored key set leads on from/);
+  expect((await call(`${KEYS}/1/revoke?force=yes`)).status).toBe(400);
+  expect((await call(`${KEYS}/1/revoke?force=true`)).body).toMatchObject({ version: 1, status: 'revoked' });
 });

@@ -15,7 +15,8 @@ import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
 import { awaitsRoot } from './install-key-set.ts';
 import type { KeyFolder } from './key-folder.ts';
 import type { KeyRing } from './key-ring.ts';
-import { keySetsAfter, rootsAfter, type SigningKeyRow } from './store.ts';
+import { leastKeySet } from './readiness.ts';
+import { keySetsAfter, listKeys, rootsAfter, type SigningKeyRow } from './store.ts';
 
 const KeyAnswer = Type.Object({
   key_id: Uuid,
@@ -32,6 +33,7 @@ const KeyListItem = Type.Object({ ...KeyAnswer.properties, trusted_by: Type.Inte
 const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}$' }) });
 const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
 const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
+const ForceQuery = strict({ force: Type.Optional(Type.Enum(['true', 'false'])) });
 const admin = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
 const path = '/api/v1/admin/signing-keys';
 
@@ -41,6 +43,8 @@ export interface SigningKeysDeps {
   keyFolder: KeyFolder;
   /** How many agents hold a key set of at least this version. */
   countAgentsWithKeySet: (db: Db, version: number) => Promise<number>;
+  /** Which agents hold an older key set than this one. */
+  agentsBehindKeySet: (db: Db, args: { version: number; seenOnly: boolean }) => Promise<{ count: number }>;
 }
 
 /** E8 and the operators' key list: rotation is `add`, then `use`, then `revoke` of the old version. */
@@ -155,14 +159,16 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     url: `${path}/:version/revoke`,
     config: admin,
     schema: {
-      summary: 'Revoke a signing key, for good',
+      summary: 'Revoke a signing key, for good; `force` also where hosts would have to be enrolled again',
       tags: ['signing keys'],
       params: VersionParams,
+      querystring: ForceQuery,
       response: { 200: KeyAnswer, 404: Problem, 409: Problem },
     },
     handler: async (request) => {
       await keyRing.reload();
       const version = Number(request.params.version);
+      if (request.query.force !== 'true') await refuseToStrand();
       const change = { version, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
       const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
       switch (outcome) {
@@ -178,6 +184,17 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       }
     },
   });
+
+  async function refuseToStrand(): Promise<void> {
+    const { read } = platform.database;
+    const inUse = (await listKeys(read)).find((row) => row.in_use === 1);
+    const version = await leastKeySet(read, inUse);
+    const { count } = await deps.agentsBehindKeySet(read, { version, seenOnly: true });
+    if (count === 0) return;
+    throw new Refusal('conflict', {
+      detail: `${count} agents hold a key set that no stored key set leads on from, and do not know the key in use: after the revocation they would have to be enrolled again. "?force=true" revokes all the same.`,
+    });
+  }
 }
 
 /** For a host that slept: each set is vouched for by the one before, and the root documents likewise. */
