@@ -66,7 +66,8 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     const row = await read
       .selectFrom('events')
       .selectAll()
-      .where('position', '=', 2)
+      .where('type', '=', 'MACHINE_ID_MISMATCH')
+      .orderBy('position')
       .executeTakeFirstOrThrow();
     expect(row).toMatchObject({ kind: 'security', agent_id: agent.agent_id, component: 'agents' });
     expect(JSON.parse(row.content)).toEqual({
