@@ -55,13 +55,21 @@ export interface RenewalFacts {
   resyncOpen: boolean;
 }
 
+/** What ends a family as reuse (section 3), in the words of its row and event. */
+const REUSES = ['grace_exhausted', 'displaced', 'superseded', 'ahead_of_database'] as const;
+export type Reuse = (typeof REUSES)[number];
+
+export function isReuse(reason: string): reason is Reuse {
+  return REUSES.some((reuse) => reuse === reason);
+}
+
 export type RenewalVerdict =
   | { do: 'rotate'; bind: boolean }
   | { do: 'grace'; child: 'same' | 'new'; bind: boolean }
   | { do: 'resync'; bind: boolean }
   | { do: 'mismatch' }
   | { do: 'refuse'; why: 'unknown_token' | 'family_revoked' | 'agent_gone' | 'family_expired' | 'expired' }
-  | { do: 'revoke'; why: 'grace_exhausted' | 'displaced' | 'superseded' | 'ahead_of_database' };
+  | { do: 'revoke'; why: Reuse };
 
 /**
  * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit was judged before, and

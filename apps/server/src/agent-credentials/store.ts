@@ -75,6 +75,6 @@ export async function markFamilyRevoked(
     .where('status', '=', 'active')
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return false;
-  noteRevocation(tx, { kind: 'family', id: familyId, atMs });
+  noteRevocation(tx, { kind: 'family', id: familyId, atMs, reason });
   return true;
 }

@@ -5,6 +5,8 @@ export interface Revocation {
   kind: 'family' | 'agent' | 'deleted_agent' | 'key';
   id: string;
   atMs: number;
+  /** Of a family: why, in the word that its row bears. */
+  reason?: string;
 }
 
 /** What a transaction changed that has to be kept outside of the database too. */

@@ -11,6 +11,7 @@ const Entry = strict({
   kind: Type.Enum(['family', 'agent', 'deleted_agent', 'key']),
   id: Uuid,
   at: Count,
+  reason: Type.Optional(Type.String({ pattern: '^[a-z_]{1,64}$' })),
   hash: Sha256Hex,
 });
 const headers = Compile(Header);
@@ -28,9 +29,9 @@ export function headerLine(after: string | null): { text: string; hash: string }
 export function entryLine(
   previous: string,
   act: JournalAct,
-  { kind, id, atMs }: Revocation,
+  { kind, id, atMs, reason }: Revocation,
 ): { text: string; hash: string } {
-  const body = { act, kind, id, at: atMs };
+  const body = { act, kind, id, at: atMs, ...(reason !== undefined && { reason }) };
   const hash = sha256(`${previous}\n${JSON.stringify(body)}`);
   return { text: `${JSON.stringify({ ...body, hash })}\n`, hash };
 }
@@ -63,7 +64,7 @@ export function readLines(bytes: Buffer): ReadLines {
       const isLast = i === others.length - 1 && rest === '';
       return isLast ? { ok: true, acts, head, goodBytes } : { ok: false, line: i + 2 };
     }
-    acts.push({ act: entry.act, revocation: { kind: entry.kind, id: entry.id, atMs: entry.at } });
+    acts.push({ act: entry.act, revocation: revocationOf(entry) });
     head = entry.hash;
     goodBytes += Buffer.byteLength(line) + 1;
   }
@@ -78,8 +79,12 @@ function readHeader(line: string): string | null {
 function readEntry(line: string, previous: string): Static<typeof Entry> | null {
   const parsed = parseStrictJson(line);
   if (!parsed.ok || !entries.Check(parsed.value)) return null;
-  const { act, kind, id, at, hash } = parsed.value;
-  return entryLine(previous, act, { kind, id, atMs: at }).hash === hash ? parsed.value : null;
+  const { act, hash } = parsed.value;
+  return entryLine(previous, act, revocationOf(parsed.value)).hash === hash ? parsed.value : null;
+}
+
+function revocationOf({ kind, id, at, reason }: Static<typeof Entry>): Revocation {
+  return { kind, id, atMs: at, ...(reason !== undefined && { reason }) };
 }
 
 function sha256(text: string): string {

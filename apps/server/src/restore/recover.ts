@@ -83,7 +83,7 @@ async function recoverIn(
     await settleRestore(tx, newest > 0 && parts.keys.key_sets.length === 0 ? newest + KEY_SET_GAP : 0);
   }
   const keysRecalled = await recallKeySets(tx, { remembered: parts.keys, held });
-  const revokedAgain = await replayRevocations(tx, { journal, engine, held });
+  const { revokedAgain, lostReuses } = await replayRevocations(tx, { journal, engine, held });
   if (verdict.kind === 'restored') {
     await appendEvent(tx, platform, {
       kind: 'security',
@@ -113,6 +113,17 @@ async function recoverIn(
       component: 'restore',
       actor: 'server',
       content: { act: 'journal_replayed', ...revokedAgain },
+    });
+  }
+  for (const { familyId, agentId, reason, atMs } of lostReuses) {
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'REFRESH_TOKEN_REUSE',
+      severity: 'critical',
+      component: 'restore',
+      agentId,
+      actor: 'server',
+      content: { family_id: familyId, reason, act: 'journal_replayed', at: rfc3339(atMs) },
     });
   }
   return { verdict, revokedAgain };

@@ -1,4 +1,5 @@
-import { markFamilyRevoked } from '../agent-credentials/store.ts';
+import { isReuse, type Reuse } from '../agent-credentials/renewal-rules.ts';
+import { lockFamily, markFamilyRevoked } from '../agent-credentials/store.ts';
 import { markAgentDeleted, markAgentRevoked } from '../agents/store.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Revocation } from '../platform/forward-facts.ts';
@@ -10,6 +11,14 @@ export interface RevokedAgain {
   families: number;
   agents: number;
   keys: number;
+}
+
+/** A family that reuse had ended. Its event was to be in the transaction that this database does not have. */
+export interface LostReuse {
+  familyId: string;
+  agentId: string;
+  reason: Reuse;
+  atMs: number;
 }
 
 /** The signing key in use is revoked, and there is none to sign with instead. */
@@ -29,9 +38,10 @@ export async function replayRevocations(
     engine: Database['engine'];
     held: ReadonlySet<string>;
   },
-): Promise<RevokedAgain> {
+): Promise<{ revokedAgain: RevokedAgain; lostReuses: LostReuse[] }> {
   // One agent may be named as revoked and as deleted.
   const done = { families: new Set<string>(), agents: new Set<string>(), keys: new Set<string>() };
+  const lostReuses: LostReuse[] = [];
   const entries = journal.entries();
   // Families before agents: renewal locks in this order too.
   for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
@@ -41,18 +51,34 @@ export async function replayRevocations(
       for (const revocation of await notRevoked(tx, { kind, revocations, engine })) {
         await revoke(tx, revocation, held);
         done[COUNTED[kind]].add(revocation.id);
+        if (kind === 'family') lostReuses.push(...(await lostReuseOf(tx, { engine, revocation })));
       }
     }
   }
-  return { families: done.families.size, agents: done.agents.size, keys: done.keys.size };
+  const { families, agents, keys } = done;
+  return { revokedAgain: { families: families.size, agents: agents.size, keys: keys.size }, lostReuses };
+}
+
+async function lostReuseOf(
+  tx: Tx,
+  { engine, revocation }: { engine: Database['engine']; revocation: Revocation },
+): Promise<LostReuse[]> {
+  const { id, atMs, reason } = revocation;
+  if (reason === undefined || !isReuse(reason)) return [];
+  const family = await lockFamily(tx, { engine, familyId: id });
+  return family ? [{ familyId: id, agentId: family.agent_id, reason, atMs }] : [];
 }
 
 const COUNTED = { family: 'families', agent: 'agents', deleted_agent: 'agents', key: 'keys' } as const;
 
-async function revoke(tx: Tx, { kind, id, atMs }: Revocation, held: ReadonlySet<string>): Promise<void> {
+async function revoke(
+  tx: Tx,
+  { kind, id, atMs, reason = 'revocation_journal' }: Revocation,
+  held: ReadonlySet<string>,
+): Promise<void> {
   switch (kind) {
     case 'family':
-      await markFamilyRevoked(tx, { familyId: id, reason: 'revocation_journal', atMs });
+      await markFamilyRevoked(tx, { familyId: id, reason, atMs });
       return;
     case 'agent':
       return markAgentRevoked(tx, { agentId: id, atMs });

@@ -125,6 +125,48 @@ describe('T20: a database file that was put back by hand', () => {
     expect(await revoked.renew(fourth)).toBe(401);
   });
 
+  test('a family that reuse had ended ends again with its reason and its critical event, once', async () => {
+    const { config, start } = await createHousehold(onSqlite);
+    const first = await start();
+    const host = await enrolHost(first, 'machine-1');
+    await first.stop();
+    const copy = copyDatabase(config.dataDir);
+
+    const second = await start();
+    const stolen = host.refreshToken;
+    const present = () =>
+      second.call('POST', '/api/v1/agents/renew', {
+        machineId: 'machine-1',
+        body: { refresh_token: stolen },
+      });
+    expect([await host.renew(second), (await present()).status, (await present()).status]).toEqual([
+      200, 200, 401,
+    ]);
+    await second.stop();
+    copy.putBack();
+
+    for (let i = 0; i < 2; i++) {
+      const server = await start();
+      const sent = { token: await server.admin() };
+      const { body } = await server.call('GET', '/api/v1/events?type=REFRESH_TOKEN_REUSE', sent);
+      expect(body.items).toEqual([
+        expect.objectContaining({
+          severity: 'critical',
+          component: 'restore',
+          agent_id: host.agentId,
+          content: {
+            family_id: expect.any(String),
+            reason: 'grace_exhausted',
+            act: 'journal_replayed',
+            at: expect.stringMatching(/Z$/),
+          },
+        }),
+      ]);
+      expect(await host.renew(server)).toBe(401);
+      await server.stop();
+    }
+  });
+
   test('a host that was enrolled again after its revocation is not revoked by every start', async () => {
     const { start, clock } = await createHousehold(onSqlite);
     const first = await start();
