@@ -80,7 +80,8 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
       using folder = tmpDir();
       const { file, token } = await prepare(folder.path);
       const requestId = randomUUID();
-      const fault = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}`];
+      const first = (await callsOfStart(folder.path, { file, calls })) + 1;
+      const fault = ['-e', `trace=${calls}`, '-e', `inject=${calls}:error=${error}:when=${first}+`];
       const run = await renewUnder(['-f', '-o', '/dev/null', ...fault], { file, token, requestId });
       expect(run.status).toBe(503);
       await stateAfter(file, { token, requestId, answered: false });
@@ -98,6 +99,21 @@ async function prepare(folder: string): Promise<{ file: string; token: string }>
   } finally {
     await database.close();
   }
+}
+
+/** How many of these calls the server makes until it listens: a disk that fails before that refuses the start. */
+async function callsOfStart(
+  folder: string,
+  { file, calls }: { file: string; calls: string },
+): Promise<number> {
+  const log = join(folder, 'start.log');
+  const wrong = { file, token: 'not a token' };
+  expect((await renewUnder(['-f', '-o', log, '-e', `trace=${calls},write`], wrong)).status).toBe(401);
+  const lines = readFileSync(log, 'utf8').split('\n');
+  const listening = lines.findIndex((line) => line.includes('write(1, "url='));
+  expect(listening).toBeGreaterThan(-1);
+  const made = new RegExp(`\\b(${calls.replaceAll(',', '|')})\\(`);
+  return lines.slice(0, listening).filter((line) => made.test(line)).length;
 }
 
 /** Runs the server under strace and renews once; no status where it died before it answered. */
