@@ -67,6 +67,7 @@ const TEXTS = [
   '2030-01-01T00:00:00Z',
   'a'.repeat(64),
   'a'.repeat(128),
+  `${'A'.repeat(86)}==`, // 64 bytes in base64
   '000000',
   'true',
 ];

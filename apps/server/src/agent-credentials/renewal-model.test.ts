@@ -9,7 +9,7 @@ import { createRenewalStage, createWorld } from '../testing/renewal-world.ts';
 /** With the interleavings 10,000 over both engines in the long lane; a few are enough to catch a broken rule. */
 const LONG = process.env.TIDEGATE_LONG === '1';
 const RUNS = { sqlite: LONG ? 4_000 : 40, postgres: LONG ? 2_000 : 20 };
-const TIMEOUT_MS = 900_000;
+const TIMEOUT_MS = 1_800_000;
 const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 
 describe.each(ENGINES)('the model of refresh-token families on $name', (engine) => {
