@@ -40,7 +40,9 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
     const enrol = ['enrol', '--json', '--server', fleet.url, '--token', token, '--config', config];
     const [state, spool] = [join(folder.path, 'executor'), join(folder.path, 'spool')];
     const places = ['--allow-insecure-http', '--executor-state', state, '--spool', spool];
-    const enrolled = spawnSync(agent, [...enrol, ...places], { encoding: 'utf8' });
+    // Also in a container, which would be asked for the source: this agent is gone in minutes.
+    const source = ['--machine-id-source', 'machine-id'];
+    const enrolled = spawnSync(agent, [...enrol, ...places, ...source], { encoding: 'utf8' });
     if (enrolled.status !== 0) throw new Error(`enrol: ${enrolled.stdout}${enrolled.stderr}`);
     const { agent_id: agentId } = Value.Parse(WithAgentId, JSON.parse(enrolled.stdout));
     const polling = { interval_seconds: CHECK_IN_SECONDS };
