@@ -81,7 +81,16 @@ export function cpuOfFamily(pid: number): number {
   const own = statOf(pid);
   const ended = (Number(own[13]) + Number(own[14])) * TICK_US;
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-  return children.reduce((sum, child) => sum + cpuOf(Number(child)), cpuOf(pid) + ended);
+  return children.reduce((sum, child) => sum + cpuOfChild(Number(child)), cpuOf(pid) + ended);
+}
+
+/** One that ends meanwhile is counted with its parent from then on. */
+function cpuOfChild(pid: number): number {
+  try {
+    return cpuOf(pid);
+  } catch {
+    return 0;
+  }
 }
 
 function parentOf(pid: string): number {

@@ -1,11 +1,14 @@
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ENGINES } from '../../apps/server/src/testing/engines.ts';
 import { must } from '../harness/host.ts';
 import { createKeyScene } from '../harness/key-scene.ts';
 import { readRunbook, stepOf } from '../harness/runbook.ts';
 
 const steps = readRunbook(fileURLToPath(new URL('../../docs/runbooks/key-rotation.md', import.meta.url)));
+
+/** The server and a host follow a change of keys within seconds, in milliseconds. */
+const WITHIN = { timeout: 30_000, interval: 500 };
 
 test.each(ENGINES)(
   'docs/runbooks/key-rotation.md: every step does and shows what it says ($name)',
@@ -16,27 +19,27 @@ test.each(ENGINES)(
     Object.assign(names, { OLD: '1', NEW: '2', AGENTS: '1' });
     await follow(stepOf(steps, '1. See what there is'));
     await follow(stepOf(steps, '2. Add a key'));
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       must(await host.runOnce());
       await follow(stepOf(steps, '3. Wait until the hosts know it'));
-    });
+    }, WITHIN);
     await follow(stepOf(steps, '4. Sign with it'));
     await follow(stepOf(steps, '5. Revoke the old one'));
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       must(await host.runOnce());
       await follow(stepOf(steps, '6. Check'));
-    });
+    }, WITHIN);
 
     const made = (await follow(part('Set up an offline root', 0, 1))).split('\n');
     const publicKeys = made.filter((line) => /^[0-9a-f]{64}$/.test(line));
     Object.assign(names, { ANNA: publicKeys[0], BEN: publicKeys[1], CLEO: publicKeys[2], NEXT: '3' });
     await follow(rest('Set up an offline root', 1));
     await follow(stepOf(steps, 'With an offline root'));
-    await eventually(async () => {
+    await vi.waitFor(async () => {
       must(await host.runOnce());
       const [newest] = await operator.keys();
       expect(newest).toMatchObject({ version: 3, trusted_by: 1 });
-    });
+    }, WITHIN);
 
     const [dora = ''] = (await follow(part('Change the root', 0, 1))).split('\n');
     Object.assign(names, { DORA: dora });
@@ -53,16 +56,4 @@ function rest(title: string, from: number) {
 
 function part(title: string, from: number, to: number) {
   return { title, commands: stepOf(steps, title).commands.slice(from, to), shown: [] };
-}
-
-async function eventually(check: () => Promise<void>, withinMs = 30_000): Promise<void> {
-  const untilMs = performance.now() + withinMs;
-  for (;;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (performance.now() > untilMs) throw error;
-    }
-    await new Promise((resolve) => void setTimeout(resolve, 500));
-  }
 }
