@@ -97,7 +97,7 @@ interface Visit {
 }
 
 /** Whether an agent that is bound has no news and there is none for it. */
-export function isIdle(caller: AgentFacts, facts: CheckInRequest): boolean {
+function isIdle(caller: AgentFacts, facts: CheckInRequest): boolean {
   return !caller.hasOpenCommands && isUnchanged(caller, facts);
 }
 
