@@ -34,7 +34,11 @@ enrol:
                              cloud           the instance id that cloud-init left
                              machine-id+dmi  both: a copied disk is another machine
                              file:/path      what another file holds
-  --apt-config FILE, --executor-state DIR, --spool DIR
+  --npm-project DIR        project folder that npm keeps; may be repeated
+  --npm-registry URL       registry to ask instead of the public one
+  --pypi-environment DIR   virtual environment beside those that are found; may be repeated
+  --pypi-index URL         simple index to ask instead of the public one
+  --apt-config FILE, --dnf-root DIR, --npm-prefix DIR, --executor-state DIR, --spool DIR
                            places on a host that is not set up as usual
 
 run:
@@ -66,6 +70,12 @@ const OPTIONS = {
   'allow-insecure-http': { type: 'boolean' },
   'machine-id-source': { type: 'string' },
   'apt-config': { type: 'string' },
+  'dnf-root': { type: 'string' },
+  'npm-prefix': { type: 'string' },
+  'npm-project': { type: 'string', multiple: true },
+  'npm-registry': { type: 'string' },
+  'pypi-environment': { type: 'string', multiple: true },
+  'pypi-index': { type: 'string' },
   'executor-state': { type: 'string' },
   spool: { type: 'string' },
   once: { type: 'boolean' },
@@ -86,6 +96,12 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
     'allow-insecure-http',
     'machine-id-source',
     'apt-config',
+    'dnf-root',
+    'npm-prefix',
+    'npm-project',
+    'npm-registry',
+    'pypi-environment',
+    'pypi-index',
     'executor-state',
     'spool',
   ],

@@ -8,6 +8,7 @@ import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { errorCode, type FileLayer, ownUid, readTrusted, realFiles, writeDurably } from './file-layer.ts';
+import { HostPlaces } from './host-places.ts';
 import { MachineIdSource } from './machine-id.ts';
 
 /** Largest config.json that is read; a key set of 256 keys is a fraction of it. */
@@ -45,7 +46,7 @@ export type HighestSeq = Static<typeof HighestSeq>;
 
 /** Where things are on a host that is not set up as usual; tests and containers name them, others leave them out. */
 export const HostLayout = strict({
-  apt_config: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+  ...HostPlaces.properties,
   executor_state: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   spool: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
 });

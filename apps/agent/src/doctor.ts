@@ -4,6 +4,7 @@ import { doubtMachineIdSource } from './choose-machine-id.ts';
 import { type AgentConfig, loadConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { ageOfState } from './freshness.ts';
+import { hostPaths } from './host-places.ts';
 import { loadHostPolicy } from './host-policy.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { describePolicy } from './host-policy-words.ts';
@@ -96,7 +97,7 @@ function examineState(folder: string, config: AgentConfig, nowMs: number): Findi
 async function examineEcosystems(config: AgentConfig, drivers: readonly EcosystemDriver[]): Promise<Finding> {
   const found: string[] = [];
   for (const driver of drivers) {
-    if (await driver.present({ aptConfig: config.paths?.apt_config ?? null })) found.push(driver.ecosystem);
+    if (await driver.present(hostPaths(config.paths))) found.push(driver.ecosystem);
   }
   return { check: 'package managers', ok: found.length > 0, detail: found.join(', ') || 'none was found' };
 }
@@ -107,7 +108,7 @@ async function examineSources(
   { drivers, nowMs }: { drivers: readonly EcosystemDriver[]; nowMs: number },
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const paths = { aptConfig: config.paths?.apt_config ?? null };
+  const paths = hostPaths(config.paths);
   for (const driver of drivers) {
     if (!(await driver.present(paths))) continue;
     const staleness = await driver.findStaleness(paths, nowMs);

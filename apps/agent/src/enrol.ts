@@ -132,13 +132,14 @@ function prepareJournal(
 function prepareExecutor({ folder, layout, user }: EnrolOptions, config: AgentConfig): SaveOutcome {
   const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
   const spool = layout.spool ?? DEFAULT_SPOOL;
+  const { executor_state: _state, spool: _spool, ...places } = layout;
   const saved = saveExecutorState(state, {
     v: 1,
     fleet_id: config.trusted_keys.fleet_id,
     agent_id: config.agent_id,
     machine_id_source: config.machine_id_source,
     trusted_keys: config.trusted_keys,
-    apt_config: layout.apt_config ?? null,
+    places,
   });
   if (!saved.ok) return saved;
   try {

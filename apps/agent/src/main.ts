@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Check, Errors } from 'typebox/value';
 import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
-import { loadConfig, makeConfigFolder } from './config-file.ts';
+import { HostLayout, loadConfig, makeConfigFolder } from './config-file.ts';
 import { examine, type Finding } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
 import { enrol, findUser } from './enrol.ts';
@@ -62,6 +63,8 @@ async function runEnrol(values: Values): Promise<Ending> {
   if (values.user !== undefined && user === null)
     return failed(EXIT.terminal, `there is no user ${values.user}`);
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const layout = readLayout(values);
+  if (!layout.ok) return failed(EXIT.terminal, layout.detail);
   const made = makeConfigFolder(folder);
   if (!made.ok) return failed(EXIT.terminal, made.detail);
   const locked = await holdInstanceLock(folder);
@@ -74,11 +77,7 @@ async function runEnrol(values: Values): Promise<Ending> {
     allowInsecureHttp: values['allow-insecure-http'] ?? false,
     replace: values.replace ?? false,
     user,
-    layout: {
-      ...(values['apt-config'] === undefined ? {} : { apt_config: values['apt-config'] }),
-      ...(values['executor-state'] === undefined ? {} : { executor_state: values['executor-state'] }),
-      ...(values.spool === undefined ? {} : { spool: values.spool }),
-    },
+    layout: layout.layout,
   });
   locked.lock.release();
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
@@ -90,6 +89,31 @@ async function runEnrol(values: Values): Promise<Ending> {
     can_install: canInstall,
     machine_id_source: machineIdSource,
   });
+}
+
+/** The places that the arguments name, in the words of config.json. */
+function readLayout(values: Values): { ok: true; layout: HostLayout } | { ok: false; detail: string } {
+  const named = {
+    apt_config: values['apt-config'],
+    dnf_root: values['dnf-root'],
+    npm_prefix: values['npm-prefix'],
+    npm_projects: values['npm-project'],
+    npm_registry: values['npm-registry'],
+    pypi_environments: values['pypi-environment'],
+    pypi_index: values['pypi-index'],
+    executor_state: values['executor-state'],
+    spool: values.spool,
+  };
+  const layout: unknown = Object.fromEntries(
+    Object.entries(named).filter(([, value]) => value !== undefined),
+  );
+  if (Check(HostLayout, layout)) return { ok: true, layout };
+  const [fault] = Errors(HostLayout, layout);
+  const option = (fault?.instancePath.split('/')[1] ?? '')
+    .replaceAll('_', '-')
+    .replace(/(project|environment)s$/, '$1');
+  const allowed = /registry|index/.test(option) ? 'an http:// or https:// address' : 'an absolute path';
+  return { ok: false, detail: `--${option} takes ${allowed}` };
 }
 
 /** A token in the arguments can be read by every user of the host, so there are two other ways. */

@@ -9,11 +9,11 @@ import { errorCode, ownUid, readTrusted, writeDurably } from './file-layer.ts';
 import type { Inventory } from './inventory.ts';
 import type { Log } from './log.ts';
 
-/** Updates of one name and version: one, or one for each architecture, which are installed together. */
+/** What one plan is for: an update, or those of one name and version for each architecture. */
 export interface UpdateGroup {
   key: string;
   updates: readonly InventoryUpdate[];
-  /** What the server calls them; its answer leaves out which is of which architecture. */
+  /** What the server calls them. */
   ids: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function openPlans(dependencies: {
 
   function unclosed(ecosystem: Ecosystem, closed: ReadonlySet<string>): UpdateGroup[] {
     const ids = progressOf(ecosystem)?.ids ?? null;
-    const groups = [...groupUpdates(inventory.updates(ecosystem))]
+    const groups = [...groupUpdates(ecosystem, inventory.updates(ecosystem))]
       .filter(([key]) => !closed.has(key))
       .map(([key, updates]) => ({ key, updates, ids: ids?.get(key) ?? [] }));
     return groups.sort((a, b) => Number(isSecurity(b)) - Number(isSecurity(a)));
@@ -92,7 +92,8 @@ export function openPlans(dependencies: {
       const closed = isKnown ? before.closed : new Set<string>();
       const ids = new Map<string, string[]>();
       for (const { update_id: id, ...update } of updates) {
-        ids.set(keyOf(update), [...(ids.get(keyOf(update)) ?? []), id]);
+        const key = keyOf(ecosystem, update);
+        ids.set(key, [...(ids.get(key) ?? []), id]);
       }
       progresses.set(ecosystem, { sha256, closed, ids });
     },
@@ -116,16 +117,28 @@ export function openPlans(dependencies: {
   };
 }
 
-function groupUpdates(updates: readonly InventoryUpdate[]): Map<string, InventoryUpdate[]> {
+function groupUpdates(
+  ecosystem: Ecosystem,
+  updates: readonly InventoryUpdate[],
+): Map<string, InventoryUpdate[]> {
   const groups = new Map<string, InventoryUpdate[]>();
   for (const update of updates) {
-    groups.set(keyOf(update), [...(groups.get(keyOf(update)) ?? []), update]);
+    const key = keyOf(ecosystem, update);
+    groups.set(key, [...(groups.get(key) ?? []), update]);
   }
   return groups;
 }
 
-function keyOf({ name, available_version }: Pick<InventoryUpdate, 'name' | 'available_version'>): string {
-  return `${name} ${available_version}`;
+/**
+ * Architectures of one package are brought to one version together; places that hold an npm or PyPI package each get
+ * a plan of their own.
+ */
+function keyOf(
+  ecosystem: Ecosystem,
+  { name, available_version: version, arch }: Pick<InventoryUpdate, 'name' | 'available_version' | 'arch'>,
+): string {
+  const hasPlaces = ecosystem === 'npm' || ecosystem === 'pypi';
+  return hasPlaces ? `${name} ${version} ${arch ?? ''}` : `${name} ${version}`;
 }
 
 function isSecurity({ updates }: UpdateGroup): boolean {

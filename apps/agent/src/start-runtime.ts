@@ -8,6 +8,7 @@ import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { openHeadKeeper } from './events-head.ts';
 import { removeTemporaries } from './file-layer.ts';
 import { watchFreshness } from './freshness.ts';
+import { hostPaths } from './host-places.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { openInventory } from './inventory.ts';
 import { openJournal } from './journal.ts';
@@ -60,7 +61,7 @@ export function startRuntime(
     elapsedMs,
     random,
   });
-  const paths = { aptConfig: loaded.paths?.apt_config ?? null };
+  const paths = hostPaths(loaded.paths);
   const allowed = loaded.ecosystems;
   const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
   const runtime: Runtime = {

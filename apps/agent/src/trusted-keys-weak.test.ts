@@ -44,7 +44,7 @@ describe.each(cases.weak)('a trusted key that is weak: $name', ({ hex }) => {
       agent_id,
       machine_id_source: 'machine-id',
       trusted_keys,
-      apt_config: null,
+      places: {},
     } as const;
     expect(saveExecutorState(state, pinned)).toEqual({ ok: true });
     expect(loadExecutorState(state)).toEqual({ ok: false, detail });

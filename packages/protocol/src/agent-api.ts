@@ -119,7 +119,14 @@ export type InventoryReport = Static<typeof InventoryReport>;
 
 export const InventoryAnswer = strict({
   accepted: Type.Boolean(),
-  updates: Type.Array(strict({ update_id: Uuid, name: PackageName, available_version: PackageVersion })),
+  updates: Type.Array(
+    strict({
+      update_id: Uuid,
+      name: PackageName,
+      available_version: PackageVersion,
+      arch: Type.Optional(ShortText),
+    }),
+  ),
 });
 export type InventoryAnswer = Static<typeof InventoryAnswer>;
 

@@ -2,10 +2,26 @@ import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 
-/** Where on this host a package manager is to be found; everything but tests uses the defaults. */
+/** Where on this host package managers are to be found, and whom they ask. */
 export interface HostPaths {
   /** An apt.conf for a throw-away host, named in the agent's own config file; null on a real host. */
   aptConfig: string | null;
+  /** Install root of a throw-away dnf host; null on a real host. */
+  dnfRoot: string | null;
+  npm: {
+    /** Prefix of the global packages; null for npm's own. */
+    prefix: string | null;
+    /** Project folders that the administrator named. */
+    projects: readonly string[];
+    /** Null for the public registry. */
+    registry: string | null;
+  };
+  pypi: {
+    /** Virtual environments that the administrator named beside those that are found. */
+    environments: readonly string[];
+    /** Null for the public index. */
+    index: string | null;
+  };
 }
 
 export interface Scan {

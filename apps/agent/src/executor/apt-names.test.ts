@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { USUAL_PLACES } from '../host-places.ts';
 import { createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
 import { verifyApproval } from '../verify-approval.ts';
 import { aptInstaller } from './apt.ts';
@@ -15,7 +16,7 @@ test.each(['partial', 'lock', 'other_2.0_all.deb', 'demo_2.0_all.deb.x', 'demo_2
     const context = { trusted: fleet.trusted, agentId: fleet.agentId, updateId, reference, nowMs: NOW_MS };
     const judged = verifyApproval(envelope, context);
     if (!judged.ok) throw new Error(judged.reason);
-    const job = { paths: { aptConfig: null }, approval: judged.approval, stage: '/nowhere' };
+    const job = { paths: USUAL_PLACES, approval: judged.approval, stage: '/nowhere' };
     const detail = expect.stringContaining('does not have the name that apt looks for');
     expect(await aptInstaller.simulate(job)).toEqual({ ok: false, detail });
     expect(await aptInstaller.install(job)).toMatchObject({ ok: false, detail });

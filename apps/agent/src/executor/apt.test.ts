@@ -10,6 +10,8 @@ import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { aptDriver } from '../ecosystems/apt/apt.ts';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import { hostPaths } from '../host-places.ts';
 import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
@@ -19,7 +21,7 @@ if (missing !== null) console.log(`skipped: the installer of apt on a real host:
 describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
   const dir = tmpDir('tidegate-apt-installer-');
   let host: AptHost;
-  let paths: { aptConfig: string };
+  let paths: HostPaths;
 
   beforeAll(async () => {
     const plus = {
@@ -27,7 +29,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
       offered: [{ name: 'plus', version: '1:2.0+' }],
     };
     host = await createAptHost(dir.path, { packages: [DEMO, FAILING, NEW_DEPENDENCY, REMOVAL, plus] });
-    paths = { aptConfig: host.aptConf };
+    paths = hostPaths({ apt_config: host.aptConf });
   }, 60_000);
   beforeEach(() => host.rollBack());
   afterAll(async () => {

@@ -9,6 +9,7 @@ import {
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import { timestamp, trustedNow } from '../clock.ts';
+import { hostPaths } from '../host-places.ts';
 import { judgeByHost, loadHostPolicy } from '../host-policy.ts';
 import type { PolicyPlace } from '../host-policy-folders.ts';
 import { holdInstanceLock } from '../instance-lock.ts';
@@ -206,7 +207,7 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   try {
     const staged = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
     if (!staged.ok) return refused(staged.reason, staged.detail);
-    const paths = { aptConfig: verified.state.apt_config };
+    const paths = hostPaths(verified.state.places);
     const { nowMs } = options;
     const askAgain = () => askHost(options, job, verified);
     return await installStaged(installer, { paths, approval: verified.approval, stage }, { nowMs, askAgain });

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { type SaveOutcome, TrustedKeySet, unusableKey } from '../config-file.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from '../file-layer.ts';
+import { HostPlaces } from '../host-places.ts';
 import { MachineIdSource } from '../machine-id.ts';
 
 export const STATE_NAME = 'state.json';
@@ -21,7 +22,7 @@ export const ExecutorState = strict({
   agent_id: Uuid,
   machine_id_source: MachineIdSource,
   trusted_keys: TrustedKeySet,
-  apt_config: Type.Union([Type.String({ minLength: 1, maxLength: 4_096 }), Type.Null()]),
+  places: HostPlaces,
 });
 export type ExecutorState = Static<typeof ExecutorState>;
 

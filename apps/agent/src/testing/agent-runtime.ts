@@ -7,6 +7,7 @@ import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
 import { openHeadKeeper } from '../events-head.ts';
 import { ownUid } from '../file-layer.ts';
 import { watchFreshness } from '../freshness.ts';
+import { USUAL_PLACES } from '../host-places.ts';
 import { openInventory } from '../inventory.ts';
 import type { JobResult } from '../job-folder.ts';
 import { openJournal } from '../journal.ts';
@@ -87,7 +88,7 @@ function startRuntime(agent: TestAgent): Runtime {
   const renewer = createRenewer({ config, client, machineId, elapsedMs });
   const session = createSession({ config, client, renewer, machineId, nowMs, elapsedMs, random });
   const log = createLog((line) => logged.push(line));
-  const paths = { aptConfig: null };
+  const paths = USUAL_PLACES;
   const drivers = [driver];
   const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, log });
   return {

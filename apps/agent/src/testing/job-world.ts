@@ -66,7 +66,7 @@ export function createJobWorld(): JobWorld {
     agent_id: fleet.agentId,
     machine_id_source: `file:/${machineFile.slice(1)}`,
     trusted_keys: fleet.trusted,
-    apt_config: null,
+    places: {},
   });
   let seq = 0;
 

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ANSWER_MAX_BYTES } from '../platform/upstream.ts';
 import { createOsvClient, type OsvClient } from './osv-client.ts';
-import { ANSWER_MAX_BYTES } from './osv-request.ts';
 
 const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
 const CLEAN = { ecosystem: 'npm', name: 'left', version: '1.0.0' };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
-import { callOsv, type OsvAnswer } from './osv-request.ts';
+import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
 import { BatchAnswer, BatchEntry, OsvRecord, parseAs } from './osv-schema.ts';
 import type { Subject } from './subjects.ts';
 
@@ -57,8 +57,8 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
   const dispatcher: Dispatcher = new Agent({ connections: 8, connect: { timeout: 10_000 } });
   const shared = { dispatcher, signal: closing.signal, sleep: options.sleep ?? pause(closing.signal) };
 
-  function post(path: string, body: unknown, timeoutMs: number): Promise<OsvAnswer> {
-    return callOsv({ ...shared, url: baseUrl + path, body: JSON.stringify(body), timeoutMs });
+  function post(path: string, body: unknown, timeoutMs: number): Promise<UpstreamAnswer> {
+    return callUpstream({ ...shared, url: baseUrl + path, body: JSON.stringify(body), timeoutMs });
   }
 
   async function query(subjects: readonly Subject[]): Promise<SubjectAnswer[]> {
@@ -99,7 +99,7 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
 
   async function fetchRecord(id: string): Promise<RecordAnswer> {
     const url = `${baseUrl}/v1/vulns/${encodeURIComponent(id)}`;
-    const answer = await callOsv({ ...shared, url, timeoutMs: timeouts.singleMs });
+    const answer = await callUpstream({ ...shared, url, timeoutMs: timeouts.singleMs });
     switch (answer.kind) {
       case 'answer': {
         const record = parseAs(OsvRecord, answer.text);
@@ -143,12 +143,12 @@ function queryOf({ subject, pageToken }: Work): unknown {
   return { package: { ecosystem, name }, version, ...(pageToken === null ? {} : { page_token: pageToken }) };
 }
 
-function readBatch(answer: OsvAnswer, expected: number): BatchEntry[] | null {
+function readBatch(answer: UpstreamAnswer, expected: number): BatchEntry[] | null {
   const batch = answer.kind === 'answer' ? parseAs(BatchAnswer, answer.text) : null;
   return batch?.results.length === expected ? batch.results : null;
 }
 
-function settle(work: readonly Work[], answer: OsvAnswer, entries: readonly BatchEntry[] | null): void {
+function settle(work: readonly Work[], answer: UpstreamAnswer, entries: readonly BatchEntry[] | null): void {
   if (answer.kind === 'unreachable') {
     fail(work, answer);
   } else if (entries === null) {

@@ -13,6 +13,7 @@ export interface ScannedUpdate {
   update_id: string;
   name: string;
   available_version: string;
+  arch?: string;
 }
 
 export interface ScanOutcome {
@@ -89,7 +90,13 @@ export async function openUpdates(
     update_id: row.id,
     name: row.name,
     available_version: row.available_version,
+    // The place of an npm or PyPI package: each has an update of its own.
+    ...(row.arch !== '' && hasPlaces(of.ecosystem) && { arch: row.arch }),
   }));
+}
+
+function hasPlaces(ecosystem: Ecosystem): boolean {
+  return ecosystem === 'npm' || ecosystem === 'pypi';
 }
 
 /** For each version the row that is open, or the one that was closed last. */

@@ -8,7 +8,8 @@ import { DEMO, HELD, NEW_DEPENDENCY, REMOVAL } from '@tidegate/testkit/apt-packa
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PlanOutcome } from '../ecosystem.ts';
+import { hostPaths } from '../../host-places.ts';
+import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
 import { aptDriver } from './apt.ts';
 
 const missing = aptHostMissing();
@@ -17,7 +18,7 @@ if (missing !== null) console.log(`skipped: apt on a real host: ${missing}`);
 describe.skipIf(missing !== null)('apt on a real host', () => {
   const dir = tmpDir('tidegate-apt-test-');
   let host: AptHost;
-  let paths: { aptConfig: string };
+  let paths: HostPaths;
 
   beforeAll(async () => {
     const unknown = {
@@ -30,7 +31,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     };
     const packages = [DEMO, HELD, NEW_DEPENDENCY, REMOVAL, unknown, stuck];
     host = await createAptHost(dir.path, { packages, transport: 'http' });
-    paths = { aptConfig: host.aptConf };
+    paths = hostPaths({ apt_config: host.aptConf });
   }, 60_000);
   afterAll(async () => {
     await host.stop();
@@ -220,7 +221,7 @@ describe.skipIf(missing !== null)('apt on a real host', () => {
     expect(broken).toMatchObject({ complete: false });
     expect(broken.reason).toContain('half-configured');
 
-    const lost = await aptDriver.scan({ aptConfig: join(dir.path, 'nowhere.conf') });
+    const lost = await aptDriver.scan(hostPaths({ apt_config: join(dir.path, 'nowhere.conf') }));
     expect(lost).toMatchObject({ complete: false, packages: [] }); // above all not the packages of this machine
   });
 });

@@ -3,6 +3,7 @@ import { link, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
+import { USUAL_PLACES } from '../../host-places.ts';
 import { checkFiles, FETCH_MAX_BYTES, fetchActions } from './fetch.ts';
 
 const content = 'the approved bytes';
@@ -52,7 +53,7 @@ test.each([
 ])('an artifact with %s is refused before anything runs', async (_, change) => {
   const artifact = { filename, url: 'http://a/x', size_bytes: 1, sha256: expected.sha256, ...change };
   const action = { action: 'upgrade' as const, name: 'demo', arch: 'all', to_version: '1:1.1-1', artifact };
-  const outcome = await fetchActions({ aptConfig: null }, { actions: [action], directory: '/nowhere' });
+  const outcome = await fetchActions(USUAL_PLACES, { actions: [action], directory: '/nowhere' });
   expect(outcome).toEqual({ ok: false, reason: 'artifact_mismatch: demo' });
 });
 
@@ -60,7 +61,7 @@ test('a plan that is larger than the limit is refused before anything runs', asy
   using dir = tmpDir('tidegate-fetch-');
   const artifact = { filename, url: 'http://a/x', size_bytes: FETCH_MAX_BYTES + 1, sha256: expected.sha256 };
   const action = { action: 'upgrade' as const, name: 'demo', arch: 'all', to_version: '1:1.1-1', artifact };
-  const outcome = await fetchActions({ aptConfig: null }, { actions: [action], directory: dir.path });
+  const outcome = await fetchActions(USUAL_PLACES, { actions: [action], directory: dir.path });
   expect(!outcome.ok && outcome.reason).toContain(`more than ${FETCH_MAX_BYTES}`);
 });
 
