@@ -52,7 +52,11 @@ async function enrolled() {
   };
   const dir = join(folder.path, 'host');
   await mkdir(dir);
-  const agent = await createAgentOn(dir, { serverUrl: proxy.url, machineId: 'm-1', aptConfig: '/dev/null' });
+  const agent = await createAgentOn(dir, {
+    serverUrl: proxy.url,
+    machineId: 'm-1',
+    places: ['--apt-config', '/dev/null'],
+  });
   must(await agent.enrol(await operator.registrationToken()));
   saveConfig(agent.configDir, { ...configOf(agent), ecosystems: [] });
   must(await agent.runOnce());

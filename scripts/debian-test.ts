@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     const agent = await createAgentOn(folder.path, {
       serverUrl: server.url,
       machineId: 'debian-tree',
-      aptConfig: tree.aptConfig,
+      places: ['--apt-config', tree.aptConfig],
     });
     must(await agent.enrol(await operator.registrationToken()));
     return await installAll(operator, tree, async () => must(await agent.runOnce()));

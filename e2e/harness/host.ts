@@ -54,7 +54,7 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
   const apt = await createAptHost(aptDir, { transport: 'http', ...aptOptions });
-  const agent = await createAgentOn(dir, { serverUrl, machineId, aptConfig: apt.aptConf });
+  const agent = await createAgentOn(dir, { serverUrl, machineId, places: ['--apt-config', apt.aptConf] });
   return {
     ...agent,
     apt,
@@ -67,10 +67,10 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   };
 }
 
-/** Puts the agent into `dir`, for the host that an apt configuration stands for. */
+/** Puts the agent into `dir`, for the host that `places` stands for: arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, aptConfig }: { serverUrl: string; machineId: string; aptConfig: string },
+  { serverUrl, machineId, places }: { serverUrl: string; machineId: string; places: readonly string[] },
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
@@ -84,7 +84,7 @@ export async function createAgentOn(
     configDir,
     enrol: async (token) => {
       const state = ['--executor-state', join(dir, 'executor'), '--spool', join(dir, 'spool')];
-      const machine = ['--machine-id-source', `file:${machineIdFile}`, '--apt-config', aptConfig];
+      const machine = ['--machine-id-source', `file:${machineIdFile}`, ...places];
       const server = ['--server', serverUrl, '--allow-insecure-http', '--token', token];
       const run = await finish(start(['enrol', ...server, ...machine, ...state]));
       if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;

@@ -69,7 +69,11 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
     const dir = join(folder, name);
     mkdirSync(dir);
     const aptConfig = emptyApt(join(dir, 'apt'));
-    const host = await createAgentOn(dir, { serverUrl: server.url, machineId: `machine-${name}`, aptConfig });
+    const host = await createAgentOn(dir, {
+      serverUrl: server.url,
+      machineId: `machine-${name}`,
+      places: ['--apt-config', aptConfig],
+    });
     must(await host.enrol(await operator.registrationToken()));
     must(await host.runOnce());
     // What a runbook calls on the host: the agent, in the folders of this one.

@@ -67,7 +67,7 @@ export async function createRunbookScene(engine: TestEngine, file: string): Prom
     await mkdir(dir);
     const aptConfig = await writeEmptyApt(join(dir, 'apt'));
     const agent = await createAgentOn(dir, {
-      ...{ serverUrl: url, aptConfig, machineId: machineId ?? `machine-${name}` },
+      ...{ serverUrl: url, places: ['--apt-config', aptConfig], machineId: machineId ?? `machine-${name}` },
     });
     const bin = await writePrograms(dir, { configDir: agent.configDir, aptConfig });
     const variables: Record<string, string> = {
