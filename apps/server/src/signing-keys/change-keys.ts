@@ -2,8 +2,8 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { KEY_SET_LIFETIME_MS, signKeySet, type Vouchers } from './key-set.ts';
+import { insertNewKey, type NewKey, noteNewKey } from './new-key.ts';
 import {
-  insertKey,
   insertKeySet,
   listKeys,
   lockFleet,
@@ -20,13 +20,6 @@ export interface Vouching {
   actor: string;
 }
 
-export interface NewKey {
-  keyId: string;
-  publicKeyHex: string;
-  /** Whether it signs from now on; only the very first key does at once. */
-  inUse: boolean;
-}
-
 /**
  * Adds a key with the next version and issues the key set that vouches for it. With a root the key waits: it comes in by
  * the set that the root's holders sign (`installKeySet`).
@@ -37,36 +30,13 @@ export async function addKey(
   { key, vouchers, actor }: Vouching & { key: NewKey },
 ): Promise<SigningKeyRow> {
   await lockFleet(tx);
-  const now = platform.now();
-  const [newest] = await listKeys(tx);
   const stored = await newestKeySet(tx);
   // Also where no voucher signed that set: then the root alone can bring a key in.
   const awaitsRoot = claimedSet(stored).root !== null;
-  const row: SigningKeyRow = {
-    key_id: key.keyId,
-    version: (newest?.version ?? 0) + 1,
-    public_key_hex: key.publicKeyHex,
-    status: 'active',
-    created_at: now,
-    revoked_at: null,
-    in_use: key.inUse ? 1 : 0,
-    first_key_set_version: awaitsRoot ? 0 : (stored?.version ?? 0) + 1,
-  };
-  await insertKey(tx, row);
+  const firstKeySetVersion = awaitsRoot ? 0 : (stored?.version ?? 0) + 1;
+  const row = await insertNewKey(tx, platform, { key, firstKeySetVersion });
   if (!awaitsRoot) await issueKeySet(tx, platform, { vouchers, added: [row.key_id] });
-  await appendEvent(tx, platform, {
-    kind: 'security',
-    type: 'SIGNING_KEY_ADDED',
-    severity: 'warning',
-    component: 'signing_keys',
-    actor,
-    content: {
-      key_id: row.key_id,
-      version: row.version,
-      public_key_hex: row.public_key_hex,
-      awaits_root: awaitsRoot,
-    },
-  });
+  await noteNewKey(tx, platform, { row, actor, how: { awaits_root: awaitsRoot } });
   return row;
 }
 

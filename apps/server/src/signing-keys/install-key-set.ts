@@ -3,10 +3,10 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import type { SigningKey } from '@tidegate/signing/sign';
 import { signersOf } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
-import { appendEvent } from '../events/append-event.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { keySetBytes, VOUCHERS_MAX, withVouchers } from './key-set.ts';
+import { noteNewKey } from './new-key.ts';
 import { namedRoot, type Root, rootSigners } from './read-root.ts';
 import {
   insertKeySet,
@@ -108,19 +108,7 @@ export async function installKeySet(
   });
   for (const row of brought) {
     await setFirstKeySet(tx, { keyId: row.key_id, version: payload.version });
-    await appendEvent(tx, platform, {
-      kind: 'security',
-      type: 'SIGNING_KEY_ADDED',
-      severity: 'warning',
-      component: 'signing_keys',
-      actor,
-      content: {
-        key_id: row.key_id,
-        version: row.version,
-        public_key_hex: row.public_key_hex,
-        root_version: next.root.payload.version,
-      },
-    });
+    await noteNewKey(tx, platform, { row, actor, how: { root_version: next.root.payload.version } });
   }
   return { kind: 'installed', version: payload.version, keys: brought };
 }
