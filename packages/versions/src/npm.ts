@@ -1,5 +1,5 @@
 import { parse, type SemVer } from 'semver';
-import type { Order } from './order.ts';
+import { compareDigits, type Order } from './order.ts';
 
 /** Semantic Versioning 2.0.0, strict: three parts, build metadata ignored, no number above 2^53 - 1. */
 export const npmOrder: Order<SemVer> = {
@@ -12,6 +12,8 @@ export const npmOrder: Order<SemVer> = {
   compare: (a, b) => a.compare(b),
 };
 
+const largestExact = '9007199254740991';
+
 function isRounded(identifier: string | number): boolean {
-  return /^[0-9]+$/.test(`${identifier}`) && !Number.isSafeInteger(Number(identifier));
+  return /^[0-9]+$/.test(`${identifier}`) && compareDigits(`${identifier}`, largestExact) > 0;
 }

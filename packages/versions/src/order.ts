@@ -10,10 +10,16 @@ export type Order<Parsed> = {
 
 /** Compares runs of ASCII digits by value, at any length: `Number()` would round above 2^53. */
 export function compareDigits(a: string, b: string): Sign {
-  const left = a.replace(/^0+/, '');
-  const right = b.replace(/^0+/, '');
+  const left = withoutLeadingZeros(a);
+  const right = withoutLeadingZeros(b);
   if (left.length !== right.length) return left.length < right.length ? -1 : 1;
   return compareText(left, right);
+}
+
+function withoutLeadingZeros(digits: string): string {
+  let start = 0;
+  while (digits.charCodeAt(start) === 48) start += 1;
+  return start === 0 ? digits : digits.slice(start);
 }
 
 /** Compares by code unit, which for the ASCII that versions consist of is by byte. */

@@ -1,33 +1,50 @@
 import { parse } from '@renovatebot/pep440';
 import { compareDigits, compareText, type Order, type Sign, signOf } from './order.ts';
 
-type PypiVersion = { epoch: number; release: number[]; stages: number[]; local: string[] };
+/** Numbers are runs of digits, as they stand: a date or a commit count in a version has no largest value. */
+type PypiVersion = {
+  epoch: string;
+  release: string[];
+  pre: { kind: number; digits: string };
+  /** Null: not a post-release, which sorts before any. */
+  post: string | null;
+  /** Null: not a development release, which sorts after any. */
+  dev: string | null;
+  local: string[];
+};
 
 /**
  * The order of PEP 440. The library reads the version; the comparison is here, because its own one parses both sides
- * each time and takes a local segment such as `1e5` for a number.
+ * each time, rounds numbers above 2^53 and takes a local segment such as `1e5` for a number.
  */
 export const pypiOrder: Order<PypiVersion> = {
   parse(text) {
-    const parsed = parse(text);
+    // The library is shown each run of digits as its place in this list; an absent number is the 0 at its head.
+    const runs = ['0'];
+    const parsed = parse(text.replace(/[0-9]+/g, (run) => `${runs.push(run) - 1}`));
     if (parsed === null) return null;
-    const { epoch, release } = parsed;
-    const pre = stage(parsed.pre);
-    const post = stage(parsed.post);
-    const dev = stage(parsed.dev);
-    const numbers = [epoch, ...release, pre?.number ?? 0, post?.number ?? 0, dev?.number ?? 0];
-    if (!numbers.every(Number.isSafeInteger)) return null; // rounded above 2^53
+    const digitsAt = (place: string | number = 0) => runs[typeof place === 'number' ? place : 0] ?? '0';
+    const { pre, post, dev } = parsed;
     const isBareDev = pre === null && post === null && dev !== null;
-    const preKind = pre === null ? (isBareDev ? beforeAnyPre : afterAnyPre) : preKinds.indexOf(pre.letter);
-    const stages = [preKind, pre?.number ?? 0, post?.number ?? -1, dev?.number ?? Number.POSITIVE_INFINITY];
+    const preKind = pre === null ? (isBareDev ? beforeAnyPre : afterAnyPre) : preKinds.indexOf(`${pre[0]}`);
     const [, local] = text.toLowerCase().split('+');
-    return { epoch, release, stages, local: local?.split(/[-_.]/) ?? [] };
+    return {
+      epoch: digitsAt(parsed.epoch),
+      release: parsed.release.map(digitsAt),
+      pre: { kind: preKind, digits: digitsAt(pre?.[1]) },
+      post: post === null ? null : digitsAt(post[1]),
+      dev: dev === null ? null : digitsAt(dev[1]),
+      local: local?.split(/[-_.]/) ?? [],
+    };
   },
   compare(a, b) {
     return (
-      signOf(a.epoch - b.epoch) ||
-      compareNumbers(a.release, b.release) ||
-      compareNumbers(a.stages, b.stages) ||
+      compareDigits(a.epoch, b.epoch) ||
+      compareReleases(a.release, b.release) ||
+      signOf(a.pre.kind - b.pre.kind) ||
+      compareDigits(a.pre.digits, b.pre.digits) ||
+      compareStages(a.post, b.post, { absent: -1 }) ||
+      compareStages(a.dev, b.dev, { absent: 1 }) ||
       compareLocals(a.local, b.local)
     );
   },
@@ -38,19 +55,19 @@ const preKinds = ['', 'a', 'b', 'rc'];
 const beforeAnyPre = 0;
 const afterAnyPre = 4;
 
-/** The library types a stage as a list that is always there; it is `[letter, number]` or null. */
-function stage(pair: readonly (string | number)[] | null): { letter: string; number: number } | null {
-  return pair === null ? null : { letter: String(pair[0]), number: Number(pair[1]) };
-}
-
 /** A missing part counts as zero: 1.0 = 1.0.0. */
-function compareNumbers(a: readonly number[], b: readonly number[]): Sign {
+function compareReleases(a: readonly string[], b: readonly string[]): Sign {
   for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
-    const left = a[at] ?? 0;
-    const right = b[at] ?? 0;
-    if (left !== right) return left < right ? -1 : 1;
+    const difference = compareDigits(a[at] ?? '0', b[at] ?? '0');
+    if (difference !== 0) return difference;
   }
   return 0;
+}
+
+function compareStages(a: string | null, b: string | null, { absent }: { absent: -1 | 1 }): Sign {
+  if (a !== null && b !== null) return compareDigits(a, b);
+  if (a === b) return 0;
+  return a === null ? absent : signOf(-absent);
 }
 
 /** Numbers sort after words, a longer local version after its own prefix, and none before any. */
