@@ -35,6 +35,10 @@ import { migration as m036 } from './036-events-append-only.ts';
 import { migration as m037 } from './037-clone-suspicions.ts';
 import { migration as m038 } from './038-updates-offered-again.ts';
 import { migration as m039 } from './039-offline-hosts.ts';
+import { migration as m041 } from './041-mirror-snapshots.ts';
+import { migration as m042 } from './042-mirror-records.ts';
+import { migration as m043 } from './043-exploited.ts';
+import { migration as m044 } from './044-advisory-stretches.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -74,4 +78,8 @@ export const MIGRATIONS: readonly Migration[] = [
   m037,
   m038,
   m039,
+  m041,
+  m042,
+  m043,
+  m044,
 ];

@@ -183,6 +183,45 @@ export interface Tables {
   };
   advisories: { id: string; modified: string; record: string; fetched_at: number };
   advisory_coverage: { ecosystem: string; covered: number; checked_at: number };
+  mirror_snapshots: {
+    base: string;
+    load_id: number;
+    releases: string;
+    source: string;
+    modified_mark: string;
+    sha256: string;
+    as_of: number;
+    as_of_kind: 'fetched' | 'newest_record' | 'stated';
+    loaded_at: number;
+    records: number;
+    bad_records: number;
+  };
+  mirror_loads: {
+    base: string;
+    load_id: number;
+    holder: string | null;
+    started_at: number;
+    heartbeat_at: number;
+    phase: string;
+    done: number;
+    total: number;
+    error: string | null;
+    failures: number;
+    retry_at: number;
+  };
+  mirror_records: { load_id: number; id: string; modified: string; record: string };
+  mirror_entries: {
+    load_id: number;
+    id: string;
+    part: number;
+    eco: string;
+    name: string;
+    ranges_json: string;
+    versions_json: string;
+  };
+  exploited: { feed: 'kev' | 'epss'; cve: string; score: number };
+  exploited_feeds: { feed: 'kev' | 'epss'; fetched_at: number; entries: number };
+  advisory_stretches: { ecosystem: string; since: number };
   release_times: {
     ecosystem: string;
     name: string;
