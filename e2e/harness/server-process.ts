@@ -4,6 +4,11 @@ import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { type Child, startChild } from './child.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
+/** A loopback port where nobody listens: a story about npm or PyPI names registries of its own. */
+const NO_REGISTRIES = {
+  SERVICE_NPM_REGISTRY_URL: 'http://127.0.0.1:9',
+  SERVICE_PYPI_URL: 'http://127.0.0.1:9',
+};
 const MAIN = join(REPOSITORY, 'apps/server/src/main.ts');
 
 /** The first operator of every server of a story. */
@@ -75,6 +80,7 @@ function start({ dataDir, databaseUrl, advisoryUrl, env }: ServerOptions, port: 
       ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
       SERVICE_ADVISORY_API_URL: advisoryUrl,
       SERVICE_ADVISORY_SOURCE: 'api',
+      ...NO_REGISTRIES,
       SERVICE_ADMIN_USERNAME: OPERATOR.username,
       SERVICE_ADMIN_PASSWORD: OPERATOR.password,
       ...env,

@@ -16,9 +16,10 @@ import { mountAgentApprovals } from './approvals/agent-routes.ts';
 import { createApprovalBackground } from './approvals/background.ts';
 import { createVoidApproval } from './approvals/change-approval.ts';
 import { mountCountersign } from './approvals/countersign-routes.ts';
-import { type ApprovalDeps, NO_AGE_SOURCE } from './approvals/deps.ts';
+import type { ApprovalDeps } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
+import { mountArtifacts } from './artifacts/routes.ts';
 import { createAddresses } from './check-in/addresses.ts';
 import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
@@ -52,6 +53,8 @@ import type { Secrets } from './platform/secrets.ts';
 import { createPublicGuard } from './rate-limits/public-guard.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
+import { createRegistryClient } from './release-times/registry-client.ts';
+import { createReleaseTimes } from './release-times/worker.ts';
 import { createResyncGate } from './restore/resync.ts';
 import type { RevocationJournal } from './restore/revocation-journal.ts';
 import { mountResync } from './restore/routes.ts';
@@ -108,7 +111,14 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
   });
 
-  const approvals: ApprovalDeps = { platform, config, keyRing, worker: advisories, ageSource: NO_AGE_SOURCE };
+  const releaseTimes = createReleaseTimes({ platform, client: createRegistryClient({ config, now }) });
+  const approvals: ApprovalDeps = {
+    platform,
+    config,
+    keyRing,
+    worker: advisories,
+    ageSource: releaseTimes,
+  };
   const voidApproval = createVoidApproval(platform);
   const offline = createOfflineWatch(platform, { bootedAt });
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
@@ -165,6 +175,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     familyMaxAgeMs,
     keyRing,
   });
+  mountArtifacts(http, { platform });
   mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
   mountCommands(http, { platform, voidApproval });
   mountAgentCommands(http, { platform, config });
@@ -205,8 +216,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     async stop() {
       await http.close();
       rateLimits.stop();
-      // First the worker: it ends every wait, so that a source that hangs does not hold the others.
-      await advisories.stop();
+      // First what calls out: it ends every wait, so that a source that hangs does not hold the others.
+      await Promise.all([advisories.stop(), releaseTimes.stop()]);
       await upkeep.stop();
       await eventUpkeep.stop();
       await badges.stop();

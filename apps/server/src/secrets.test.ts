@@ -16,6 +16,7 @@ import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
 import { startServer } from './start.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { NO_REGISTRIES, NO_REGISTRIES_ENV } from './testing/no-registries.ts';
 import { secretsIn } from './testing/secret-forms.ts';
 
 const PASSWORDS = [
@@ -45,6 +46,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
     host: '127.0.0.1',
     port: 0,
     advisorySource: 'off',
+    ...NO_REGISTRIES,
     jwtSecret: JWT_SECRET,
     signingPrivateKey: privateKey,
   });
@@ -69,6 +71,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
       env: {
         SERVICE_DATA_DIR: dataDir,
         SERVICE_ADVISORY_SOURCE: 'off',
+        ...NO_REGISTRIES_ENV,
         SERVICE_JWT_SECRET: JWT_SECRET,
         SERVICE_SIGNING_PRIVATE_KEY: privateKey,
         ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
@@ -308,6 +311,7 @@ test('what the process writes is for its own user alone, and SIGTERM ends it wit
       SERVICE_PORT: '0',
       SERVICE_HOST: '127.0.0.1',
       SERVICE_ADVISORY_SOURCE: 'off',
+      ...NO_REGISTRIES_ENV,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -9,6 +9,7 @@ import { openSqlite } from './platform/db/sqlite.ts';
 import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
 import { type StartOutcome, startServer } from './start.ts';
+import { NO_REGISTRIES_ENV } from './testing/no-registries.ts';
 
 const REPEATED_KEY = 'ab'.repeat(64);
 
@@ -27,6 +28,7 @@ async function start(env: Record<string, string>, format: 'text' | 'json' = 'tex
     SERVICE_PORT: '0',
     SERVICE_HOST: '127.0.0.1',
     SERVICE_ADVISORY_SOURCE: 'off',
+    ...NO_REGISTRIES_ENV,
     SERVICE_ADMIN_USERNAME: 'olga',
     SERVICE_ADMIN_PASSWORD: 'a long enough password',
     ...env,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { HashAlgorithm } from './artifacts-api.ts';
 import { Envelope } from './documents.ts';
 import { Count, Ecosystem, PackageName, PackageVersion, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
@@ -70,11 +71,31 @@ export const AgeReport = strict({
       age_hours: nullable(Type.Number()),
     }),
   ),
+  /** The times that the decision went by, with the registry that gave each. */
+  times: Type.Array(
+    strict({
+      package: Type.String(),
+      version: Type.String(),
+      published_at: nullable(Timestamp),
+      source: Type.String(),
+    }),
+  ),
 });
 export type AgeReport = Static<typeof AgeReport>;
 
-export const BlockedBy = Type.Enum(['age', 'vulnerability', 'unchecked']);
+/** An artifact of the plan that the fleet was told of with another hash, and no operator has accepted this one. */
+export const GateDivergence = strict({
+  divergence_id: Uuid,
+  package: Type.String(),
+  version: Type.String(),
+  algorithm: HashAlgorithm,
+  hash: Type.String(),
+});
+export type GateDivergence = Static<typeof GateDivergence>;
+
+export const BlockedBy = Type.Enum(['divergence', 'age', 'vulnerability', 'unchecked']);
 export const BlockReason = Type.Enum([
+  'artifact_divergence',
   'known_vulnerability',
   'too_young',
   'unknown_age',
@@ -93,6 +114,7 @@ export const GateReport = strict({
   findings: Type.Array(GateFinding),
   fixed: Type.Array(strict({ id: Type.String(), package: Type.String() })),
   age: nullable(AgeReport),
+  divergences: Type.Array(GateDivergence),
   verdict: VulnerabilityVerdict,
   checked_at: nullable(Timestamp),
   source: nullable(Type.String()),
@@ -114,6 +136,7 @@ export const BulkBlocked = strict({
   reason: BlockReason,
   findings: Type.Array(GateFinding),
   age: nullable(AgeReport),
+  divergences: Type.Array(GateDivergence),
 });
 export type BulkBlocked = Static<typeof BulkBlocked>;
 

@@ -154,26 +154,6 @@ export async function saveCoverage(
     .execute();
 }
 
-export type ReleaseTimeRow = Tables['release_times'];
-
-/** What the registry said about the release of some packages; a version without a row was never asked about. */
-export async function readReleaseTimes(
-  db: Db,
-  { ecosystem, names }: { ecosystem: string; names: readonly string[] },
-): Promise<ReleaseTimeRow[]> {
-  const found: ReleaseTimeRow[] = [];
-  for (const some of chunks([...new Set(names)], IN_VALUES)) {
-    const rows = await db
-      .selectFrom('release_times')
-      .selectAll()
-      .where('ecosystem', '=', ecosystem)
-      .where('name', 'in', some)
-      .execute();
-    found.push(...rows);
-  }
-  return found;
-}
-
 /**
  * What a host has of the packages with these names: for comparison and for the versions that are new to it. The one
  * look of this slice at a table of the inventory.

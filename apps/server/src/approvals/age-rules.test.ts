@@ -1,17 +1,20 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
-import { ageFacts, ageKey, ageSubjects } from './age-rules.ts';
+import { ageKey, timeKey } from '../release-times/subjects.ts';
+import { ageFacts, ageSubjects } from './age-rules.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_000 * HOUR_MS;
-const subject = { ecosystem: 'npm' as const, name: 'left', version: '1.0.0' };
+const subject = { ecosystem: 'npm' as const, name: 'left', version: '1.0.0', artifact: null };
 
 function judge(released: number | null | undefined, fields: Partial<Parameters<typeof ageFacts>[0]> = {}) {
   return ageFacts({
     ecosystem: 'npm',
     mode: 'block',
     subjects: [subject],
-    releasedAtMs: new Map(released === undefined ? [] : [[ageKey(subject), released]]),
+    released: new Map(
+      released === undefined ? [] : [[timeKey(subject), { atMs: released, source: 'registry' }]],
+    ),
     exceptions: new Set(),
     source: 'judged',
     nowMs: NOW_MS,

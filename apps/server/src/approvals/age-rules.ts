@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { type AgeSubject, ageApplies, ageKey, spelt, timeKey } from '../release-times/subjects.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -11,33 +12,22 @@ export interface AgeViolation {
   readonly ageHours: number | null;
 }
 
+/** A time that a decision went by, and who said it. */
+export interface AgeTime {
+  readonly package: string;
+  readonly version: string;
+  readonly publishedAtMs: number | null;
+  readonly source: string;
+}
+
 export interface AgeFacts {
   readonly status: 'ok' | 'violation' | 'unknown_age' | 'not_applicable' | 'off';
   readonly minimumHours: number;
   readonly violations: readonly AgeViolation[];
+  /** What the registries said about every version that is new to the host. */
+  readonly times: readonly AgeTime[];
   /** Some release times are still being asked for. */
   readonly pending: boolean;
-}
-
-/** A version whose age is judged, in the spelling of its ecosystem. */
-export interface AgeSubject {
-  readonly ecosystem: Ecosystem;
-  readonly name: string;
-  readonly version: string;
-}
-
-/** A7 applies to npm and PyPI: apt and dnf have no time of release. */
-export function ageApplies(ecosystem: Ecosystem): boolean {
-  return ecosystem === 'npm' || ecosystem === 'pypi';
-}
-
-export function ageKey({ ecosystem, name, version }: AgeSubject): string {
-  return `${ecosystem}\n${spelt(ecosystem, name)}\n${version}`;
-}
-
-/** PyPI names are one name in many spellings (PEP 503). */
-function spelt(ecosystem: Ecosystem, name: string): string {
-  return ecosystem === 'pypi' ? name.toLowerCase().replaceAll(/[-_.]+/g, '-') : name;
 }
 
 /** Reading 2: every version of the closure that is new to the host, not only the top-level package. */
@@ -49,10 +39,17 @@ export function ageSubjects(args: {
   const { ecosystem } = args;
   if (!ageApplies(ecosystem)) return [];
   const present = new Set(args.installed.map((one) => ageKey({ ecosystem, ...one })));
-  return args.actions
+  const subjects = args.actions
     .filter(({ action }) => action !== 'remove')
-    .map(({ name, to_version: version = '' }) => ({ ecosystem, name: spelt(ecosystem, name), version }))
+    .map(({ name, to_version: version = '', artifact }) => ({
+      ecosystem,
+      name: spelt(ecosystem, name),
+      version,
+      artifact: artifact ?? null,
+    }))
     .filter((subject) => !present.has(ageKey(subject)));
+  // One version in several places of a closure is one version.
+  return [...new Map(subjects.map((subject) => [timeKey(subject), subject])).values()];
 }
 
 /**
@@ -63,8 +60,8 @@ export function ageFacts(args: {
   ecosystem: Ecosystem;
   mode: 'block' | 'warn' | 'off';
   subjects: readonly AgeSubject[];
-  /** Time of release by `ageKey`; null where the registry gives none. */
-  releasedAtMs: ReadonlyMap<string, number | null>;
+  /** What the registry said by `timeKey`; a time of null where it gives none. */
+  released: ReadonlyMap<string, { readonly atMs: number | null; readonly source: string }>;
   /** `name@version` that an operator has excepted, by `ageKey`. */
   exceptions: ReadonlySet<string>;
   /** Whether times that are not there are still being asked for. */
@@ -72,25 +69,27 @@ export function ageFacts(args: {
   nowMs: number;
   minimumHours: number;
 }): AgeFacts {
-  const { ecosystem, mode, subjects, releasedAtMs, exceptions, source, nowMs, minimumHours } = args;
-  const none = { minimumHours, violations: [], pending: false };
+  const { ecosystem, mode, subjects, released, exceptions, source, nowMs, minimumHours } = args;
+  const none = { minimumHours, violations: [], times: [], pending: false };
   if (!ageApplies(ecosystem)) return { ...none, status: 'not_applicable' };
   if (mode === 'off') return { ...none, status: 'off' };
   const violations: AgeViolation[] = [];
+  const times: AgeTime[] = [];
   let pending = false;
   for (const subject of subjects) {
-    const key = ageKey(subject);
-    if (exceptions.has(key)) continue;
-    const publishedAtMs = releasedAtMs.get(key);
-    if (publishedAtMs === undefined && source === 'pending') pending = true;
-    else if (publishedAtMs === undefined && mode === 'warn') continue;
+    const { name, version } = subject;
+    const said = released.get(timeKey(subject));
+    if (said) times.push({ package: name, version, publishedAtMs: said.atMs, source: said.source });
+    if (exceptions.has(ageKey(subject))) continue;
+    if (!said && source === 'pending') pending = true;
+    else if (!said && mode === 'warn') continue;
     else {
-      const age = ageOf(publishedAtMs ?? null, nowMs);
+      const age = ageOf(said?.atMs ?? null, nowMs);
       if (age.ageHours !== null && age.ageHours >= minimumHours) continue;
-      violations.push({ package: subject.name, version: subject.version, ...age });
+      violations.push({ package: name, version, ...age });
     }
   }
-  return { status: statusOf(violations), minimumHours, violations, pending };
+  return { status: statusOf(violations), minimumHours, violations, times, pending };
 }
 
 function ageOf(

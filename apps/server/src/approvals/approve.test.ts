@@ -394,6 +394,7 @@ describe.each(ENGINES)('the age gate (A7) on $name', (engine) => {
       ecosystem: 'npm',
       name,
       version,
+      artifact: '',
       published_at,
       source: 'registry',
       fetched_at: platform.now(),

@@ -5,13 +5,12 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
+import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdates } from '../updates/list-store.ts';
-import type { AgeSubject } from './age-rules.ts';
-import { ageKey } from './age-rules.ts';
 import { awaitPlan } from './await-plan.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge, type Verdict } from './gate.ts';
-import { ageReport, findingsOf, packageOf } from './gate-report.ts';
+import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.ts';
 import {
   factsOf,
   type LoadedUpdate,
@@ -81,7 +80,7 @@ async function waitForAll(deps: ApprovalDeps, ids: readonly string[]): Promise<W
     if (!loaded || !isOpen(loaded)) continue;
     const subjects = subjectsOfUpdate(loaded);
     for (const subject of subjects.advisories) advisories.set(subjectKey(subject), subject);
-    for (const subject of subjects.aged) aged.set(ageKey(subject), subject);
+    for (const subject of subjects.aged) aged.set(timeKey(subject), subject);
   }
   const all = { advisories: [...advisories.values()], aged: [...aged.values()] };
   return waitForSources(deps, all, deps.waitMs ?? WAIT_MS);
@@ -151,6 +150,7 @@ function addJudged(answer: BulkApproveAnswer, one: Omit<Block, 'stop'> & { verdi
     reason: verdict.stop.reason,
     findings: findingsOf(facts.judged?.closure.findings ?? [], BLOCKED_FINDINGS_MAX),
     age: ageReport(facts.judged?.age ?? null),
+    divergences: divergencesOf(facts),
   });
   return [{ loaded, facts, stop: verdict.stop }];
 }

@@ -1,5 +1,6 @@
 import type {
   AgeReport,
+  GateDivergence,
   GateFinding,
   GateReport,
   UpdatePackage,
@@ -33,6 +34,7 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
       .slice(0, FINDINGS_MAX)
       .map(({ id, package: name }) => ({ id, package: name })),
     age: ageReport(facts.judged?.age ?? null),
+    divergences: divergencesOf(facts),
     verdict: closure?.verdict ?? 'unchecked',
     checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
     source: closure?.source ?? null,
@@ -54,6 +56,13 @@ export function findingsOf(findings: readonly Finding[], most: number): GateFind
   }));
 }
 
+/** Artifacts of the plan that wait for an operator's word, or that one has refused. */
+export function divergencesOf({ judged }: UpdateFacts): GateDivergence[] {
+  return (judged?.divergences ?? [])
+    .slice(0, FINDINGS_MAX)
+    .map(({ divergenceId, ...divergence }) => ({ divergence_id: divergenceId, ...divergence }));
+}
+
 /** Null where the age gate does not apply or does not look. */
 export function ageReport(age: AgeFacts | null): AgeReport | null {
   if (!age || age.status === 'not_applicable' || age.status === 'off') return null;
@@ -64,6 +73,12 @@ export function ageReport(age: AgeFacts | null): AgeReport | null {
       version: violation.version,
       published_at: violation.publishedAtMs === null ? null : rfc3339(violation.publishedAtMs),
       age_hours: violation.ageHours === null ? null : Math.round(violation.ageHours * 100) / 100,
+    })),
+    times: age.times.slice(0, FINDINGS_MAX).map(({ package: name, version, publishedAtMs, source }) => ({
+      package: name,
+      version,
+      published_at: publishedAtMs === null ? null : rfc3339(publishedAtMs),
+      source,
     })),
   };
 }

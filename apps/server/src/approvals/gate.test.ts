@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, Finding, UncheckedReason } from '../advisories/closure-facts.ts';
+import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts, type Verdict } from './gate.ts';
 
@@ -56,7 +57,7 @@ function age(ages: readonly (number | null)[], pending = false): AgeFacts {
     publishedAtMs: ageHours === null ? null : 0,
     ageHours,
   }));
-  return { status: ages.length > 0 ? 'violation' : 'ok', minimumHours: 72, violations, pending };
+  return { status: ages.length > 0 ? 'violation' : 'ok', minimumHours: 72, violations, times: [], pending };
 }
 
 const AGES = {
@@ -68,6 +69,14 @@ const AGES = {
   'young, the rest pending': age([5], true),
 } as const;
 type AgeName = keyof typeof AGES;
+
+const DIVERGING: BoundDivergence = {
+  divergenceId: 'd',
+  package: 'x',
+  version: '1',
+  algorithm: 'sha256',
+  hash: 'a'.repeat(64),
+};
 
 interface Case {
   ecosystem?: Ecosystem;
@@ -81,11 +90,16 @@ interface Case {
   uncovered?: GatePolicy['uncovered'];
   advisories?: UpdateFacts['advisories'];
   planKnown?: boolean;
+  diverges?: boolean;
 }
 
 function outcome(c: Case): Verdict {
   const { ecosystem = 'apt', ageMode = 'warn', vulnerabilities = 'any', uncovered = 'block' } = c;
-  const judged = { closure: CLOSURES[c.closure ?? 'clear'], age: AGES[c.age ?? 'old'] };
+  const judged = {
+    closure: CLOSURES[c.closure ?? 'clear'],
+    age: AGES[c.age ?? 'old'],
+    divergences: c.diverges ? [DIVERGING] : [],
+  };
   const facts: UpdateFacts = {
     ecosystem,
     judged: (c.planKnown ?? true) ? judged : null,
@@ -112,6 +126,30 @@ function text(verdict: Verdict): string {
       return verdict.kind;
   }
 }
+
+const DIVERGES = 'divergence: artifact_divergence';
+
+describe('an artifact that diverges', () => {
+  test.each<Case>([
+    {},
+    { override: true },
+    { by: 'sweep' },
+    { closure: 'introduced', override: true },
+    { closure: 'unreachable', override: true },
+    { age: 'young', ageMode: 'block' },
+    { age: 'pending', ageMode: 'block' },
+    { advisories: 'pending', closure: 'not asked yet' },
+    { ecosystem: 'npm', ageMode: 'off', vulnerabilities: 'introduced', uncovered: 'warn' },
+  ])('stops whoever asks, before the age (A7), and no override passes it (A3 is for A1 and A2): %j', (c) => {
+    expect(text(outcome({ ...c, diverges: true }))).toBe(DIVERGES);
+  });
+
+  test('A3 and reading 5 come first: an override without a reason, and a plan that nobody has seen', () => {
+    const diverging: Case = { diverges: true, override: true };
+    expect(text(outcome({ ...diverging, reason: ' ' }))).toBe('override_reason_required');
+    expect(text(outcome({ ...diverging, planKnown: false }))).toBe('plan_required');
+  });
+});
 
 const VULNERABLE = 'vulnerability: known_vulnerability, overridable';
 const SWEPT = 'vulnerability: known_vulnerability';

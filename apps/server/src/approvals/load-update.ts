@@ -2,12 +2,18 @@ import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { closureSubjects } from '../advisories/closure-facts.ts';
 import { type Closure, readClosure, readClosureFacts } from '../advisories/read-closure.ts';
-import { readReleaseTimes } from '../advisories/store.ts';
 import type { Subject } from '../advisories/subjects.ts';
 import { type AgentRow, findAgent } from '../agents/store.ts';
+import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import { sightingsOf } from '../artifacts/identity-rules.ts';
+import { readBoundDivergences } from '../artifacts/read-divergences.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { readReleaseTimes } from '../release-times/store.ts';
+import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
+import type { AgeOutcomes, SourceOutcome } from '../release-times/worker.ts';
 import { findUpdate, readPlan, type StoredPlan, type UpdateRow } from '../updates/store.ts';
-import { type AgeFacts, type AgeSubject, ageFacts, ageKey, ageSubjects } from './age-rules.ts';
-import type { ApprovalDeps, SourceOutcome } from './deps.ts';
+import { type AgeFacts, ageFacts, ageSubjects } from './age-rules.ts';
+import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate.ts';
 import { liveAgeExceptions } from './store.ts';
 
@@ -54,7 +60,7 @@ export function subjectsOfUpdate({ planned }: LoadedUpdate): { advisories: Subje
 
 export interface Waited {
   readonly advisories: SourceOutcome;
-  readonly ages: SourceOutcome;
+  readonly ages: AgeOutcomes;
 }
 
 /** Waits for both sources together, never longer than `timeoutMs`. */
@@ -82,19 +88,43 @@ export async function factsOf(
   const closures = loaded.flatMap(({ planned }) => (planned ? [planned.closure] : []));
   const judged = await readClosureFacts(deps.platform.database.read, closures, { nowMs, maxAgeMs });
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
+  const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const facts: UpdateFacts[] = [];
-  for (const one of loaded) {
+  for (const [i, one] of loaded.entries()) {
     const { ecosystem, planned } = one;
     const closure = planned && byClosure.get(planned.closure);
     const age =
-      planned && (await readAge(deps, { ecosystem, subjects: planned.aged, source: waited.ages, nowMs }));
+      planned &&
+      (await readAge(deps, {
+        ecosystem,
+        subjects: planned.aged,
+        source: outcomeOf(waited, ecosystem),
+        nowMs,
+      }));
     facts.push({
       ecosystem,
-      judged: closure && age ? { closure, age } : null,
+      judged: closure && age ? { closure, age, divergences: divergences[i] ?? [] } : null,
       advisories: waited.advisories,
     });
   }
   return facts;
+}
+
+/** Where the age gate does not apply nobody is asked. */
+function outcomeOf({ ages }: Waited, ecosystem: Ecosystem): SourceOutcome {
+  return ageApplies(ecosystem) ? ages[ecosystem] : 'judged';
+}
+
+/** What of each plan is blocked because its artifacts diverge, in the order given. */
+export async function divergencesOfPlans(
+  db: Db,
+  loaded: readonly LoadedUpdate[],
+): Promise<BoundDivergence[][]> {
+  const plans = loaded.map(({ planned, ecosystem, agent }) => {
+    const host = { osId: agent.os_id, osArch: agent.os_arch };
+    return planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];
+  });
+  return readBoundDivergences(db, plans);
 }
 
 async function readAge(
@@ -113,7 +143,12 @@ async function readAge(
     ecosystem,
     mode,
     subjects,
-    releasedAtMs: new Map(times.map((row) => [ageKey({ ...row, ecosystem }), row.published_at])),
+    released: new Map(
+      times.map((row) => [
+        storedTimeKey({ ...row, ecosystem }),
+        { atMs: row.published_at, source: row.source },
+      ]),
+    ),
     exceptions: new Set(exceptions.map((row) => ageKey({ ...row, ecosystem }))),
     source,
     nowMs,

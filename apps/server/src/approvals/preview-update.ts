@@ -1,5 +1,6 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
-import { type ApprovalDeps, policyOf, type SourceOutcome, WAIT_MS } from './deps.ts';
+import type { SourceOutcome } from '../release-times/worker.ts';
+import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge } from './gate.ts';
 import { gateReport } from './gate-report.ts';
 import { factsOf, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
@@ -30,7 +31,7 @@ export function createGateOf(deps: ApprovalDeps): (updateId: string) => Promise<
     if (!loaded) return null;
     const status = deps.worker.status();
     const outcome: SourceOutcome = status === 'ok' || status === 'loading' ? 'pending' : 'unreachable';
-    const [facts] = await factsOf(deps, [loaded], { advisories: outcome, ages: outcome });
+    const [facts] = await factsOf(deps, [loaded], { advisories: outcome, ages: deps.ageSource.outcomes() });
     if (!facts) return null;
     return gateReport(loaded, facts, judge(facts, policyOf(deps), PLAIN));
   };

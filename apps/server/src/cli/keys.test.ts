@@ -12,6 +12,7 @@ import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { NO_REGISTRIES_ENV } from '../testing/no-registries.ts';
 import { runCommand } from './run-command.ts';
 
 /** A data directory on which a server has been, and the command line beside it. */
@@ -22,6 +23,7 @@ async function place(engine: TestEngine) {
     SERVICE_PORT: '0',
     SERVICE_HOST: '127.0.0.1',
     SERVICE_ADVISORY_SOURCE: 'off',
+    ...NO_REGISTRIES_ENV,
     USER: 'olga',
     ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
   };

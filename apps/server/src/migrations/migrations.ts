@@ -39,6 +39,10 @@ import { migration as m041 } from './041-mirror-snapshots.ts';
 import { migration as m042 } from './042-mirror-records.ts';
 import { migration as m043 } from './043-exploited.ts';
 import { migration as m044 } from './044-advisory-stretches.ts';
+import { migration as m045 } from './045-release-times-by-file.ts';
+import { migration as m048 } from './048-artifacts.ts';
+import { migration as m049 } from './049-artifact-divergences.ts';
+import { migration as m050 } from './050-decisions.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -82,4 +86,8 @@ export const MIGRATIONS: readonly Migration[] = [
   m042,
   m043,
   m044,
+  m045,
+  m048,
+  m049,
+  m050,
 ];

@@ -7,16 +7,19 @@ import { createAdvisoryWorker } from '../advisories/worker.ts';
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
 import { mountCountersign } from '../approvals/countersign-routes.ts';
-import { type ApprovalDeps, NO_AGE_SOURCE } from '../approvals/deps.ts';
+import type { ApprovalDeps } from '../approvals/deps.ts';
 import { createGateOf } from '../approvals/preview-update.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import type { Database } from '../platform/db/engine.ts';
+import { createRegistryClient } from '../release-times/registry-client.ts';
+import { createReleaseTimes } from '../release-times/worker.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { insertUpdates } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
 import { insertTestAgent } from './agent-rows.ts';
 import type { TestEngine } from './engines.ts';
+import { NO_REGISTRIES } from './no-registries.ts';
 import { createSliceApp, createTestKeyRing } from './slice-app.ts';
 import { createTestPlatform } from './test-platform.ts';
 
@@ -34,7 +37,12 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   const opened = await engine.open();
   const database = options.wrap ? options.wrap(opened) : opened;
   const platform = createTestPlatform(database);
-  const config = defaultConfig({ advisorySource: 'api', advisoryApiUrl: osv.url, ...options.settings });
+  const config = defaultConfig({
+    advisorySource: 'api',
+    advisoryApiUrl: osv.url,
+    ...NO_REGISTRIES,
+    ...options.settings,
+  });
   const client = createOsvClient({
     baseUrl: osv.url,
     timeouts: { batchMs: 300, singleMs: 300 },
@@ -42,13 +50,23 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   });
   const worker = createAdvisoryWorker({ platform, config, client });
   onTestFinished(() => worker.stop());
+  const ageSource = createReleaseTimes({
+    platform,
+    client: createRegistryClient({
+      config,
+      now: platform.now,
+      timeouts: { packumentMs: 300, indexMs: 300 },
+      sleep: async () => {},
+    }),
+  });
+  onTestFinished(() => ageSource.stop());
   const keyRing = createTestKeyRing();
   const deps: ApprovalDeps = {
     platform,
     config,
     keyRing,
     worker,
-    ageSource: NO_AGE_SOURCE,
+    ageSource,
     waitMs: options.waitMs ?? 5_000,
   };
   const app = createSliceApp(platform);

@@ -10,6 +10,7 @@ import { readConfig } from '../config.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import type { TestEngine } from './engines.ts';
+import { NO_REGISTRIES_ENV } from './no-registries.ts';
 
 export interface Ran {
   code: number | null;
@@ -40,6 +41,7 @@ export async function createCliPlace(
     SERVICE_PORT: '0',
     SERVICE_HOST: '127.0.0.1',
     SERVICE_ADVISORY_SOURCE: 'off',
+    ...NO_REGISTRIES_ENV,
     ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
   };
   const clock = createClock(startMs);

@@ -8,6 +8,7 @@ import { systemRandom } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import type { TestEngine } from './engines.ts';
+import { NO_REGISTRIES } from './no-registries.ts';
 
 export const OPERATOR = { username: 'olga', password: 'a long enough password' };
 
@@ -48,6 +49,7 @@ export async function createHousehold(
     host: '127.0.0.1',
     port: 0,
     advisorySource: 'off',
+    ...NO_REGISTRIES,
     adminUsername: OPERATOR.username,
     adminPassword: OPERATOR.password,
     ...settings,

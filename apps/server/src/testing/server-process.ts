@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { NO_REGISTRIES_ENV } from './no-registries.ts';
 
 const MAIN = join(import.meta.dirname, '../main.ts');
 
@@ -19,7 +20,13 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   const [command = '', ...args] = [...before, process.execPath, MAIN];
   const child = spawn(command, args, {
-    env: { PATH: process.env.PATH ?? '', SERVICE_HOST: '127.0.0.1', SERVICE_ADVISORY_SOURCE: 'off', ...env },
+    env: {
+      PATH: process.env.PATH ?? '',
+      SERVICE_HOST: '127.0.0.1',
+      SERVICE_ADVISORY_SOURCE: 'off',
+      ...NO_REGISTRIES_ENV,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));

@@ -6,6 +6,7 @@ import { openKeyFolder } from '../signing-keys/key-folder.ts';
 import { openKeyRing } from '../signing-keys/key-ring.ts';
 import { loadKeys } from '../signing-keys/load-keys.ts';
 import type { TestEngine } from './engines.ts';
+import { NO_REGISTRIES } from './no-registries.ts';
 import { createTestPlatform, type TestPlatform } from './test-platform.ts';
 
 export interface TestApp extends Application {
@@ -24,6 +25,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   const config = defaultConfig({
     dataDir,
     advisorySource: 'off',
+    ...NO_REGISTRIES,
     adminUsername: ADMIN.username,
     adminPassword: ADMIN.password,
     ...settings,

@@ -226,6 +226,8 @@ export interface Tables {
     ecosystem: string;
     name: string;
     version: string;
+    /** SHA-256 of the file, for PyPI; empty where one time is for the whole version. */
+    artifact: string;
     published_at: number | null;
     source: string;
     fetched_at: number;
@@ -323,5 +325,59 @@ export interface Tables {
     created_at: number;
     expires_at: number;
     deleted_at: number | null;
+  };
+  /** The first hash of each artifact of the fleet, each kind of hash for itself. */
+  artifacts: {
+    scope: string;
+    name: string;
+    version: string;
+    variant: string;
+    algorithm: string;
+    hash: string;
+    agent_id: string;
+    origin: string | null;
+    url: string;
+    seen_at: number;
+  };
+  artifact_divergences: {
+    id: string;
+    ecosystem: string;
+    scope: string;
+    name: string;
+    version: string;
+    variant: string;
+    algorithm: string;
+    state: 'open' | 'decided';
+    hash_count: number;
+    opened_at: number;
+    decided_at: number | null;
+    decided_by: string | null;
+    reason: string | null;
+    /** When live approvals were last held against it; null while that is due. */
+    enforced_at: number | null;
+  };
+  artifact_divergent_hashes: {
+    divergence_id: string;
+    hash: string;
+    standing: 'disputed' | 'accepted' | 'refused';
+    agent_id: string;
+    origin: string | null;
+    url: string;
+    seen_at: number;
+  };
+  decisions: {
+    id: string;
+    update_id: string;
+    plan_id: string | null;
+    outcome: 'minted' | 'blocked' | 'handed_back';
+    actor: string;
+    token_id: string | null;
+    fingerprint: string;
+    document: string;
+    document_sha256: string;
+    decided_at: number;
+    /** When the same was decided last, and how often since. */
+    repeated_at: number | null;
+    repeats: number;
   };
 }

@@ -1,0 +1,65 @@
+import type { Platform } from '../platform/platform.ts';
+import type { RegistryClient } from './registry-client.ts';
+import { type ReleaseTimeRow, readReleaseTimes, saveReleaseTimes } from './store.ts';
+import { type AgeSubject, artifactKey } from './subjects.ts';
+
+/**
+ * Asks for the times of subjects of one package (for PyPI of one version of it) and stores them. Returns null, or why
+ * the registry gave none. Throws where the database is away.
+ */
+export async function askRegistry(
+  platform: Platform,
+  client: RegistryClient,
+  subjects: readonly AgeSubject[],
+): Promise<string | null> {
+  const [first] = subjects;
+  if (!first) return null;
+  const { ecosystem, name } = first;
+  const known = await readReleaseTimes(platform.database.read, { ecosystem, names: [name] });
+  const rows: ReleaseTimeRow[] = [];
+  const fetched_at = platform.now();
+  if (ecosystem === 'npm') {
+    // One packument has them all: what is stored is looked at again for nothing.
+    const versions = new Set([...subjects, ...known].map(({ version }) => version));
+    const answer = await client.npmTimes(name, versions);
+    if (answer.kind === 'failed') return answer.cause;
+    for (const [version, published_at] of answer.times) {
+      rows.push({ ecosystem, name, version, artifact: '', published_at, source: answer.source, fetched_at });
+    }
+  } else {
+    const answer = await client.pypiTimes(first, subjects);
+    if (answer.kind === 'failed') return answer.cause;
+    for (const [subject, published_at] of answer.times) {
+      const { version } = subject;
+      const artifact = artifactKey(subject);
+      rows.push({ ecosystem, name, version, artifact, published_at, source: answer.source, fetched_at });
+    }
+  }
+  await platform.database.transact((tx) => saveReleaseTimes(tx, rows));
+  warnOfChanges(platform, { known, rows });
+  return null;
+}
+
+/** A registry does not publish a version twice: a proxy that gives another time than before is told about. */
+function warnOfChanges(
+  { log }: Platform,
+  { known, rows }: { known: readonly ReleaseTimeRow[]; rows: readonly ReleaseTimeRow[] },
+): void {
+  const before = new Map(known.map((row) => [keyOf(row), row.published_at]));
+  for (const row of rows) {
+    const was = before.get(keyOf(row));
+    if (was == null || row.published_at === null || was === row.published_at) continue;
+    log.upstreamWarning('package_age time of release changed', {
+      ecosystem: row.ecosystem,
+      package: row.name,
+      version: row.version,
+      was: new Date(was).toISOString(),
+      now: new Date(row.published_at).toISOString(),
+      kept: new Date(Math.max(was, row.published_at)).toISOString(),
+    });
+  }
+}
+
+function keyOf({ version, artifact }: ReleaseTimeRow): string {
+  return `${version}\n${artifact}`;
+}

@@ -1,0 +1,109 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { compareVersions } from '@tidegate/versions';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { AgeSubject } from './subjects.ts';
+import { releaseTimeMs } from './time-rules.ts';
+
+const Text = Type.String();
+const Maybe = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+
+/** The JSON API of one version, as far as times go. */
+const VersionAnswer = Type.Object({
+  urls: Type.Array(
+    Type.Object({
+      filename: Text,
+      upload_time_iso_8601: Maybe(Text),
+      digests: Maybe(Type.Object({ sha256: Maybe(Text) })),
+    }),
+  ),
+});
+
+/** The simple index of one project (PEP 691, PEP 700), as far as times go. */
+const ProjectAnswer = Type.Object({
+  files: Type.Array(
+    Type.Object({
+      filename: Text,
+      'upload-time': Maybe(Text),
+      hashes: Maybe(Type.Object({ sha256: Maybe(Text) })),
+    }),
+  ),
+});
+
+/** One file of a version. */
+export interface IndexFile {
+  readonly filename: string;
+  readonly sha256: string | null;
+  readonly uploadedAt: string | null;
+}
+
+/** The files of the version that was asked for; null where the text is no such answer. */
+export function filesOfVersionAnswer(text: string): IndexFile[] | null {
+  return (
+    parseAs(VersionAnswer, text)?.urls.map((file) => ({
+      filename: file.filename,
+      sha256: file.digests?.sha256 ?? null,
+      uploadedAt: file.upload_time_iso_8601 ?? null,
+    })) ?? null
+  );
+}
+
+/** The files of one version in the index of its project; null where the text is no such answer. */
+export function filesOfProjectAnswer(text: string, version: string): IndexFile[] | null {
+  const files = parseAs(ProjectAnswer, text)?.files;
+  if (!files) return null;
+  return files
+    .filter(({ filename }) => isOfVersion(filename, version))
+    .map((file) => ({
+      filename: file.filename,
+      sha256: file.hashes?.sha256 ?? null,
+      uploadedAt: file['upload-time'] ?? null,
+    }));
+}
+
+/**
+ * The time of the file that would be installed, found by its hash, by its name only where the plan or the index has no
+ * hash; of all files the newest where it is not among them. Null where that time is not known.
+ */
+export function fileTimeMs(
+  files: readonly IndexFile[],
+  artifact: AgeSubject['artifact'],
+  nowMs: number,
+): number | null {
+  const own = files.filter((file) => isSameFile(file, artifact));
+  const counted = own.length > 0 ? own : files;
+  const times = counted.map(({ uploadedAt }) => releaseTimeMs(uploadedAt, nowMs));
+  return times.reduce(newest, times[0] ?? null);
+}
+
+function isSameFile(file: IndexFile, artifact: AgeSubject['artifact']): boolean {
+  if (!artifact) return false;
+  if (artifact.sha256 && file.sha256) return artifact.sha256 === file.sha256.toLowerCase();
+  return artifact.filename === file.filename;
+}
+
+/** One time that is not known makes the newest unknown. */
+function newest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : Math.max(a, b);
+}
+
+const ARCHIVES = ['.tar.gz', '.zip', '.tar.bz2', '.tgz'] as const;
+
+/** Wheels bear the version behind the first dash, source archives behind the last. */
+function isOfVersion(filename: string, version: string): boolean {
+  if (filename.length > 512) return false;
+  const named = filename.endsWith('.whl') ? filename.split('-', 3)[1] : versionOfArchive(filename);
+  return named !== undefined && compareVersions('pypi', named, version) === 0;
+}
+
+function versionOfArchive(filename: string): string | undefined {
+  const archive = ARCHIVES.find((ending) => filename.endsWith(ending));
+  if (!archive) return undefined;
+  const stem = filename.slice(0, -archive.length);
+  return stem.includes('-') ? stem.slice(stem.lastIndexOf('-') + 1) : undefined;
+}
+
+function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
+  const json = parseStrictJson(text);
+  return json.ok && Value.Check(schema, json.value) ? json.value : null;
+}

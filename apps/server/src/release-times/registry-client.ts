@@ -1,0 +1,164 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Agent, type Dispatcher } from 'undici';
+import type { Config } from '../config.ts';
+import { streamBytes } from '../platform/stream-bytes.ts';
+import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
+import { scanPackument } from './packument-times.ts';
+import { filesOfProjectAnswer, filesOfVersionAnswer, fileTimeMs, type IndexFile } from './pypi-times.ts';
+import type { AgeSubject } from './subjects.ts';
+import { releaseTimeMs } from './time-rules.ts';
+
+/** Largest packument that is read, in bytes; it goes by in pieces and is never held. */
+export const PACKUMENT_MAX_BYTES = 256 * 1024 * 1024;
+const PACKUMENT_TIMEOUT_MS = 60_000;
+const INDEX_TIMEOUT_MS = 20_000;
+const SIMPLE_JSON = 'application/vnd.pypi.simple.v1+json';
+
+/** What a registry says about the release of versions of one package; null is a time that it does not know. */
+export type TimesAnswer<K> =
+  | { readonly kind: 'times'; readonly times: ReadonlyMap<K, number | null>; readonly source: string }
+  | { readonly kind: 'failed'; readonly cause: string };
+
+export interface RegistryClient {
+  /** Times of versions of an npm package, from one packument. Never throws for what a registry does. */
+  npmTimes(name: string, versions: ReadonlySet<string>): Promise<TimesAnswer<string>>;
+  /** Times of files of one version of a Python package. */
+  pypiTimes(
+    of: { name: string; version: string },
+    subjects: readonly AgeSubject[],
+  ): Promise<TimesAnswer<AgeSubject>>;
+  close(): Promise<void>;
+}
+
+export interface RegistryClientOptions {
+  readonly config: Pick<Config, 'npmRegistryUrl' | 'pypiUrl'>;
+  readonly now: () => number;
+  readonly timeouts?: { packumentMs: number; indexMs: number };
+  readonly packumentMaxBytes?: number;
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+/** Names of the two registries that are safe in a path; one that has none of this form exists in neither. */
+const NPM_NAME = /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/;
+const PYPI_NAME = /^[a-z0-9][a-z0-9-]*$/;
+const PYPI_VERSION = /^[0-9v][\w.!+-]*$/i;
+
+export function createRegistryClient(options: RegistryClientOptions): RegistryClient {
+  const { now, timeouts = { packumentMs: PACKUMENT_TIMEOUT_MS, indexMs: INDEX_TIMEOUT_MS } } = options;
+  const { packumentMaxBytes: maxBytes = PACKUMENT_MAX_BYTES } = options;
+  const npmUrl = trimmed(options.config.npmRegistryUrl);
+  const pypiUrl = trimmed(options.config.pypiUrl);
+  const closing = new AbortController();
+  const dispatcher: Dispatcher = new Agent({ connections: 8, connect: { timeout: 10_000 } });
+  const shared = { dispatcher, signal: closing.signal };
+  const sleep = options.sleep ?? pause(closing.signal);
+
+  async function npmTimes(name: string, versions: ReadonlySet<string>): Promise<TimesAnswer<string>> {
+    const source = npmUrl;
+    if (!NPM_NAME.test(name)) return nothingKnown(versions, source);
+    const url = `${npmUrl}/${encodeURIComponent(name).replace('%40', '@').replace('%2F', '%2f')}`;
+    const scan = scanPackument(versions);
+    const outcome = await streamBytes({
+      ...shared,
+      url,
+      accept: 'application/json',
+      maxBytes,
+      timeoutMs: timeouts.packumentMs,
+      silenceMs: timeouts.indexMs,
+      take: textTaker(scan.push),
+    });
+    if (outcome.kind === 'absent') return nothingKnown(versions, source);
+    if ('cause' in outcome) return { kind: 'failed', cause: outcome.cause };
+    const given = outcome.kind === 'read' ? scan.end() : null;
+    if (!given) return { kind: 'failed', cause: 'not a packument' };
+    const nowMs = now();
+    const times = new Map([...versions].map((one) => [one, releaseTimeMs(given.get(one), nowMs)]));
+    return { kind: 'times', times, source: shown(source) };
+  }
+
+  async function pypiTimes(
+    { name, version }: { name: string; version: string },
+    subjects: readonly AgeSubject[],
+  ): Promise<TimesAnswer<AgeSubject>> {
+    if (!PYPI_NAME.test(name) || !PYPI_VERSION.test(version)) return nothingKnown(subjects, pypiUrl);
+    const read = await readFiles(name, version);
+    if (read.kind === 'failed') return read;
+    const nowMs = now();
+    const times = new Map(
+      subjects.map((subject) => [subject, fileTimeMs(read.files, subject.artifact, nowMs)]),
+    );
+    return { kind: 'times', times, source: shown(pypiUrl) };
+  }
+
+  type Files =
+    | { readonly kind: 'files'; readonly files: readonly IndexFile[] }
+    | { readonly kind: 'failed'; readonly cause: string };
+
+  /** The API of the version first; an index that does not have it, or no times there, is asked the PEP 700 way. */
+  async function readFiles(name: string, version: string): Promise<Files> {
+    const path = `${pypiUrl}/pypi/${name}/${encodeURIComponent(version)}/json`;
+    const first = await get(path, 'application/json');
+    if (first.kind === 'unreachable') return { kind: 'failed', cause: first.cause };
+    const files = first.kind === 'answer' ? filesOfVersionAnswer(first.text) : null;
+    if (files?.some(({ uploadedAt }) => uploadedAt !== null)) return { kind: 'files', files };
+    const second = await get(`${pypiUrl}/simple/${name}/`, SIMPLE_JSON);
+    if (second.kind === 'absent' && first.kind !== 'garbage') return { kind: 'files', files: files ?? [] };
+    const others = second.kind === 'answer' ? filesOfProjectAnswer(second.text, version) : null;
+    if (others) return { kind: 'files', files: others };
+    return { kind: 'failed', cause: causeOf(second) };
+  }
+
+  function get(url: string, accept: string): Promise<UpstreamAnswer> {
+    return callUpstream({ ...shared, sleep, url, accept, timeoutMs: timeouts.indexMs });
+  }
+
+  return {
+    npmTimes,
+    pypiTimes,
+    async close() {
+      closing.abort();
+      await dispatcher.destroy();
+    },
+  };
+}
+
+/** Hands on bytes as text; bytes that are none end it. */
+function textTaker(push: (text: string) => boolean): (piece: Buffer) => boolean {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  return (piece) => {
+    try {
+      return push(decoder.decode(piece, { stream: true }));
+    } catch (error) {
+      if (error instanceof TypeError) return false;
+      throw error;
+    }
+  };
+}
+
+function nothingKnown<K>(keys: Iterable<K>, source: string): TimesAnswer<K> {
+  return { kind: 'times', times: new Map([...keys].map((key) => [key, null])), source: shown(source) };
+}
+
+function causeOf(answer: UpstreamAnswer): string {
+  return 'cause' in answer ? answer.cause : 'not an answer of the index';
+}
+
+function trimmed(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
+/** The address without a name and password that may stand in it: it is recorded and shown. */
+function shown(source: string): string {
+  const url = new URL(source);
+  url.username = '';
+  url.password = '';
+  return trimmed(url.href);
+}
+
+function pause(signal: AbortSignal): (ms: number) => Promise<void> {
+  return async (ms) => {
+    await wait(ms, undefined, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  };
+}

@@ -1,0 +1,55 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type ReleaseTimeRow = Tables['release_times'];
+
+/** Values in one statement; SQLite binds at most 32,766 of them. */
+const IN_VALUES = 500;
+const INSERT_ROWS = 200;
+
+/** What the registry said about the release of some packages; a version without a row was never asked about. */
+export async function readReleaseTimes(
+  db: Db,
+  { ecosystem, names }: { ecosystem: string; names: readonly string[] },
+): Promise<ReleaseTimeRow[]> {
+  const found: ReleaseTimeRow[] = [];
+  const distinct = [...new Set(names)];
+  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+    const rows = await db
+      .selectFrom('release_times')
+      .selectAll()
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', distinct.slice(i, i + IN_VALUES))
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+/** An answer that knows no time says nothing against one that did; an older time never takes a newer one's place. */
+const IS_NEWER = sql<boolean>`excluded.published_at IS NOT NULL
+  AND (release_times.published_at IS NULL OR excluded.published_at > release_times.published_at)`;
+
+/** Stores times; of two for one version the newer stays, whatever was said last. */
+export async function saveReleaseTimes(tx: Tx, rows: readonly ReleaseTimeRow[]): Promise<void> {
+  // One order for every writer, so that two replicas do not wait for each other.
+  const sorted = rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+  for (let i = 0; i < sorted.length; i += INSERT_ROWS) {
+    await tx
+      .insertInto('release_times')
+      .values(sorted.slice(i, i + INSERT_ROWS))
+      .onConflict((conflict) =>
+        conflict.columns(['ecosystem', 'name', 'version', 'artifact']).doUpdateSet({
+          published_at: sql`CASE WHEN ${IS_NEWER} THEN excluded.published_at ELSE release_times.published_at END`,
+          source: sql`CASE WHEN ${IS_NEWER} THEN excluded.source ELSE release_times.source END`,
+          fetched_at: sql`excluded.fetched_at`,
+        }),
+      )
+      .execute();
+  }
+}
+
+function orderOf({ ecosystem, name, version, artifact }: ReleaseTimeRow): string {
+  return `${ecosystem}\n${name}\n${version}\n${artifact}`;
+}

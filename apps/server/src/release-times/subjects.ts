@@ -1,0 +1,50 @@
+import type { Artifact } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+
+/** Ecosystems whose registries tell times of release (A7). */
+export const AGED_ECOSYSTEMS = ['npm', 'pypi'] as const;
+export type AgedEcosystem = (typeof AGED_ECOSYSTEMS)[number];
+
+/** A version whose age is judged, in the spelling of its ecosystem. */
+export interface AgeSubject {
+  readonly ecosystem: AgedEcosystem;
+  readonly name: string;
+  readonly version: string;
+  /** The file that would be installed: PyPI has a time for each file of a version. */
+  readonly artifact: Pick<Artifact, 'filename' | 'sha256'> | null;
+}
+
+/** A7 applies to npm and PyPI: apt and dnf have no time of release. */
+export function ageApplies(ecosystem: Ecosystem): ecosystem is AgedEcosystem {
+  return ecosystem === 'npm' || ecosystem === 'pypi';
+}
+
+/** Names exactly one `name@version`: what an exception is for, and what a host has. */
+export function ageKey(of: { ecosystem: Ecosystem; name: string; version: string }): string {
+  return `${of.ecosystem}\n${spelt(of.ecosystem, of.name)}\n${of.version}`;
+}
+
+/** Names what has one time of release: a version, for PyPI one file of it. */
+export function timeKey(subject: AgeSubject): string {
+  return storedTimeKey({ ...subject, artifact: artifactKey(subject) });
+}
+
+/** The same of a stored row. */
+export function storedTimeKey(row: {
+  ecosystem: Ecosystem;
+  name: string;
+  version: string;
+  artifact: string;
+}): string {
+  return `${ageKey(row)}\n${row.artifact}`;
+}
+
+/** What tells the files of one version apart, where each has a time of its own. */
+export function artifactKey({ ecosystem, artifact }: AgeSubject): string {
+  return ecosystem === 'pypi' && artifact ? (artifact.sha256 ?? artifact.filename) : '';
+}
+
+/** PyPI names are one name in many spellings (PEP 503). */
+export function spelt(ecosystem: Ecosystem, name: string): string {
+  return ecosystem === 'pypi' ? name.toLowerCase().replaceAll(/[-_.]+/g, '-') : name;
+}
