@@ -1,4 +1,4 @@
-import { compareDigits, type Order, type Sign, signOf } from './order.ts';
+import { compareDigits, isDigit, type Order, type Sign, signOf } from './order.ts';
 
 type DpkgVersion = { epoch: string; upstream: string; revision: string };
 
@@ -60,9 +60,4 @@ function endOfDigits(text: string, from: number): number {
   let end = from;
   while (isDigit(text, end)) end += 1;
   return end;
-}
-
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at); // NaN past the end
-  return code >= 48 && code <= 57;
 }

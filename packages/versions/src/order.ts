@@ -22,6 +22,11 @@ function withoutLeadingZeros(digits: string): string {
   return start === 0 ? digits : digits.slice(start);
 }
 
+export function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at); // NaN past the end
+  return code >= 48 && code <= 57;
+}
+
 /** Compares by code unit, which for the ASCII that versions consist of is by byte. */
 export function compareText(a: string, b: string): Sign {
   if (a === b) return 0;

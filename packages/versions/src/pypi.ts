@@ -1,5 +1,5 @@
 import { parse } from '@renovatebot/pep440';
-import { compareDigits, compareText, type Order, type Sign, signOf } from './order.ts';
+import { compareDigits, compareText, isDigit, type Order, type Sign, signOf } from './order.ts';
 
 /** Numbers are runs of digits, as they stand: a date or a commit count in a version has no largest value. */
 type PypiVersion = {
@@ -19,22 +19,27 @@ type PypiVersion = {
  */
 export const pypiOrder: Order<PypiVersion> = {
   parse(text) {
-    // The library is shown each run of digits as its place in this list; an absent number is the 0 at its head.
-    const runs = ['0'];
-    const parsed = parse(text.replace(/[0-9]+/g, (run) => `${runs.push(run) - 1}`));
+    const { shape, runs } = shapeOf(text);
+    const parsed = parse(shape);
     if (parsed === null) return null;
     const digitsAt = (place: string | number = 0) => runs[typeof place === 'number' ? place : 0] ?? '0';
     const { pre, post, dev } = parsed;
     const isBareDev = pre === null && post === null && dev !== null;
     const preKind = pre === null ? (isBareDev ? beforeAnyPre : afterAnyPre) : preKinds.indexOf(`${pre[0]}`);
-    const [, local] = text.toLowerCase().split('+');
+    const plus = text.indexOf('+');
     return {
       epoch: digitsAt(parsed.epoch),
       release: parsed.release.map(digitsAt),
       pre: { kind: preKind, digits: digitsAt(pre?.[1]) },
       post: post === null ? null : digitsAt(post[1]),
       dev: dev === null ? null : digitsAt(dev[1]),
-      local: local?.split(/[-_.]/) ?? [],
+      local:
+        plus === -1
+          ? []
+          : text
+              .slice(plus + 1)
+              .toLowerCase()
+              .split(/[-_.]/),
     };
   },
   compare(a, b) {
@@ -54,6 +59,25 @@ export const pypiOrder: Order<PypiVersion> = {
 const preKinds = ['', 'a', 'b', 'rc'];
 const beforeAnyPre = 0;
 const afterAnyPre = 4;
+
+/**
+ * A version with the place in a list where each of its runs of digits stood: the library, which makes numbers of them,
+ * is shown that. An absent number is the 0 at the head of the list.
+ */
+function shapeOf(text: string): { shape: string; runs: string[] } {
+  const runs = ['0'];
+  let shape = '';
+  let copied = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    if (!isDigit(text, at)) continue;
+    const start = at;
+    while (isDigit(text, at + 1)) at += 1;
+    runs.push(text.slice(start, at + 1));
+    shape += text.slice(copied, start) + (runs.length - 1);
+    copied = at + 1;
+  }
+  return { shape: shape + text.slice(copied), runs };
+}
 
 /** A missing part counts as zero: 1.0 = 1.0.0. */
 function compareReleases(a: readonly string[], b: readonly string[]): Sign {
