@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
 import { USUAL_PLACES } from '../../host-places.ts';
-import { checkFiles, FETCH_MAX_BYTES, fetchActions } from './fetch.ts';
+import { checkFiles, FETCH_MAX_BYTES } from '../downloads.ts';
+import { fetchActions } from './fetch.ts';
 
 const content = 'the approved bytes';
 const filename = 'demo_1%3a1.1-1_all.deb';

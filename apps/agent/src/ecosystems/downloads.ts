@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { chown, lchown, lstat, open, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Identity } from '../run-program.ts';
+import type { FetchOutcome } from './ecosystem.ts';
+
+/** Most that one plan may fetch, in bytes. */
+export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
+
+/** A file as a plan names it. */
+export interface DownloadedFile {
+  name: string;
+  arch: string;
+  version: string;
+  filename: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+/** Why the files do not fit where they are to go; null when they do. */
+export async function findLackOfSpace(
+  expected: readonly DownloadedFile[],
+  directory: string,
+): Promise<string | null> {
+  const total = expected.reduce((sum, file) => sum + file.sizeBytes, 0);
+  if (total > FETCH_MAX_BYTES) return `the plan would fetch ${total} bytes, more than ${FETCH_MAX_BYTES}`;
+  const { bavail, bsize } = await statfs(directory);
+  return total > bavail * bsize ? `the plan needs ${total} bytes where ${bavail * bsize} are free` : null;
+}
+
+/** Root downloads as the package manager's own user where it has one, or else as nobody; everybody else as himself. */
+export async function downloadIdentity(sandboxUser: string | null): Promise<Identity | null> {
+  if (process.getuid?.() !== 0) return null;
+  const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const user = users.find(([name]) => name === sandboxUser) ?? users.find(([name]) => name === 'nobody');
+  const [uid, gid] = [Number(user?.[2] ?? 65_534), Number(user?.[3] ?? 65_534)];
+  return uid > 0 ? { uid, gid } : { uid: 65_534, gid: 65_534 };
+}
+
+/** The folder first: from then on nobody else can put another file in the place of one. */
+export async function takeBack(directory: string): Promise<void> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  await chown(directory, uid, gid);
+  for (const name of await readdir(directory)) await lchown(join(directory, name), uid, gid);
+}
+
+/** Leaves exactly the files of the plan, each a plain file with its size and SHA-256, or names the first that is not. */
+export async function checkFiles(
+  directory: string,
+  expected: readonly DownloadedFile[],
+): Promise<FetchOutcome> {
+  const wanted = new Set(expected.map(({ filename }) => filename));
+  for (const name of await readdir(directory)) {
+    if (!wanted.has(name)) await rm(join(directory, name), { recursive: true, force: true });
+  }
+  for (const file of expected) {
+    if (await isIntact(join(directory, file.filename), file)) continue;
+    await rm(join(directory, file.filename), { recursive: true, force: true });
+    return { ok: false, reason: `artifact_mismatch: ${file.name}` };
+  }
+  return { ok: true };
+}
+
+/** Whether the file is a plain one with this size and hash; links are not followed. */
+async function isIntact(path: string, { sizeBytes, sha256 }: DownloadedFile): Promise<boolean> {
+  const entry = await lstat(path).catch(() => null);
+  if (!entry?.isFile() || entry.nlink !== 1 || entry.size !== sizeBytes) return false;
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const hash = createHash('sha256');
+    for await (const chunk of handle.createReadStream({ autoClose: false })) hash.update(chunk);
+    return hash.digest('hex') === sha256;
+  } finally {
+    await handle.close();
+  }
+}
