@@ -3,6 +3,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
+import { divergencesOfApproval } from '../commands/diverging-approval.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -29,6 +30,9 @@ export function mountAgentApprovals(app: App, { platform }: { platform: Platform
       if (!row) throw new Refusal('not_found', { detail: 'There is no such approval.' });
       const envelope: unknown = JSON.parse(row.envelope);
       if (!Value.Check(Envelope, envelope)) throw new Error('the stored approval is not an envelope');
+      // An artifact diverges since: the token is withheld, as if it were void, which the sweep makes it.
+      const diverging = await divergencesOfApproval(platform.database.read, envelope);
+      if (diverging.length > 0) throw new Refusal('not_found', { detail: 'There is no such approval.' });
       return envelope;
     },
   });

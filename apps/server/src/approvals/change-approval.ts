@@ -68,6 +68,29 @@ export async function withdraw(
   await voidLiveApproval(tx, { updateId, reason, nowMs: platform.now() });
 }
 
+/**
+ * Back to `pending` without anybody having asked: the command is cancelled, the token void. An update that is being
+ * installed is left alone.
+ */
+export async function takeBackApproval(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  { updateId, reason }: { updateId: string; reason: string },
+): Promise<void> {
+  await platform.database.transact(async (tx) => {
+    const locked = await lockUpdate(tx, updateId);
+    if (locked?.state === 'installing') return;
+    await withdraw(tx, { platform }, { updateId, reason });
+    await transitionUpdate(tx, platform, {
+      updateId,
+      from: ['approved'],
+      to: 'pending',
+      reason,
+      actor: 'server',
+      set: { approval_id: null, not_before: null },
+    });
+  });
+}
+
 async function isWithAgent(tx: Tx, updateId: string): Promise<boolean> {
   for (const status of ['received', 'running'] as const) {
     const filter = { updateId, status, action: 'install_update' };

@@ -318,6 +318,7 @@ describe('the gate in every combination', () => {
                       override,
                       reason: 'because',
                       planKnown: true,
+                      diverges: false,
                     });
 
   /** Every case that mints; the properties say what must then be so. */

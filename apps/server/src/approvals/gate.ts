@@ -1,12 +1,18 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.ts';
+import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 
 /** What is known about an update when it is judged. */
 export interface UpdateFacts {
   readonly ecosystem: Ecosystem;
   /** Null while no plan is known: then there is no closure to judge. */
-  readonly judged: { readonly closure: ClosureFacts; readonly age: AgeFacts } | null;
+  readonly judged: {
+    readonly closure: ClosureFacts;
+    readonly age: AgeFacts;
+    /** Artifacts of the plan that the fleet was told of with another hash, and that no operator has accepted. */
+    readonly divergences: readonly BoundDivergence[];
+  } | null;
   /** How far the advisory worker came: `pending` is not judged yet, with nothing that says the source is down. */
   readonly advisories: 'judged' | 'pending' | 'unreachable';
 }
@@ -28,6 +34,7 @@ export interface ApprovalRequest {
 }
 
 export type Stop =
+  | { readonly by: 'divergence'; readonly reason: 'artifact_divergence' }
   | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' }
   | { readonly by: 'vulnerability'; readonly reason: 'known_vulnerability' }
   | { readonly by: 'unchecked'; readonly reason: UncheckedReason };
@@ -49,12 +56,21 @@ export type Verdict =
   | { readonly kind: 'plan_required' }
   | { readonly kind: 'verdict_pending' };
 
-/** Decides whether an update may be minted: age (A7), then closure (A1, A2, A8), then override (A3, A4). */
+/**
+ * Decides whether an update may be minted: artifacts that diverge, then age (A7), then closure (A1, A2, A8), then
+ * override (A3, A4).
+ */
 export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalRequest): Verdict {
   // A3: the reason is required.
   if (request.override && isBlank(request.overrideReason)) return { kind: 'override_reason_required' };
   if (!facts.judged) return { kind: request.override ? 'plan_required' : 'plan_unknown' };
-  const { closure, age } = facts.judged;
+  const { closure, age, divergences } = facts.judged;
+
+  // Nobody knows which of two hashes is the package: neither A1 nor A2, so A3 does not pass it.
+  if (divergences.length > 0) {
+    const stop: Stop = { by: 'divergence', reason: 'artifact_divergence' };
+    return { kind: 'blocked', stop, overridable: false };
+  }
 
   // A7: a separate stop, evaluated before the vulnerability gate, which no override passes (reading 1).
   const tooYoung = ageStop(age, policy);

@@ -18,7 +18,7 @@ import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { Stop, UpdateFacts, Verdict } from './gate.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
-import type { LoadedUpdate } from './load-update.ts';
+import { divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
 import { insertApproval, lockUpdate, voidLiveApproval } from './store.ts';
 
 /** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
@@ -44,7 +44,7 @@ export type Minted =
   | { readonly kind: 'minted'; readonly tokenId: string; readonly token: Envelope }
   /** Somebody else decided first. */
   | { readonly kind: 'conflict' }
-  /** The plan is not the one that was judged any more. */
+  /** The plan is not the one that was judged any more, or an artifact of it diverges since. */
   | { readonly kind: 'plan_changed' }
   | { readonly kind: 'too_large' };
 
@@ -60,6 +60,9 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
   const locked = await lockUpdate(tx, update.id);
   if (!planned || !facts.judged || locked?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
   if (locked.state !== 'pending' && locked.state !== 'awaiting_plan') return { kind: 'conflict' };
+  // Another host may have told of another hash since the gate was asked.
+  const [diverging] = await divergencesOfPlans(tx, [loaded]);
+  if (diverging && diverging.length > 0) return { kind: 'plan_changed' };
 
   const tokenId = platform.newId();
   const nowMs = platform.now();

@@ -122,6 +122,23 @@ export async function liveApprovalsOfKeys(
     .execute();
 }
 
+/** Live approvals whose plan names a hash anywhere, by token; a plan is another slice's, joined here to read it once. */
+export async function liveApprovalsNaming(
+  db: Db,
+  { hash, after, limit }: { hash: string; after: string; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals as a')
+    .innerJoin('update_plans as p', 'p.id', 'a.plan_id')
+    .selectAll('a')
+    .where('a.voided_at', 'is', null)
+    .where('a.token_id', '>', after)
+    .where('p.actions', 'like', `%${hash}%`)
+    .orderBy('a.token_id')
+    .limit(limit)
+    .execute();
+}
+
 /** Updates that wait for their plan, by id. */
 export async function awaitingUpdates(
   db: Db,

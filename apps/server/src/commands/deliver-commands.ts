@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { ServerKey } from '@tidegate/protocol/documents';
+import { Envelope, type ServerKey } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
+import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
+import { changeDivergence } from '../artifacts/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { needsApproval } from './approval-rules.ts';
 import { checkStoredApproval } from './check-stored-approval.ts';
+import { divergencesOfApproval } from './diverging-approval.ts';
 import { expireCommands } from './expire-commands.ts';
 import { refuseToSign } from './refuse-to-sign.ts';
 import { signCommand } from './sign-command.ts';
@@ -118,7 +121,12 @@ async function isApproved(
   const keys = { fleetId: keyRing.fleetId, active: keyRing.keySet().keys };
   const envelope = stored?.envelope ?? null;
   const fault = checkStoredApproval(keys, { command, envelope, nowMs: platform.now() });
-  if (fault === null) return true;
+  if (fault === null) {
+    if (envelope === null || !(await isDiverging(tx, envelope))) return true;
+    const change = { status: 'cancelled', reason: 'artifact_divergence', finished_at: platform.now() };
+    await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
+    return false;
+  }
   const isKnown = keyRing.rows().some((row) => row.key_id === stored?.key_id);
   if (stored && isKnown && !keyRing.isActive(stored.key_id)) {
     // Nothing forged: its key was revoked, and the upkeep of approvals hands the update back to a human.
@@ -128,4 +136,12 @@ async function isApproved(
     await refuseToSign(tx, platform, { command, check: fault });
   }
   return false;
+}
+
+/** Whether an artifact of a sound approval diverges by now; the upkeep then hands its update back to a human. */
+async function isDiverging(tx: Tx, envelope: string): Promise<boolean> {
+  const parsed: unknown = JSON.parse(envelope);
+  const diverging = Value.Check(Envelope, parsed) ? await divergencesOfApproval(tx, parsed) : [];
+  for (const { divergenceId } of diverging) await changeDivergence(tx, divergenceId, { enforced_at: null });
+  return diverging.length > 0;
 }

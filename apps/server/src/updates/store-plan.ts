@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Plan } from '@tidegate/protocol/plan';
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import { noteArtifacts } from '../artifacts/note-artifacts.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
@@ -10,7 +13,7 @@ const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed',
 
 /**
  * Stores a plan that `planFaults` found sound, and makes it the plan of its update unless that is approved already.
- * The same actions again are the plan that is there. Throws where the update does not exist.
+ * The same actions again are the plan that is there. Its artifacts are noted in the ledger of the fleet. Throws where the update does not exist.
  */
 export async function storePlan(
   tx: Tx,
@@ -31,6 +34,9 @@ export async function storePlan(
     planSha256,
   };
   await insertPlan(tx, stored);
+  const { agent_id: agentId, ecosystem } = update;
+  if (!Value.Check(Ecosystem, ecosystem)) throw new Error(`the update ${updateId} has an unknown ecosystem`);
+  await noteArtifacts(tx, platform, { agentId, ecosystem, actions: plan.actions });
   if (!PLAN_IS_BOUND.includes(update.state)) {
     await setPlan(tx, { updateId, planId: stored.id, nowMs: stored.receivedAtMs });
   }

@@ -1,0 +1,101 @@
+import type { HashAlgorithm } from '@tidegate/protocol/artifacts-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+
+/**
+ * What one artifact is called wherever it comes from. npm: `name@version`. PyPI: that and the name of the file, as
+ * wheels differ by platform. apt and dnf: name, version and architecture within the distribution (`apt/debian`),
+ * because two distributions build one version each for itself; releases of one distribution share their archive.
+ */
+export interface ArtifactIdentity {
+  readonly scope: string;
+  readonly name: string;
+  readonly version: string;
+  /** Architecture (apt, dnf), name of the file (PyPI) or empty (npm). */
+  readonly variant: string;
+  /** Each kind of hash is compared with its own kind. */
+  readonly algorithm: HashAlgorithm;
+}
+
+/** One artifact of a plan with the hash that was told of it. */
+export interface Sighting extends ArtifactIdentity {
+  readonly ecosystem: Ecosystem;
+  readonly hash: string;
+  readonly origin: string | null;
+  readonly url: string;
+}
+
+/** The host that a plan is of, as far as its artifacts are called by it. */
+export interface PlanHost {
+  readonly osId: string;
+  readonly osArch: string;
+}
+
+/** Every artifact of a plan, once for each kind of hash that it has; removals have none. */
+export function sightingsOf(args: {
+  ecosystem: Ecosystem;
+  host: PlanHost;
+  actions: readonly PlanAction[];
+}): Sighting[] {
+  const { ecosystem, host } = args;
+  const found = new Map<string, Sighting>();
+  for (const action of args.actions) {
+    const { artifact, to_version: version } = action;
+    if (!artifact || version === undefined) continue;
+    for (const algorithm of ['sha256', 'sha512'] as const) {
+      const hash = artifact[algorithm];
+      if (hash === undefined) continue;
+      const sighting: Sighting = {
+        ecosystem,
+        scope: scopeOf(ecosystem, host),
+        name: ecosystem === 'pypi' ? normalised(action.name) : action.name,
+        version,
+        variant: variantOf(ecosystem, host, action),
+        algorithm,
+        hash,
+        origin: action.origin ?? null,
+        url: withoutSecrets(artifact.url),
+      };
+      found.set(`${identityKey(sighting)}\n${hash}`, sighting);
+    }
+  }
+  return [...found.values()];
+}
+
+export function identityKey({ scope, name, version, variant, algorithm }: ArtifactIdentity): string {
+  return [scope, name, version, variant, algorithm].join('\n');
+}
+
+/** The distribution of a scope; null for npm and PyPI, which have none. */
+export function distributionOf(scope: string): string | null {
+  const at = scope.indexOf('/');
+  return at < 0 ? null : scope.slice(at + 1);
+}
+
+function scopeOf(ecosystem: Ecosystem, { osId }: PlanHost): string {
+  return ecosystem === 'apt' || ecosystem === 'dnf' ? `${ecosystem}/${osId}` : ecosystem;
+}
+
+function variantOf(ecosystem: Ecosystem, { osArch }: PlanHost, { arch, artifact }: PlanAction): string {
+  switch (ecosystem) {
+    case 'npm':
+      return '';
+    case 'pypi':
+      return artifact?.filename ?? '';
+    case 'apt':
+    case 'dnf':
+      return arch ?? osArch;
+  }
+}
+
+/** PyPI names are one name in many spellings (PEP 503). */
+function normalised(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_.]+/g, '-');
+}
+
+/** A mirror's URL may bear credentials, in front of the host or in its query; the ledger keeps neither. */
+function withoutSecrets(url: string): string {
+  if (!URL.canParse(url)) return '';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
