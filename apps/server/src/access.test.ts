@@ -299,6 +299,16 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/admin/resync': { expected: operator('viewer', '200') },
   'POST /api/v1/admin/resync': { body: { hours: 1, reason: 'test' }, expected: operator('admin', '201') },
   'DELETE /api/v1/admin/resync': { expected: operator('admin', '204') },
+  'GET /api/v1/artifacts/divergences': { expected: operator('viewer', '200') },
+  'GET /api/v1/artifacts/divergences/:id': {
+    path: `/api/v1/artifacts/divergences/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/artifacts/divergences/:id/decide': {
+    path: `/api/v1/artifacts/divergences/${NOBODY}/decide`,
+    body: { accept: 'all', reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
   'GET /api/v1/admin/age-exceptions': { expected: operator('viewer', '200') },
   'GET /api/v1/admin/age-exceptions/:id': {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import type { Request } from './testing/app-clients.ts';
+import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 
@@ -29,6 +30,8 @@ const AT = '2026-11-21T09:00:00Z';
 const LATER = '2026-12-01T09:00:00Z';
 const MISMATCH = ['endpoint', 'recorded_machine_id', 'reported_machine_id'];
 const TOKENS = '/api/v1/admin/registration-tokens';
+const DIVERGENCES = '/api/v1/artifacts/divergences';
+const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Secret = Type.Object({ token: Type.String() });
 
 /** An event that a host noticed by itself (wire.md lists the five). */
@@ -143,6 +146,35 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'ARTIFACT_DIVERGENCE', status: 200, severity: 'critical', component: 'security' },
+    ...{ actor: 'agent', host: true },
+    content: ['algorithm', 'distribution', 'divergence_id', 'hashes', 'package', 'variant'],
+    async prepare(scene) {
+      const another = await scene.enrol('machine-2');
+      await scene.must(sawArtifact(scene, 'a', another));
+      return sawArtifact(scene, 'b');
+    },
+  },
+  {
+    ...{ type: 'ARTIFACT_DIVERGENCE_DECIDED', status: 200, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: [
+      ...['accepted', 'actor', 'algorithm', 'distribution', 'divergence_id'],
+      ...['package', 'reason', 'refused', 'variant'],
+    ],
+    async prepare(scene) {
+      const another = await scene.enrol('machine-2');
+      await scene.must(sawArtifact(scene, 'a', another));
+      await scene.must(sawArtifact(scene, 'b'));
+      const list = { method: 'GET', url: DIVERGENCES, token: scene.admin } as const;
+      const { items } = Value.Parse(Ids, await scene.must(list));
+      return scene.asAdmin(`${DIVERGENCES}/${items[0]?.id}/decide`, {
+        accept: 'all',
+        reason: 'both are ours',
+      });
+    },
+  },
+  {
     ...{ type: 'SIGNING_KEY_ADDED', status: 201, severity: 'warning', component: 'signing_keys' },
     ...{ actor: 'admin', host: false, content: ['awaits_root', 'key_id', 'public_key_hex', 'version'] },
     prepare: ({ asAdmin }) => asAdmin('/api/v1/admin/signing-keys'),
@@ -246,8 +278,8 @@ const ELSEWHERE = [
   'events_pruned',
 ];
 
-/** Named by wire.md for parts that are not there yet: mirrors and what diverges between them. */
-const NOT_YET = ['ARTIFACT_DIVERGENCE', 'advisories_stale'];
+/** Named by wire.md for parts that are not there yet: the mirror of advisories. */
+const NOT_YET = ['advisories_stale'];
 
 async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request> {
   for (const boot_id of ['boot-a', 'boot-b']) {
@@ -255,6 +287,19 @@ async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request
     app.platform.clock.advance(60_000);
   }
   return checkIn({ boot_id: 'boot-a' });
+}
+
+/** A host tells of one package by the digit that its hash is made of. */
+function sawArtifact({ asAgent, agent }: IncidentScene, digit: string, of = agent): Request {
+  const one = actionOf({ name: 'curl', version: '8.0-1' });
+  const artifact = { filename: 'curl.deb', url: 'https://mirror.example/curl.deb', size_bytes: 1 };
+  const plan = {
+    ...{ resolved_at: AT },
+    actions: [{ ...one, artifact: { ...artifact, sha256: digit.repeat(64) } }],
+  };
+  const update = { name: 'curl', current_version: '7.0-1', available_version: '8.0-1', plan };
+  const report = { scanned_at: AT, complete: true, updates: [update], packages: [] };
+  return asAgent('/inventory/apt', report, 'PUT', of);
 }
 
 function logIn(password: string): Request {
