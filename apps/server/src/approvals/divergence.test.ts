@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest';
+import { decideDivergence } from '../artifacts/decide-divergence.ts';
+import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { listDivergences } from '../artifacts/store.ts';
+import { deliverCommands } from '../commands/deliver-commands.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { storePlan } from '../updates/store-plan.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
+import { housekeepOnce } from './housekeeping.ts';
+import { sweepOnce } from './sweep.ts';
+
+const OVERRIDE = { override_supply_chain: true, override_reason: 'needed tonight' };
+const MARKER = '[SECURITY] [server] [supply_chain] approval_blocked';
+const OPENSSL = { name: 'openssl', version: '3.0.12-1' };
+
+/** Another Debian host is served another file under the name and version of ours. */
+async function diverge(it: ApprovalsApp, digit = 'b', of = OPENSSL): Promise<void> {
+  const { agentId } = await insertTestAgent(it.database, { n: 100 + digit.charCodeAt(0) });
+  const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10 };
+  const actions = [{ ...actionOf(of), artifact: { ...artifact, sha256: digit.repeat(64) } }];
+  await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }));
+}
+
+async function decide(it: ApprovalsApp, accept: string): Promise<void> {
+  const [row] = await listDivergences(it.database.read, { state: 'open', limit: 1, before: null });
+  const request = { accept, reason: 'looked at both' };
+  await decideDivergence(it.platform, { id: row?.id ?? '', request, operator: 'ada' });
+}
+
+const stateOf = async ({ database }: ApprovalsApp, id: string) => {
+  const update = await findUpdate(database.read, id);
+  return [update?.state, update?.state_reason];
+};
+const approvalsOf = ({ database }: ApprovalsApp) =>
+  database.read.selectFrom('approvals').selectAll().execute();
+const commandsOf = ({ database }: ApprovalsApp) =>
+  database.read
+    .selectFrom('agent_commands')
+    .selectAll()
+    .where('action', '=', 'install_update')
+    .orderBy('id')
+    .execute();
+const eventsOf = ({ database }: ApprovalsApp, type: string) =>
+  database.read.selectFrom('events').selectAll().where('type', '=', type).execute();
+
+describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engine) => {
+  test.each([
+    ['plain', undefined],
+    ['with an override, which A3 gives for A1 and A2 alone', OVERRIDE],
+  ])('an approval, %s, is 409 with both sides to look at, its event and its line', async (_what, body) => {
+    const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
+    const id = await it.addUpdate();
+    await diverge(it);
+    const expected = {
+      ...{ blocked_by: 'divergence', reason: 'artifact_divergence', overridable: false },
+      divergences: [{ package: 'openssl', version: '3.0.12-1', algorithm: 'sha256', hash: 'a'.repeat(64) }],
+    };
+    expect(await it.approve(id, body)).toMatchObject({
+      ...{ status: 409, code: 'approval_blocked', body: { update_id: id, ...expected } },
+    });
+    expect((await it.call('POST', `/api/v1/updates/${id}/preview`)).body).toMatchObject(expected);
+    expect(await it.gateOf(id)).toMatchObject(expected);
+    expect(await approvalsOf(it)).toEqual([]);
+    expect(await eventsOf(it, 'approval_blocked')).toHaveLength(1);
+    expect(await eventsOf(it, 'supply_chain_override')).toEqual([]);
+    const lines = it.platform.lines.filter((line) => line.startsWith(MARKER));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('divergence: artifact_divergence');
+  });
+
+  test('in bulk it comes back in blocked (A6), from the sweep to a human (A8)', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    const awaited = await it.addUpdate({ name: 'curl', version: '8-1', plan: null });
+    await it.approve(awaited);
+    const plan = { resolved_at: '2026-11-21T09:00:00Z', actions: [actionOf(OPENSSL)] };
+    plan.actions.push(actionOf({ name: 'curl', version: '8-1' }));
+    await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: awaited, plan }));
+    await diverge(it);
+    const { body } = await it.call('POST', '/api/v1/updates/approve', { update_ids: [id] });
+    expect(body).toMatchObject({
+      approved: [],
+      blocked: [{ update_id: id, blocked_by: 'divergence', divergences: [{ package: 'openssl' }] }],
+    });
+    await sweepOnce(it.deps);
+    expect(await stateOf(it, awaited)).toEqual(['pending', 'divergence: artifact_divergence']);
+    expect(await approvalsOf(it)).toEqual([]);
+  });
+
+  test.each([
+    ['a'.repeat(64), 200],
+    ['all', 200],
+    ['b'.repeat(64), 409],
+  ])('once an operator has accepted %s, the approval of ours is %i', async (accept, status) => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await diverge(it);
+    await decide(it, accept);
+    expect((await it.approve(id)).status).toBe(status);
+  });
+
+  test('a live approval is taken back at the next tick: pending again, command cancelled, token void', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    const other = await it.addUpdate({ name: 'curl', version: '8-1' });
+    await it.approve(id);
+    await it.approve(other);
+    await housekeepOnce(it.deps);
+    await diverge(it);
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
+    expect(await stateOf(it, other)).toEqual(['approved', null]);
+    expect((await commandsOf(it)).map(({ status }) => status)).toEqual(['cancelled', 'pending']);
+    expect((await approvalsOf(it)).map((row) => row.void_reason)).toContain('artifact_divergence');
+    await decide(it, 'all');
+    await housekeepOnce(it.deps);
+    expect((await it.approve(id)).status).toBe(200);
+    expect(await stateOf(it, id)).toEqual(['approved', null]);
+    // An operator changes their mind: what is refused now is taken back, too.
+    const [row] = await listDivergences(it.database.read, { state: null, limit: 1, before: null });
+    const request = { accept: 'b'.repeat(64), reason: 'ours was the wrong one' };
+    await decideDivergence(it.platform, { id: row?.id ?? '', request, operator: 'ada' });
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
+  });
+
+  test('what is being installed already is left to its host', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    const move = { updateId: id, from: ['approved'], to: 'installing', actor: 'agent' } as const;
+    await it.database.transact((tx) => transitionUpdate(tx, it.platform, move));
+    await diverge(it);
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['installing', null]);
+    expect(await approvalsOf(it)).toMatchObject([{ voided_at: null }]);
+  });
+
+  test('before the tick the token is withheld from its host already', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    const [{ token_id: tokenId } = { token_id: '' }] = await approvalsOf(it);
+    const fetchToken = () =>
+      it.app.inject({
+        method: 'GET',
+        url: `/api/v1/agents/${it.agentId}/approvals/${tokenId}`,
+        headers: {
+          ...{ 'x-machine-id': 'machine-1', 'x-test-agent': it.agentId, 'x-test-family': it.familyId },
+        },
+      });
+    expect((await fetchToken()).statusCode).toBe(200);
+    await diverge(it);
+    expect((await fetchToken()).statusCode).toBe(404);
+  });
+
+  test('an approval that was minted while the divergence was on its way is withheld at delivery', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate();
+    await it.approve(id);
+    await diverge(it);
+    // As if the tick had looked before the approval was there.
+    await it.database.transact((tx) =>
+      tx.updateTable('artifact_divergences').set({ enforced_at: it.platform.now() }).execute(),
+    );
+    const delivery = { agentId: it.agentId, machineId: 'machine-1', received: [] };
+    const given = await it.database.transact((tx) => deliverCommands(tx, it.platform, it.keyRing, delivery));
+    expect(given).toEqual([]);
+    expect(await commandsOf(it)).toMatchObject([{ status: 'cancelled', reason: 'artifact_divergence' }]);
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
+    expect(await eventsOf(it, 'COMMAND_REFUSED')).toEqual([]);
+  });
+
+  test('a divergence that comes between the judgement and the token stops the token', async () => {
+    let it: ApprovalsApp | null = null;
+    let raised = false;
+    it = await createApprovalsApp(engine, {
+      wrap: (database) => ({
+        ...database,
+        async transact(work) {
+          if (it && armed && !raised) {
+            raised = true;
+            await diverge(it);
+          }
+          return database.transact(work);
+        },
+      }),
+    });
+    let armed = false;
+    const id = await it.addUpdate();
+    await it.call('POST', `/api/v1/updates/${id}/preview`);
+    armed = true;
+    expect(await it.approve(id)).toMatchObject({ status: 409, body: { blocked_by: 'divergence' } });
+    expect(await approvalsOf(it)).toEqual([]);
+  });
+});
