@@ -1,0 +1,93 @@
+import { constants } from 'node:fs';
+import { open, readdir, rm, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { judgeCopy } from '../../executor/stage.ts';
+import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
+import { isAddress } from './artifacts.ts';
+import { cachedPath, download } from './cached-files.ts';
+import { unprivileged, withNpmSession } from './session.ts';
+
+/** Most that one plan may fetch, in bytes. */
+export const FETCH_MAX_BYTES = 4 * 1024 ** 3;
+
+interface Expected {
+  name: string;
+  artifact: Artifact;
+  sha512: string;
+}
+
+/**
+ * Downloads the files of an approved plan into `directory`, never as root, and holds each copy against size and hash
+ * of the plan. What does not match is removed.
+ */
+export async function fetchActions(
+  paths: HostPaths,
+  { actions, directory }: { actions: readonly PlanAction[]; directory: string },
+): Promise<FetchOutcome> {
+  const expected: Expected[] = [];
+  for (const { action, name, artifact } of actions) {
+    if (action === 'remove') continue;
+    if (!artifact?.sha512 || !isAddress(artifact.url)) return mismatch(name);
+    expected.push({ name, artifact, sha512: artifact.sha512 });
+  }
+  if (expected.length === 0) return { ok: true };
+  const lack = await findLackOfSpace(expected, directory);
+  if (lack !== null) return { ok: false, reason: lack };
+  return withNpmSession(
+    paths,
+    async (session) => {
+      const failed = await download(
+        session,
+        expected.map(({ artifact }) => artifact.url),
+      );
+      if (failed !== null) return { ok: false, reason: failed.detail };
+      for (const one of expected) {
+        const outcome = await bring(cachedPath(session.cache, one.sha512), directory, one);
+        if (!outcome.ok) return outcome;
+      }
+      return removeOthers(directory, expected);
+    },
+    { identity: await unprivileged() },
+  );
+}
+
+/** The cache keeps files by what they are: one that is not there by its hash was not served. */
+async function bring(from: string, directory: string, { name, artifact }: Expected): Promise<FetchOutcome> {
+  const to = join(directory, artifact.filename);
+  const source = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    () => null,
+  );
+  if (source === null) return mismatch(name);
+  try {
+    if ((await source.stat()).size !== artifact.size_bytes) return mismatch(name);
+    const target = await open(to, 'wx', 0o600);
+    const end = Math.max(artifact.size_bytes - 1, 0);
+    await pipeline(source.createReadStream({ end, autoClose: false }), target.createWriteStream());
+  } finally {
+    await source.close();
+  }
+  if (judgeCopy(artifact, to).ok) return { ok: true };
+  await rm(to, { force: true });
+  return mismatch(name);
+}
+
+async function removeOthers(directory: string, expected: readonly Expected[]): Promise<FetchOutcome> {
+  const wanted = new Set(expected.map(({ artifact }) => artifact.filename));
+  for (const name of await readdir(directory)) {
+    if (!wanted.has(name)) await rm(join(directory, name), { recursive: true, force: true });
+  }
+  return { ok: true };
+}
+
+async function findLackOfSpace(expected: readonly Expected[], directory: string): Promise<string | null> {
+  const total = expected.reduce((sum, { artifact }) => sum + artifact.size_bytes, 0);
+  if (total > FETCH_MAX_BYTES) return `the plan would fetch ${total} bytes, more than ${FETCH_MAX_BYTES}`;
+  const { bavail, bsize } = await statfs(directory);
+  return total > bavail * bsize ? `the plan needs ${total} bytes where ${bavail * bsize} are free` : null;
+}
+
+function mismatch(name: string): FetchOutcome {
+  return { ok: false, reason: `artifact_mismatch: ${name}` };
+}

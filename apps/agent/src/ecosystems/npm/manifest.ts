@@ -1,0 +1,58 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Parsed } from './lockfile.ts';
+import { isName } from './session.ts';
+
+const Section = Type.Optional(Type.Record(Type.String(), Type.String()));
+const SECTIONS = ['dependencies', 'devDependencies', 'optionalDependencies'] as const;
+
+/** A project's package.json. What else is in it stays as it is. */
+const Manifest = Type.Object({
+  dependencies: Section,
+  devDependencies: Section,
+  optionalDependencies: Section,
+  workspaces: Type.Optional(Type.Unknown()),
+});
+export type Manifest = Static<typeof Manifest>;
+
+const EXACT = /^[=v\s]*\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\s*$/;
+const LOOKS_ELSEWHERE = /[:/]/;
+
+export function parseManifest(text: string): Parsed<Manifest> {
+  const json = parseStrictJson(text);
+  if (!json.ok) return { ok: false, reason: `package.json ${json.reason}` };
+  if (!Check(Manifest, json.value)) return { ok: false, reason: 'package.json is not one of a project' };
+  return { ok: true, value: json.value };
+}
+
+/** A package that the project itself asks for. */
+export interface DirectNeed {
+  name: string;
+  range: string;
+  /** An exact version is a pin: it is reported as held and never moved. */
+  isPinned: boolean;
+  /** False for what is from git, a file, another registry, or goes by another name: nothing is offered for it. */
+  isRegistry: boolean;
+}
+
+export function directNeeds(manifest: Manifest): DirectNeed[] {
+  const needs = new Map<string, DirectNeed>();
+  for (const section of SECTIONS) {
+    for (const [name, range] of Object.entries(manifest[section] ?? {})) {
+      const isRegistry = isName(name) && !LOOKS_ELSEWHERE.test(range);
+      needs.set(name, { name, range, isPinned: EXACT.test(range), isRegistry });
+    }
+  }
+  return [...needs.values()];
+}
+
+/** The same package.json with one need made exact, wherever the project states it. */
+export function pinNeed(manifest: Manifest, { name, version }: { name: string; version: string }): string {
+  const pinned: Manifest = { ...manifest };
+  for (const section of SECTIONS) {
+    const needs = manifest[section];
+    if (needs !== undefined && Object.hasOwn(needs, name)) pinned[section] = { ...needs, [name]: version };
+  }
+  return JSON.stringify(pinned);
+}

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hostPaths } from '../../host-places.ts';
+import type { HostPaths } from '../ecosystem.ts';
+import { npmDriver } from './npm.ts';
+
+const missing = npmHostMissing();
+if (missing !== null) console.log(`skipped: the driver of npm on a real host: ${missing}`);
+
+describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
+  const dir = tmpDir('tidegate-npm-driver-');
+  let host: NpmHost;
+  let paths: HostPaths;
+
+  beforeAll(async () => {
+    host = await createNpmHost(dir.path);
+    paths = hostPaths({
+      npm_prefix: host.prefix,
+      npm_projects: [host.project],
+      npm_registry: `${host.registry.url}/`,
+    });
+  }, 120_000);
+  beforeEach(() => {
+    host.registry.mode = 'up';
+    host.registry.fetched.length = 0;
+  });
+  afterAll(async () => {
+    await host.stop();
+    dir.remove();
+  });
+
+  const planOf = async (target: { name: string; arch?: string; toVersion: string }) => {
+    const outcome = await npmDriver.plan(paths, target);
+    if (!outcome.ok) throw new Error(outcome.reason);
+    return outcome.plan;
+  };
+
+  test('is present where npm and its node are', async () => {
+    expect(await npmDriver.present(paths)).toBe(true);
+  });
+
+  test('a scan lists every package of the tree with its place, and says what is newer', async () => {
+    const scan = await npmDriver.scan(paths);
+    expect(scan.reason).toBe(null);
+    expect(scan.complete).toBe(true);
+    const { prefix, project } = host;
+    const origin = `${host.registry.url}/`;
+    expect(scan.packages.map(({ name, version, arch, origin: from }) => [name, version, arch, from])).toEqual(
+      expect.arrayContaining([
+        ['demo-cli', '1.0.0', prefix, undefined],
+        ['demo-lib', '1.0.0', `${prefix}//lib/node_modules/demo-cli/node_modules/demo-lib`, undefined],
+        ['@demo/app-kit', '1.0.0', project, origin],
+        ['demo-lib', '1.0.0', project, origin],
+      ]),
+    );
+    expect(scan.packages).toHaveLength(7);
+    expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
+    // Never the prerelease, nor what is beyond the declared range.
+    expect(scan.updates.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
+      { name: '@demo/app-kit', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
+      { name: 'demo-cli', current_version: '1.0.0', available_version: '1.1.0', arch: prefix, origin },
+      { name: 'demo-lib', current_version: '1.0.0', available_version: '1.1.0', arch: project, origin },
+    ]);
+  });
+
+  test.each(['down', 'garbage'] as const)(
+    'a registry that is %s makes the scan incomplete, not empty',
+    async (mode) => {
+      host.registry.mode = mode;
+      const scan = await npmDriver.scan(paths);
+      expect(scan).toMatchObject({ complete: false, updates: [] });
+      expect(scan.reason).toMatch(/npm/);
+      expect(scan.packages).toHaveLength(7);
+    },
+  );
+
+  test('the plan of a global package holds its whole closure, with size and hash of every real file', async () => {
+    const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    const inside = `${host.prefix}//lib/node_modules/demo-cli/node_modules`;
+    expect(
+      actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
+        action,
+        name,
+        arch,
+        from,
+        to,
+      ]),
+    ).toEqual([
+      ['upgrade', 'demo-cli', host.prefix, '1.0.0', '1.1.0'],
+      ['upgrade', 'demo-lib', `${inside}/demo-lib`, '1.0.0', '1.1.0'],
+      ['install', 'leaf', `${inside}/demo-lib/node_modules/leaf`, undefined, '1.0.0'],
+      ['upgrade', 'leaf', `${inside}/leaf`, '1.0.0', '2.0.0'],
+    ]);
+    for (const { name, to_version: version = '', artifact, origin } of actions) {
+      const bytes = host.registry.tarball(name, version);
+      expect(artifact).toMatchObject({ size_bytes: bytes.length, sha512: sha512(bytes) });
+      expect(origin).toBe(`${host.registry.url}/`);
+    }
+    expect(new Set(actions.map(({ artifact }) => artifact?.filename)).size).toBe(actions.length);
+  });
+
+  test('the plan of a project holds only what changes, and leaves the folder as it was', async () => {
+    const before = await snapshot(host.project);
+    const { actions } = await planOf({ name: '@demo/app-kit', arch: host.project, toVersion: '1.1.0' });
+    expect(
+      actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
+        action,
+        name,
+        arch,
+        from,
+        to,
+      ]),
+    ).toEqual([
+      ['upgrade', '@demo/app-kit', host.project, '1.0.0', '1.1.0'],
+      ['upgrade', 'demo-lib', host.project, '1.0.0', '1.1.0'],
+      [
+        'install',
+        'leaf',
+        `${host.project}//node_modules/@demo/app-kit/node_modules/leaf`,
+        undefined,
+        '2.0.0',
+      ],
+    ]);
+    expect(await snapshot(host.project)).toEqual(before);
+  });
+
+  test('fetching brings exactly the files of the plan', async () => {
+    const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    const directory = await mkdtemp(join(dir.path, 'fetch-'));
+    expect(await npmDriver.fetch(paths, { actions, directory })).toEqual({ ok: true });
+    expect((await readdir(directory)).sort()).toEqual(
+      actions.map(({ artifact }) => artifact?.filename).sort(),
+    );
+    for (const { artifact } of actions) {
+      expect(sha512(await readFile(join(directory, artifact?.filename ?? '')))).toBe(artifact?.sha512);
+    }
+  });
+
+  test('a tarball with one byte changed at equal size is a mismatch, and is not left behind', async () => {
+    const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    host.registry.mode = 'tamper';
+    const directory = await mkdtemp(join(dir.path, 'fetch-'));
+    const outcome = await npmDriver.fetch(paths, { actions, directory });
+    expect(outcome).toMatchObject({ ok: false, reason: expect.stringMatching(/^artifact_mismatch: /) });
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('no plan is made of files that are not what the registry says of them', async () => {
+    host.registry.mode = 'tamper';
+    const outcome = await npmDriver.plan(paths, { name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
+    expect(outcome).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    ['a place that is not kept here', { arch: '/etc' }],
+    ['no place', { arch: undefined }],
+    ['a nested package', { arch: '$prefix//lib/node_modules/demo-cli/node_modules/demo-lib' }],
+    ['a range', { toVersion: '^1.0.0' }],
+    ['an address', { name: 'git+https://example.test/x' }],
+    ['an option', { name: '--force' }],
+    ['a version that was never published', { toVersion: '9.9.9' }],
+  ])('no plan is made for %s', async (_what, wrong) => {
+    const arch = wrong.arch?.replace('$prefix', host.prefix);
+    const target = {
+      name: 'demo-cli',
+      toVersion: '1.1.0',
+      ...wrong,
+      arch: 'arch' in wrong ? arch : host.prefix,
+    };
+    const { arch: place, ...rest } = target;
+    const outcome = await npmDriver.plan(paths, place === undefined ? rest : { ...rest, arch: place });
+    expect(outcome).toMatchObject({ ok: false });
+  });
+
+  test('a project that is not as its lockfile says makes the scan incomplete, and no plan is made of it', async () => {
+    const path = join(host.project, 'node_modules/leaf/package.json');
+    const before = await readFile(path, 'utf8');
+    await writeFile(path, before.replace('1.0.0', '1.0.7'));
+    const scan = await npmDriver.scan(paths);
+    const outcome = await npmDriver.plan(paths, {
+      name: '@demo/app-kit',
+      arch: host.project,
+      toVersion: '1.1.0',
+    });
+    await writeFile(path, before);
+    expect(scan).toMatchObject({
+      complete: false,
+      reason: expect.stringContaining('leaf 1.0.7, not leaf 1.0.0'),
+    });
+    expect(outcome).toMatchObject({ ok: false, reason: expect.stringContaining('leaf 1.0.7') });
+  });
+
+  test("a project's own npmrc and variables are not asked", async () => {
+    const path = join(host.project, '.npmrc');
+    await writeFile(path, 'registry=http://127.0.0.1:1/\nomit-lockfile-registry-resolved=true\n');
+    process.env.NPM_CONFIG_REGISTRY = 'http://127.0.0.1:1/';
+    const scan = await npmDriver.scan(paths);
+    const { actions } = await planOf({ name: 'demo-lib', arch: host.project, toVersion: '1.1.0' });
+    delete process.env.NPM_CONFIG_REGISTRY;
+    await rm(path);
+    expect(scan.reason).toBe(null);
+    expect(actions.every(({ artifact }) => artifact?.url.startsWith(host.registry.url))).toBe(true);
+  });
+
+  test('a lockfile that cannot be read makes the scan incomplete', async () => {
+    const path = join(host.project, 'package-lock.json');
+    const before = await readFile(path, 'utf8');
+    await writeFile(path, before.slice(0, 40));
+    const scan = await npmDriver.scan(paths);
+    await writeFile(path, before);
+    expect(scan).toMatchObject({ complete: false, reason: expect.stringContaining('lockfile') });
+  });
+});
+
+function sha512(bytes: Uint8Array): string {
+  return createHash('sha512').update(bytes).digest('hex');
+}
+
+async function snapshot(folder: string): Promise<string[]> {
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+  const read = files.map(async ({ parentPath, name }) => {
+    const path = join(parentPath, name);
+    return `${path} ${sha512(await readFile(path))}`;
+  });
+  return (await Promise.all(read)).sort();
+}

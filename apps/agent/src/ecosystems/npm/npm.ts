@@ -1,0 +1,29 @@
+import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import { fetchActions } from './fetch.ts';
+import { findPlaces } from './places.ts';
+import { planTarget } from './plan.ts';
+import { scanNpm } from './scan.ts';
+import { findNpm, unprivileged, withNpmSession } from './session.ts';
+
+/** Global packages and projects of npm. */
+export const npmDriver: EcosystemDriver = {
+  ecosystem: 'npm',
+  present: async () => (await findNpm()) !== null,
+  scan: scanNpm,
+  // The registry is asked at each scan: nothing that is known of it grows old.
+  findStaleness: async () => null,
+  plan: (paths, target) => withNpmPlanning(paths, (plan) => plan(target)),
+  withPlanning: withNpmPlanning,
+  fetch: fetchActions,
+};
+
+async function withNpmPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+  return withNpmSession(
+    paths,
+    async (session) => {
+      const { places } = await findPlaces(session, paths);
+      return work((target) => planTarget(session, places, target, new Date()));
+    },
+    { identity: await unprivileged() },
+  );
+}

@@ -1,0 +1,75 @@
+import { compareVersions } from '@tidegate/versions';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Parsed } from './lockfile.ts';
+import { isSpeakable, type NpmSession } from './session.ts';
+
+/** Most names that npm is asked about at once. */
+const ASKED_MAX = 2_000;
+const Answer = Type.Record(
+  Type.String(),
+  Type.Object({ wanted: Type.Optional(Type.String()), latest: Type.Optional(Type.String()) }),
+);
+const Failure = Type.Object({ error: Type.Object({ code: Type.Unknown(), summary: Type.String() }) });
+
+/** What a registry has of one package. A package that it does not know is not in the answer. */
+export interface Offer {
+  /** The newest version within the range, as npm picks it; null where there is none. */
+  wanted: string | null;
+  /** What the dist-tag `latest` names. */
+  latest: string | null;
+}
+
+/** Asks the registry about all these packages at once. */
+export async function readOffers(
+  session: NpmSession,
+  ranges: ReadonlyMap<string, string>,
+): Promise<Parsed<Map<string, Offer>>> {
+  if (ranges.size === 0) return { ok: true, value: new Map() };
+  if (ranges.size > ASKED_MAX)
+    return { ok: false, reason: `more than ${ASKED_MAX} packages would have to be asked for` };
+  const manifest = JSON.stringify({ dependencies: Object.fromEntries(ranges) });
+  const cwd = await session.makeFolder({ 'package.json': manifest });
+  const run = await session.run(['outdated', '--json'], { cwd });
+  // It ends with 1 whenever there is an answer at all.
+  if (!run.ok && run.exitCode !== 1) return { ok: false, reason: run.detail };
+  return parseOffers(run.stdout);
+}
+
+export function parseOffers(stdout: string): Parsed<Map<string, Offer>> {
+  const value = parseJson(stdout);
+  if (Check(Failure, value)) return { ok: false, reason: `npm: ${value.error.summary.slice(0, 500)}` };
+  if (!Check(Answer, value))
+    return { ok: false, reason: 'npm outdated answered in a form that is not known' };
+  const offers = Object.entries(value).map(([name, { wanted, latest }]): [string, Offer] => [
+    name,
+    { wanted: versionOf(name, wanted), latest: versionOf(name, latest) },
+  ]);
+  return { ok: true, value: new Map(offers) };
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function versionOf(name: string, version: string | undefined): string | null {
+  return version !== undefined && isSpeakable({ name, version }) ? version : null;
+}
+
+export type Judged = 'newer' | 'not_newer' | 'undecidable';
+
+/** Whether a version is an update of the installed one. A prerelease is never one of a release. */
+export function judgeOffer({ current, offered }: { current: string; offered: string }): Judged {
+  const order = compareVersions('npm', current, offered);
+  if (order === 'undecidable') return 'undecidable';
+  if (order !== -1) return 'not_newer';
+  return isPrerelease(offered) && !isPrerelease(current) ? 'not_newer' : 'newer';
+}
+
+function isPrerelease(version: string): boolean {
+  return (version.split('+')[0] ?? '').includes('-');
+}

@@ -1,0 +1,47 @@
+import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { Check } from 'typebox/value';
+import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
+import { toActions } from './actions.ts';
+import { addArtifacts } from './artifacts.ts';
+import { type NpmPlace, placePathOf } from './locations.ts';
+import { resolveWish } from './resolve.ts';
+import { isSpeakable, type NpmSession } from './session.ts';
+
+/**
+ * Resolves what updating one package at one place would do: everything that is installed, upgraded, downgraded or
+ * removed with it, with the hash of every file. Nothing of the place is changed, and no script of a package is run.
+ */
+export async function planTarget(
+  session: NpmSession,
+  places: readonly NpmPlace[],
+  target: PlanTarget,
+  resolvedAt: Date,
+): Promise<PlanOutcome> {
+  const wish = { name: target.name, version: target.toVersion };
+  if (!isSpeakable(wish)) return { ok: false, reason: 'the name or version cannot be given to npm' };
+  const place = findPlace(places, target.arch);
+  if (place === null)
+    return { ok: false, reason: `${target.arch ?? 'no place'} is not a place that npm keeps here` };
+  const resolved = await resolveWish(session, place, wish);
+  if (!resolved.ok) return resolved;
+  const bare = toActions(place, resolved.value);
+  if (!bare.ok) return bare;
+  const reaches = bare.value.some(
+    ({ action: { name, arch, to_version: to } }) =>
+      name === wish.name && arch === place.path && to === wish.version,
+  );
+  if (!reaches) return { ok: false, reason: `npm would not bring ${wish.name} to ${wish.version}` };
+  const actions = await addArtifacts(session, bare.value);
+  if (!actions.ok) return actions;
+  const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
+  const fault = planFaults(plan)[0];
+  if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
+  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
+  return { ok: true, plan };
+}
+
+/** Only what lies at the top of a place is updated by itself. */
+export function findPlace(places: readonly NpmPlace[], arch: string | undefined): NpmPlace | null {
+  if (arch === undefined || placePathOf(arch) !== arch) return null;
+  return places.find(({ path }) => path === arch) ?? null;
+}

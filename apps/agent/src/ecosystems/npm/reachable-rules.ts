@@ -1,0 +1,92 @@
+import { childOf, parentOf } from './locations.ts';
+import type { LockEntry, Lockfile } from './lockfile.ts';
+
+/** What packages may be limited to. `libc` is null where the host has none to tell. */
+export interface Platform {
+  os: string;
+  cpu: string;
+  libc: string | null;
+}
+
+export interface Omitted {
+  development: boolean;
+  optional: boolean;
+}
+
+/**
+ * The locations that npm puts on this host from a lockfile, which names packages for all hosts: what is reached from
+ * the root, short of optional packages that run elsewhere and of what only those need. Bundled packages come along.
+ */
+export function reachable(
+  lock: Pick<Lockfile, 'root' | 'entries'>,
+  { platform, omitted }: { platform: Platform; omitted: Omitted },
+): ReadonlySet<string> {
+  const { root } = lock;
+  const first = [
+    ...root.required.keys(),
+    ...root.peers.keys(),
+    ...(omitted.development ? [] : root.development.keys()),
+  ];
+  return walk(lock, { platform, omitted }, [
+    ...first.map((name) => ({ name, isOptional: false })),
+    ...(omitted.optional ? [] : [...root.optional.keys()]).map((name) => ({ name, isOptional: true })),
+  ]);
+}
+
+/** The same for one package that is installed globally: npm leaves its own peers out there. */
+export function reachableGlobally(
+  lock: Pick<Lockfile, 'entries'>,
+  { name, platform }: { name: string; platform: Platform },
+): ReadonlySet<string> {
+  const omitted = { development: true, optional: false };
+  return walk(lock, { platform, omitted, peerlessAt: childOf('', name) }, [{ name, isOptional: false }]);
+}
+
+interface Wish {
+  name: string;
+  isOptional: boolean;
+}
+
+function walk(
+  { entries }: Pick<Lockfile, 'entries'>,
+  limits: { platform: Platform; omitted: Omitted; peerlessAt?: string },
+  first: readonly Wish[],
+): Set<string> {
+  const reached = new Set<string>();
+  const open = first.map((wish) => ({ ...wish, from: '' }));
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const entry = resolve(entries, next.from, next.name);
+    // What is optional and fits no better is left out by npm too; what is required is npm's to complain of.
+    if (entry === null || (next.isOptional && !fits(entry, limits.platform))) continue;
+    if (reached.has(entry.location)) continue;
+    reached.add(entry.location);
+    const { required, optional, peers } = entry.needs;
+    const names = [...required.keys(), ...(entry.location === limits.peerlessAt ? [] : peers.keys())];
+    open.push(...names.map((name) => ({ name, isOptional: false, from: entry.location })));
+    if (limits.omitted.optional) continue;
+    open.push(...[...optional.keys()].map((name) => ({ name, isOptional: true, from: entry.location })));
+  }
+  return reached;
+}
+
+/** As `require` looks: beside the package first, then in each folder above it. */
+function resolve(entries: ReadonlyMap<string, LockEntry>, from: string, name: string): LockEntry | null {
+  for (let at = from; ; at = parentOf(at)) {
+    const found = entries.get(childOf(at, name));
+    if (found !== undefined) return found;
+    if (at === '') return null;
+  }
+}
+
+export function fits({ fits: { os, cpu, libc } }: Pick<LockEntry, 'fits'>, platform: Platform): boolean {
+  if (!isListed(os, platform.os) || !isListed(cpu, platform.cpu)) return false;
+  return libc === null || (platform.libc !== null && isListed(libc, platform.libc));
+}
+
+/** `!x` excludes; any other word is one of those that are meant. */
+function isListed(list: readonly string[] | null, value: string): boolean {
+  if (list === null || list.length === 0 || (list.length === 1 && list[0] === 'any')) return true;
+  if (list.includes(`!${value}`)) return false;
+  const meant = list.filter((word) => !word.startsWith('!'));
+  return meant.length === 0 || meant.includes(value);
+}

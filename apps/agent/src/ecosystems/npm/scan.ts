@@ -1,0 +1,171 @@
+import {
+  INVENTORY_MAX_PACKAGES,
+  type InventoryPackage,
+  type InventoryUpdate,
+} from '@tidegate/protocol/agent-api';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { HostPaths, Scan } from '../ecosystem.ts';
+import { originOf } from './actions.ts';
+import { archOf, childOf, folderOfPlace, type NpmPlace } from './locations.ts';
+import { directNeeds, parseManifest } from './manifest.ts';
+import { judgeOffer, type Offer, parseJson, readOffers } from './offers.ts';
+import { findPlaces, readProject } from './places.ts';
+import { readPlatform } from './platform.ts';
+import { findOmitted, findProjectFaults } from './project-state-rules.ts';
+import { type NpmSession, unprivileged, withNpmSession } from './session.ts';
+import { type DiskPackage, type DiskTree, readTree } from './tree.ts';
+
+const REASON_MAX_CHARS = 2_000;
+
+const List = Type.Object({
+  problems: Type.Optional(Type.Array(Type.String())),
+  dependencies: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+
+/** What one place holds and could get. */
+interface PlaceScan {
+  packages: InventoryPackage[];
+  updates: InventoryUpdate[];
+  faults: string[];
+}
+
+/**
+ * Reads the global packages and the projects that the administrator named, and asks the registry what is newer: for
+ * a global package what `latest` names, for a need of a project the newest version in its range, never beyond.
+ * Whatever cannot be read or asked makes the scan incomplete: it never looks like a host without updates.
+ */
+export async function scanNpm(paths: HostPaths): Promise<Scan> {
+  return withNpmSession(
+    paths,
+    async (session) => {
+      const { places, faults } = await findPlaces(session, paths);
+      const scans: PlaceScan[] = [];
+      for (const place of places) {
+        scans.push(
+          place.kind === 'global' ? await scanGlobal(session, place) : await scanProject(session, place),
+        );
+      }
+      const packages = scans.flatMap((scan) => scan.packages);
+      const all = [...faults, ...scans.flatMap((scan) => scan.faults)];
+      if (packages.length > INVENTORY_MAX_PACKAGES)
+        all.push(`there are more than ${INVENTORY_MAX_PACKAGES} packages`);
+      return {
+        complete: all.length === 0,
+        reason: all.length === 0 ? null : all.join('; ').slice(0, REASON_MAX_CHARS),
+        packages: packages.slice(0, INVENTORY_MAX_PACKAGES),
+        updates: scans.flatMap((scan) => scan.updates),
+      };
+    },
+    { identity: await unprivileged() },
+  );
+}
+
+async function scanGlobal(session: NpmSession, place: NpmPlace): Promise<PlaceScan> {
+  const disk = await readTree(folderOfPlace(place));
+  const faults = [...disk.faults, ...(await findListFaults(session, place, disk))];
+  const tops = [...disk.packages.values()].filter(isTop);
+  const offers = await readOffers(session, new Map(tops.map(({ name }) => [name, '*'])));
+  if (!offers.ok) faults.push(offers.reason);
+  const newest = (name: string) => (offers.ok ? (offers.value.get(name)?.latest ?? null) : null);
+  return finish({
+    session,
+    place,
+    disk,
+    faults,
+    newest,
+    candidates: tops,
+    originAt: () => null,
+    held: new Set(),
+  });
+}
+
+async function scanProject(session: NpmSession, place: NpmPlace): Promise<PlaceScan> {
+  const none = { packages: [], updates: [] };
+  const project = await readProject(place.path);
+  if (!project.ok) return { ...none, faults: [project.reason] };
+  const manifest = parseManifest(project.value.manifest);
+  if (!manifest.ok) return { ...none, faults: [`${place.path}: ${manifest.reason}`] };
+  const { lock } = project.value;
+  const disk = await readTree(place.path);
+  const platform = await readPlatform();
+  const omitted = findOmitted(lock, disk, platform);
+  const faults = [
+    ...disk.faults,
+    ...findProjectFaults(lock, disk, { platform, omitted }).map((fault) => `${place.path}: ${fault}`),
+  ];
+  const needs = directNeeds(manifest.value);
+  const movable = new Map(
+    needs.filter((need) => need.isRegistry && !need.isPinned).map(({ name, range }) => [name, range]),
+  );
+  const candidates = [...disk.packages.values()].filter((pkg) => isTop(pkg) && movable.has(pkg.name));
+  const asked = new Map([...movable].filter(([name]) => candidates.some((pkg) => pkg.name === name)));
+  const offers = await readOffers(session, asked);
+  if (!offers.ok) faults.push(offers.reason);
+  const newest = (name: string): Offer['wanted'] =>
+    offers.ok ? (offers.value.get(name)?.wanted ?? null) : null;
+  const originAt = (location: string) => originOf({ resolved: lock.entries.get(location)?.resolved ?? null });
+  const held = new Set(needs.filter(({ isPinned }) => isPinned).map(({ name }) => childOf('', name)));
+  return finish({ session, place, disk, faults, newest, candidates, originAt, held });
+}
+
+/** `npm ls` says whether what is there fits together; it must see the packages that we see. */
+async function findListFaults(session: NpmSession, { path }: NpmPlace, disk: DiskTree): Promise<string[]> {
+  const cwd = await session.makeFolder({});
+  const run = await session.run(['ls', '--global', '--all', '--json', `--prefix=${path}`], {
+    cwd,
+    isOwn: true,
+  });
+  const value = parseJson(run.stdout);
+  if (!Check(List, value)) return [run.ok ? 'npm ls answered in a form that is not known' : run.detail];
+  // What is in nobody's needs is listed like all others, and harms none of them.
+  const problems = (value.problems ?? []).filter((problem) => !problem.startsWith('extraneous:'));
+  const seen = new Set(Object.keys(value.dependencies ?? {}));
+  const tops = [...disk.packages.keys(), ...disk.links].filter(
+    (location) => !location.includes('/node_modules/'),
+  );
+  const unseen = tops.filter((location) => !seen.has(location.slice('node_modules/'.length)));
+  return [...problems.slice(0, 5), ...unseen.map((location) => `npm does not list ${location}`).slice(0, 5)];
+}
+
+function finish(found: {
+  session: NpmSession;
+  place: NpmPlace;
+  disk: DiskTree;
+  faults: string[];
+  newest: (name: string) => string | null;
+  candidates: readonly DiskPackage[];
+  originAt: (location: string) => string | null;
+  held: ReadonlySet<string>;
+}): PlaceScan {
+  const { session, place, disk, faults } = found;
+  const packages: InventoryPackage[] = [];
+  for (const pkg of disk.packages.values()) {
+    const arch = archOf(place, pkg);
+    if (arch === null) {
+      faults.push(`the path of ${pkg.location} is longer than a report takes`);
+      continue;
+    }
+    const origin = found.originAt(pkg.location);
+    const held = found.held.has(pkg.location);
+    packages.push({ name: pkg.name, version: pkg.version, arch, ...(origin !== null && { origin }), held });
+  }
+  const updates: InventoryUpdate[] = [];
+  for (const { name, version } of found.candidates) {
+    const offered = found.newest(name);
+    if (offered === null) continue;
+    const judged = judgeOffer({ current: version, offered });
+    if (judged === 'undecidable') faults.push(`${name}: ${version} and ${offered} cannot be ordered`);
+    if (judged !== 'newer') continue;
+    updates.push({
+      ...{ name, current_version: version, available_version: offered },
+      ...{ arch: place.path, origin: session.registry.slice(0, 512) },
+    });
+  }
+  return { packages, updates, faults };
+}
+
+/** At the top of its place, and under its own name. */
+function isTop({ location, name }: DiskPackage): boolean {
+  return location === childOf('', name);
+}

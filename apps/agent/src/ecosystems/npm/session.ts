@@ -1,0 +1,182 @@
+import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import {
+  findProgram,
+  type Identity,
+  PROGRAM_FOLDERS,
+  type ProgramResult,
+  runProgram,
+} from '../../run-program.ts';
+import type { HostPaths } from '../ecosystem.ts';
+
+export const PUBLIC_REGISTRY = 'https://registry.npmjs.org/';
+/** npm asks a registry for hundreds of documents; on a slow line that takes minutes. */
+const NPM_TIMEOUT_MS = 15 * 60_000;
+/** `npm ls` of 20,000 packages is about 4 MB. */
+const NPM_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
+/** Where npm is put by hand, before the folders of the distribution. */
+const NPM_FOLDERS = ['/usr/local/bin', ...PROGRAM_FOLDERS];
+
+/** A round of questions to npm that share one private cache. */
+export interface NpmSession {
+  /** Ends in a slash. */
+  readonly registry: string;
+  /** npm's cache, and nobody else's. */
+  readonly cache: string;
+  /** Who runs npm; null for this very process's user. */
+  readonly identity: Identity | null;
+  /** Makes an empty folder that belongs to whoever runs npm, with these files. */
+  makeFolder(files: Readonly<Record<string, string>>): Promise<string>;
+  run(args: readonly string[], options: RunOptions): Promise<ProgramResult>;
+}
+
+interface RunOptions {
+  cwd: string;
+  onOverflow?: 'keep_tail';
+  /** Runs as this very process's user, to read what nobody else may; never to ask a registry. */
+  isOwn?: boolean;
+}
+
+export interface SessionOptions {
+  identity?: Identity | null;
+  /** Nothing but what lies in the cache. */
+  isOffline?: boolean;
+}
+
+/** Opens a session in a private folder, which is removed in the end. Nothing of any user's configuration is read. */
+export async function withNpmSession<T>(
+  paths: HostPaths,
+  work: (session: NpmSession) => Promise<T>,
+  { identity = null, isOffline = false }: SessionOptions = {},
+): Promise<T> {
+  const program = await findNpm();
+  const root = await mkdtemp(join(tmpdir(), 'tidegate-npm-'));
+  const give = async (path: string) => {
+    if (identity !== null) await chown(path, identity.uid, identity.gid);
+  };
+  try {
+    const [cache, home] = [join(root, 'cache'), join(root, 'home')];
+    for (const folder of [cache, home]) {
+      await mkdir(folder, { mode: 0o700 });
+      await give(folder);
+    }
+    const registry = registryOf(paths);
+    const options = [...fixedOptions({ root, cache, registry }), ...(isOffline ? ['--offline'] : [])];
+    await writeFile(join(root, 'empty-user'), '');
+    await writeFile(join(root, 'empty-global'), '');
+    await give(root);
+    return await work({
+      registry,
+      cache,
+      identity,
+      makeFolder: async (files) => {
+        const folder = await mkdtemp(join(root, 'work-'));
+        for (const [name, text] of Object.entries(files)) {
+          await writeFile(join(folder, name), text, { flag: 'wx' });
+          await give(join(folder, name));
+        }
+        await give(folder);
+        return folder;
+      },
+      run: ([command = '', ...args], { cwd, isOwn = false, ...limits }) =>
+        runProgram({
+          program: program ?? 'npm',
+          args: [command, ...options, ...args],
+          timeoutMs: NPM_TIMEOUT_MS,
+          maxOutputBytes: NPM_OUTPUT_MAX_BYTES,
+          env: { PATH: searchPath(program), HOME: home },
+          identity: isOwn ? null : identity,
+          cwd,
+          ...limits,
+        }),
+    });
+  } finally {
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** The host's own npm; null where npm, or the node that it runs on, is missing. */
+export async function findNpm(): Promise<string | null> {
+  const npm = await findIn(NPM_FOLDERS, 'npm');
+  return npm !== null && (await findIn(searchPath(npm).split(delimiter), 'node')) !== null ? npm : null;
+}
+
+async function findIn(folders: readonly string[], name: string): Promise<string | null> {
+  for (const folder of folders) {
+    const found = await findProgram(join(folder, name));
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** npm is a script that asks PATH for its node: the one beside it comes first. */
+function searchPath(npm: string | null): string {
+  return [...new Set([...(npm === null ? [] : [dirname(npm)]), ...NPM_FOLDERS])].join(delimiter);
+}
+
+export function registryOf({ npm }: HostPaths): string {
+  return (npm.registry ?? PUBLIC_REGISTRY).replace(/\/*$/, '/');
+}
+
+/**
+ * What must be so whatever any npmrc or variable says: command-line options come before all of them. Each of these
+ * changes what npm resolves, where it asks or what it runs.
+ */
+function fixedOptions({
+  root,
+  cache,
+  registry,
+}: {
+  root: string;
+  cache: string;
+  registry: string;
+}): string[] {
+  return [
+    `--userconfig=${join(root, 'empty-user')}`,
+    `--globalconfig=${join(root, 'empty-global')}`,
+    `--cache=${cache}`,
+    `--registry=${registry}`,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--no-update-notifier',
+    '--logs-max=0',
+    '--loglevel=error',
+    '--no-progress',
+    '--no-color',
+    '--no-legacy-peer-deps',
+    '--no-strict-peer-deps',
+    '--no-prefer-dedupe',
+    '--no-force',
+    '--no-omit-lockfile-registry-resolved', // or `resolved` is missing
+    '--bin-links',
+    '--package-lock',
+    '--fetch-retries=1',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-retry-maxtimeout=5000',
+    '--fetch-timeout=60000',
+  ];
+}
+
+const NAME = /^(?:@[a-zA-Z0-9~-][a-zA-Z0-9._~-]*\/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$/;
+const VERSION = /^\d{1,16}\.\d{1,16}\.\d{1,16}(?:-[0-9A-Za-z.-]{1,128})?(?:\+[0-9A-Za-z.-]{1,64})?$/;
+const NAME_MAX_CHARS = 214;
+
+/** Whether the words are a package and an exact version, and nothing that npm would read as a range, path or option. */
+export function isSpeakable({ name, version }: { name: string; version: string }): boolean {
+  return isName(name) && VERSION.test(version);
+}
+
+export function isName(name: string): boolean {
+  return name.length <= NAME_MAX_CHARS && NAME.test(name);
+}
+
+/** Root asks registries as nobody; everybody else as himself. */
+export async function unprivileged(): Promise<Identity | null> {
+  if (process.getuid?.() !== 0) return null;
+  const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const nobody = users.find(([name]) => name === 'nobody');
+  const [uid, gid] = [Number(nobody?.[2] ?? 65_534), Number(nobody?.[3] ?? 65_534)];
+  return uid > 0 ? { uid, gid } : { uid: 65_534, gid: 65_534 };
+}
