@@ -33,6 +33,7 @@ export const SYSTEM_EVENT_TYPES = [
   'approval_blocked',
   'bulk_approval_blocked',
   'age_exception_added',
+  'age_exception_ended',
   'update_approved',
   'approval_countersigned',
   'update_installed',

@@ -120,10 +120,22 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
       response: { 204: Type.Null(), 404: Problem },
     },
     handler: async (request, reply) => {
-      const ended = { id: request.params.id, nowMs: platform.now() };
-      if (!(await database.transact((tx) => deleteAgeException(tx, ended)))) {
-        throw new Refusal('not_found', { detail: 'There is no such exception.' });
-      }
+      const actor = operatorOf(request).username;
+      const ended = await database.transact(async (tx) => {
+        const row = await deleteAgeException(tx, { id: request.params.id, nowMs: platform.now() });
+        if (!row) return false;
+        const { id, ecosystem, name, version } = row;
+        await appendEvent(tx, platform, {
+          kind: 'system',
+          type: 'age_exception_ended',
+          severity: 'info',
+          component: 'security',
+          actor,
+          content: { exception_id: id, package: { ecosystem, name, version }, actor },
+        });
+        return true;
+      });
+      if (!ended) throw new Refusal('not_found', { detail: 'There is no such exception.' });
       return reply.code(204).send(null);
     },
   });

@@ -26,6 +26,8 @@ export interface AgeFacts {
   readonly violations: readonly AgeViolation[];
   /** What the registries said about every version that is new to the host. */
   readonly times: readonly AgeTime[];
+  /** Versions that an operator has excepted. */
+  readonly excepted: readonly { readonly package: string; readonly version: string }[];
   /** Some release times are still being asked for. */
   readonly pending: boolean;
 }
@@ -70,17 +72,21 @@ export function ageFacts(args: {
   minimumHours: number;
 }): AgeFacts {
   const { ecosystem, mode, subjects, released, exceptions, source, nowMs, minimumHours } = args;
-  const none = { minimumHours, violations: [], times: [], pending: false };
+  const none = { minimumHours, violations: [], times: [], excepted: [], pending: false };
   if (!ageApplies(ecosystem)) return { ...none, status: 'not_applicable' };
   if (mode === 'off') return { ...none, status: 'off' };
   const violations: AgeViolation[] = [];
   const times: AgeTime[] = [];
+  const excepted: { package: string; version: string }[] = [];
   let pending = false;
   for (const subject of subjects) {
     const { name, version } = subject;
     const said = released.get(timeKey(subject));
     if (said) times.push({ package: name, version, publishedAtMs: said.atMs, source: said.source });
-    if (exceptions.has(ageKey(subject))) continue;
+    if (exceptions.has(ageKey(subject))) {
+      excepted.push({ package: name, version });
+      continue;
+    }
     if (!said && source === 'pending') pending = true;
     else if (!said && mode === 'warn') continue;
     else {
@@ -89,7 +95,7 @@ export function ageFacts(args: {
       violations.push({ package: name, version, ...age });
     }
   }
-  return { status: statusOf(violations), minimumHours, violations, times, pending };
+  return { status: statusOf(violations), minimumHours, violations, times, excepted, pending };
 }
 
 function ageOf(

@@ -159,18 +159,19 @@ export async function insertAgeException(tx: Tx, row: AgeExceptionRow): Promise<
   await tx.insertInto('age_exceptions').values(row).execute();
 }
 
-/** False where there is no such exception, or it is deleted already. */
+/** Ends an exception; null where there is none, or somebody ended it first. */
 export async function deleteAgeException(
   tx: Tx,
   { id, nowMs }: { id: string; nowMs: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+): Promise<AgeExceptionRow | null> {
+  const row = await tx
     .updateTable('age_exceptions')
     .set({ deleted_at: nowMs })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
+    .returningAll()
     .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  return row ?? null;
 }
 
 export async function findAgeException(db: Db, id: string): Promise<AgeExceptionRow | null> {

@@ -26,6 +26,8 @@ import { createTestPlatform } from './test-platform.ts';
 export interface ApprovalsAppOptions {
   settings?: Partial<Config>;
   waitMs?: number;
+  /** How long the registries may take. */
+  registryMs?: number;
   /** Replaces the database by one that looks at what is done with it. */
   wrap?: (database: Database) => Database;
 }
@@ -50,12 +52,13 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   });
   const worker = createAdvisoryWorker({ platform, config, client });
   onTestFinished(() => worker.stop());
+  const { registryMs = 300 } = options;
   const ageSource = createReleaseTimes({
     platform,
     client: createRegistryClient({
       config,
       now: platform.now,
-      timeouts: { packumentMs: 300, indexMs: 300 },
+      timeouts: { packumentMs: registryMs, indexMs: registryMs },
       sleep: async () => {},
     }),
   });

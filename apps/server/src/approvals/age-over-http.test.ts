@@ -1,0 +1,269 @@
+import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fake-npm-metadata';
+import { type FakePypiMetadata, startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Config } from '../config.ts';
+import { UNKNOWN_RETRY_MS } from '../release-times/worker.ts';
+import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { sweepOnce } from './sweep.ts';
+
+const HOUR_MS = 3_600_000;
+const OVERRIDE = { override_supply_chain: true, override_reason: 'we need it' };
+const AGED = ['npm', 'pypi'] as const;
+
+/** One host with an update of a package of npm or PyPI, and both registries. */
+async function setUp(
+  engine: TestEngine,
+  ecosystem: (typeof AGED)[number],
+  { waitMs, registryMs, ...settings }: Partial<Config> & { waitMs?: number; registryMs?: number } = {},
+) {
+  const npm: FakeNpmMetadata = await startFakeNpmMetadata();
+  const pypi: FakePypiMetadata = await startFakePypiMetadata();
+  const it = await createApprovalsApp(engine, {
+    settings: { gateEnforcement: 'block', npmRegistryUrl: npm.url, pypiUrl: pypi.url, ...settings },
+    ...(waitMs === undefined ? {} : { waitMs }),
+    ...(registryMs === undefined ? {} : { registryMs }),
+  });
+  // The registries go last: what still asks them ends first.
+  onTestFinished(async () => {
+    await npm.stop();
+    await pypi.stop();
+  });
+  const registry = ecosystem === 'npm' ? npm : pypi;
+  const sha256 = 'a'.repeat(64);
+  return {
+    ...it,
+    pypi,
+    registry,
+    /** Publishes a version so many hours ago. */
+    publish(name: string, version: string, hours: number) {
+      const at = new Date(it.clock.now() - hours * HOUR_MS).toISOString();
+      if (ecosystem === 'npm') npm.publish(name, version, at);
+      else pypi.publish(name, version, [{ filename: `${name}.pkg`, sha256, uploadedAt: at }]);
+    },
+    add: (name = 'left', version = '2.0.0', others: readonly string[] = []) =>
+      it.addUpdate({
+        ecosystem,
+        name,
+        version,
+        plan: [name, ...others].map((one) => actionOf({ ecosystem, name: one, version })),
+      }),
+  };
+}
+
+describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
+  describe.each(AGED)('%s', (ecosystem) => {
+    test.each([
+      ['just as old as the minimum', 72, 200],
+      ['older', 73, 200],
+      ['a little younger', 71.99, 409],
+    ])('block: %s', async (_what, hours, status) => {
+      const it = await setUp(engine, ecosystem);
+      it.publish('left', '2.0.0', hours);
+      const answer = await it.approve(await it.add());
+      expect(answer.status).toBe(status);
+      if (status === 409) {
+        const at = new Date(it.clock.now() - hours * HOUR_MS).toISOString();
+        expect(answer.body).toMatchObject({
+          code: 'approval_blocked',
+          blocked_by: 'age',
+          reason: 'too_young',
+          overridable: false,
+          age: {
+            violations: [{ package: 'left', version: '2.0.0', published_at: at, age_hours: hours }],
+            times: [{ package: 'left', version: '2.0.0', published_at: at, source: it.registry.url }],
+          },
+        });
+      }
+    });
+
+    test('block: a dependency that is new to the host stops, and no override passes it', async () => {
+      const it = await setUp(engine, ecosystem);
+      it.publish('left', '2.0.0', 1_000);
+      it.publish('dep', '2.0.0', 1);
+      const id = await it.add('left', '2.0.0', ['dep']);
+      for (const body of [undefined, OVERRIDE]) {
+        const violations = [{ package: 'dep', age_hours: 1 }];
+        expect(await it.approve(id, body)).toMatchObject({
+          status: 409,
+          body: { blocked_by: 'age', overridable: false, age: { violations } },
+        });
+      }
+    });
+
+    test('block: a version that the registry does not have is of unknown age, until it has it', async () => {
+      const it = await setUp(engine, ecosystem);
+      const id = await it.add();
+      const unknown = { status: 409, body: { blocked_by: 'age', reason: 'unknown_age' } };
+      expect(await it.approve(id)).toMatchObject(unknown);
+      it.publish('left', '2.0.0', 100);
+      expect(await it.approve(id)).toMatchObject(unknown);
+      it.clock.advance(UNKNOWN_RETRY_MS);
+      expect((await it.approve(id)).status).toBe(200);
+    });
+
+    test('block: the future is unknown_age', async () => {
+      const it = await setUp(engine, ecosystem);
+      it.publish('left', '2.0.0', -1);
+      expect(await it.approve(await it.add())).toMatchObject({
+        status: 409,
+        body: { reason: 'unknown_age', age: { violations: [{ published_at: null, age_hours: null }] } },
+      });
+    });
+
+    test.each(['down', 'failing', 'garbage', 'redirect', 'endless'] as const)(
+      'block: a registry that is %s is a stop by unknown_age, which no override passes',
+      { timeout: 20_000 },
+      async (mode) => {
+        const it = await setUp(engine, ecosystem);
+        it.publish('left', '2.0.0', 1_000);
+        it.registry.mode = mode;
+        const id = await it.add();
+        for (const body of [undefined, OVERRIDE]) {
+          expect(await it.approve(id, body)).toMatchObject({
+            status: 409,
+            body: { blocked_by: 'age', reason: 'unknown_age', overridable: false },
+          });
+        }
+      },
+    );
+
+    test('block: not fetched yet is 503 verdict_pending, in preview too; once it failed it has it, it counts', async () => {
+      const it = await setUp(engine, ecosystem, { waitMs: 20, registryMs: 30_000 });
+      it.publish('left', '2.0.0', 1_000);
+      const id = await it.add();
+      const release = it.registry.hold();
+      expect(await it.approve(id)).toMatchObject({ status: 503, code: 'verdict_pending' });
+      expect(await it.approve(id, OVERRIDE)).toMatchObject({ status: 503, code: 'verdict_pending' });
+      expect((await it.call('POST', `/api/v1/updates/${id}/preview`)).status).toBe(503);
+      release();
+      await expect.poll(async () => (await it.approve(id)).status).toBe(200);
+    });
+
+    test('block: a registry that hangs is a stop by unknown_age once it timed out', async () => {
+      const it = await setUp(engine, ecosystem);
+      it.registry.mode = 'hang';
+      const id = await it.add();
+      expect(await it.approve(id)).toMatchObject({ status: 409, body: { reason: 'unknown_age' } });
+    });
+
+    test('warn: a failed fetch fails open with [WARNING] and package_age, a young one is shown', async () => {
+      const it = await setUp(engine, ecosystem, { gateEnforcement: 'warn' });
+      it.registry.mode = 'failing';
+      expect(await it.approve(await it.add())).toMatchObject({ status: 200, body: { warnings: [] } });
+      expect(it.platform.lines.some((line) => /^\[WARNING\].*package_age/.test(line))).toBe(true);
+      it.registry.mode = 'up';
+      it.publish('right', '2.0.0', 1);
+      expect(await it.approve(await it.add('right'))).toMatchObject({
+        status: 200,
+        body: { warnings: [{ code: 'age_violation' }] },
+      });
+    });
+
+    test('off: no registry is asked', async () => {
+      const it = await setUp(engine, ecosystem, { gateEnforcement: 'off' });
+      expect((await it.approve(await it.add())).status).toBe(200);
+      expect(it.registry.requests).toEqual([]);
+    });
+
+    test('an exception passes exactly its version, until it ends', async () => {
+      const it = await setUp(engine, ecosystem);
+      it.publish('left', '2.0.0', 1);
+      it.publish('left', '2.0.1', 1);
+      const expires_at = new Date(it.clock.now() + HOUR_MS).toISOString();
+      const body = { ecosystem, name: 'left', version: '2.0.0', reason: 'fixes a hole', expires_at };
+      expect((await it.call('POST', '/api/v1/admin/age-exceptions', body)).status).toBe(201);
+      expect((await it.approve(await it.add('left', '2.0.1'))).status).toBe(409);
+      const second = await it.add();
+      expect((await it.call('POST', `/api/v1/updates/${second}/preview`)).body.blocked_by).toBeNull();
+      it.clock.advance(HOUR_MS);
+      expect((await it.approve(second)).status).toBe(409);
+    });
+
+    test('neither an exception nor an override of the age softens a malicious package (MAL-)', async () => {
+      const it = await setUp(engine, ecosystem, { vulnerabilityPolicy: 'introduced' });
+      it.publish('left', '2.0.0', 1);
+      const scope = ecosystem === 'npm' ? 'npm' : 'PyPI';
+      it.vulnerable({ id: 'MAL-2026-1', ecosystem: scope, name: 'left', version: '2.0.0' });
+      const expires_at = new Date(it.clock.now() + HOUR_MS).toISOString();
+      const body = { ecosystem, name: 'left', version: '2.0.0', reason: 'ours', expires_at };
+      expect((await it.call('POST', '/api/v1/admin/age-exceptions', body)).status).toBe(201);
+      expect(await it.approve(await it.add())).toMatchObject({
+        status: 409,
+        body: { blocked_by: 'vulnerability', findings: [{ id: 'MAL-2026-1' }] },
+      });
+    });
+
+    test('bulk and sweep go by the same ages', async () => {
+      const it = await setUp(engine, ecosystem);
+      it.publish('old', '2.0.0', 100);
+      it.publish('young', '2.0.0', 1);
+      const [old, young] = [await it.add('old'), await it.add('young')];
+      const bulk = await it.call('POST', '/api/v1/updates/approve', { update_ids: [old, young] });
+      expect(bulk.body).toMatchObject({
+        approved: [{ update_id: old }],
+        blocked: [{ update_id: young, blocked_by: 'age', reason: 'too_young', age: { minimum_hours: 72 } }],
+      });
+      it.publish('younger', '2.0.0', 0.5);
+      const waiting = await it.addUpdate({
+        ecosystem,
+        name: 'younger',
+        version: '2.0.0',
+        state: 'awaiting_plan',
+      });
+      await sweepOnce(it.deps);
+      const row = await it.database.read
+        .selectFrom('updates')
+        .select(['state', 'state_reason'])
+        .where('id', '=', waiting)
+        .executeTakeFirst();
+      expect(row).toEqual({ state: 'pending', state_reason: 'age: too_young' });
+    });
+  });
+
+  test('an exception of PyPI is for the name in every spelling (PEP 503), and its end is an event', async () => {
+    const it = await setUp(engine, 'pypi');
+    it.publish('some-pkg', '2.0.0', 1);
+    const expires_at = new Date(it.clock.now() + HOUR_MS).toISOString();
+    const body = { ecosystem: 'pypi', name: 'Some_Pkg', version: '2.0.0', reason: 'ours', expires_at };
+    const { id } = (await it.call('POST', '/api/v1/admin/age-exceptions', body)).body;
+    const update = await it.add('some.pkg');
+    const preview = async () => (await it.call('POST', `/api/v1/updates/${update}/preview`)).body.blocked_by;
+    expect(await preview()).toBeNull();
+    expect((await it.call('DELETE', `/api/v1/admin/age-exceptions/${id}`)).status).toBe(204);
+    expect(await preview()).toBe('age');
+    const { content } = await it.database.read
+      .selectFrom('events')
+      .select('content')
+      .where('type', '=', 'age_exception_ended')
+      .executeTakeFirstOrThrow();
+    expect(JSON.parse(content)).toEqual({
+      exception_id: id,
+      package: { ecosystem: 'pypi', name: 'Some_Pkg', version: '2.0.0' },
+      actor: 'ada',
+    });
+    // Nothing is left to end: no second event.
+    expect((await it.call('DELETE', `/api/v1/admin/age-exceptions/${id}`)).status).toBe(404);
+  });
+
+  test('bulk waits once for all: what no registry has answered by then is skipped as verdict_pending', async () => {
+    const it = await setUp(engine, 'npm', { waitMs: 30, registryMs: 30_000 });
+    const ids = [await it.add('a'), await it.add('b'), await it.add('c')];
+    it.registry.hold();
+    const { body } = await it.call('POST', '/api/v1/updates/approve', { update_ids: ids });
+    expect(body.skipped.map(({ code }: { code: string }) => code)).toEqual(Array(3).fill('verdict_pending'));
+  });
+
+  test('one registry that is down says nothing about the other', async () => {
+    const it = await setUp(engine, 'npm', { waitMs: 50, registryMs: 30_000 });
+    it.registry.mode = 'down';
+    it.pypi.hold();
+    const npm = await it.add('a');
+    const pypi = await it.addUpdate({ ecosystem: 'pypi', name: 'b', version: '2.0.0' });
+    expect(await it.approve(npm)).toMatchObject({ status: 409, body: { reason: 'unknown_age' } });
+    expect(await it.approve(pypi)).toMatchObject({ status: 503, code: 'verdict_pending' });
+    const { body } = await it.call('POST', '/api/v1/updates/approve', { update_ids: [npm, pypi] });
+    expect(body.blocked).toMatchObject([{ update_id: npm, reason: 'unknown_age' }]);
+    expect(body.skipped).toEqual([{ update_id: pypi, code: 'verdict_pending' }]);
+  });
+});

@@ -1,0 +1,214 @@
+import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fake-npm-metadata';
+import { type FakePypiMetadata, startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { filesOfProjectAnswer, filesOfVersionAnswer, fileTimeMs } from './pypi-times.ts';
+import { createRegistryClient, type RegistryClient } from './registry-client.ts';
+
+const LONG = process.env.TIDEGATE_LONG === '1';
+const LIMITS = LONG ? { numRuns: 1e9, interruptAfterTimeLimit: 60_000 } : { numRuns: 300 };
+const NOW_MS = Date.UTC(2026, 10, 21, 9);
+const OLD = '2026-11-01T00:00:00.000Z';
+const NEW = '2026-11-20T00:00:00.000Z';
+const A = 'a'.repeat(64);
+const B = 'b'.repeat(64);
+const CLIENT_MAX_BYTES = 1024 * 1024;
+
+let npm: FakeNpmMetadata;
+let pypi: FakePypiMetadata;
+let client: RegistryClient;
+beforeEach(async () => {
+  npm = await startFakeNpmMetadata();
+  pypi = await startFakePypiMetadata();
+  client = createRegistryClient({
+    config: { npmRegistryUrl: `${npm.url}/`, pypiUrl: pypi.url },
+    now: () => NOW_MS,
+    timeouts: { packumentMs: 200, indexMs: 200 },
+    packumentMaxBytes: CLIENT_MAX_BYTES,
+    sleep: async () => {},
+  });
+});
+afterEach(async () => {
+  await client.close();
+  await npm.stop();
+  await pypi.stop();
+});
+
+async function npmTimes(name: string, ...versions: string[]) {
+  const answer = await client.npmTimes(name, new Set(versions));
+  return answer.kind === 'times' ? { ...answer, times: Object.fromEntries(answer.times) } : answer;
+}
+
+async function pypiTime(version: string, artifact: { filename: string; sha256?: string } | null) {
+  const subject = { ecosystem: 'pypi' as const, name: 'some-pkg', version, artifact };
+  const answer = await client.pypiTimes({ name: 'some-pkg', version }, [subject]);
+  return answer.kind === 'times' ? (answer.times.get(subject) ?? null) : answer.cause;
+}
+
+describe('times from an npm registry (A7)', () => {
+  test('one packument answers for every version, a scope is one part of the path, and the source is named', async () => {
+    npm.publish('@scope/name', '1.0.0', OLD);
+    npm.publish('@scope/name', '2.0.0', NEW);
+    npm.publish('@scope/name', '3.0.0', undefined);
+    expect(await npmTimes('@scope/name', '1.0.0', '2.0.0', '3.0.0', '4.0.0')).toEqual({
+      kind: 'times',
+      times: { '1.0.0': Date.parse(OLD), '2.0.0': Date.parse(NEW), '3.0.0': null, '4.0.0': null },
+      source: npm.url,
+    });
+    expect(npm.requests).toEqual(['/@scope%2fname']);
+  });
+
+  test('a package that is not there has no times: that is an answer', async () => {
+    expect(await npmTimes('gone', '1.0.0')).toMatchObject({ kind: 'times', times: { '1.0.0': null } });
+  });
+
+  test.each(['..', '../x', 'a/b', '@a/..', '', 'a b', 'a?b', `x${' '.repeat(5_000)}`])(
+    'the name %j leads nowhere: nobody is asked',
+    async (name) => {
+      expect(await npmTimes(name, '1.0.0')).toMatchObject({ kind: 'times', times: { '1.0.0': null } });
+      expect(npm.requests).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['down', 'UND_ERR_SOCKET'],
+    ['failing', 'status 503'],
+    ['hang', 'timeout'],
+    ['garbage', 'not a packument'],
+    ['redirect', 'status 302'],
+    ['cut', 'UND_ERR_SOCKET'],
+    ['compressed', 'compressed'],
+    ['endless', `more than ${CLIENT_MAX_BYTES} bytes`],
+  ] as const)('%s is no answer, and nobody is followed', async (mode, cause) => {
+    npm.publish('name', '1.0.0', OLD);
+    npm.mode = mode;
+    expect(await npmTimes('name', '1.0.0')).toEqual({ kind: 'failed', cause });
+    expect(npm.requests.some((path) => path.startsWith('/redirected'))).toBe(false);
+  });
+
+  test('bytes that are no text are no answer', async () => {
+    const times = '{"time":{"1.0.0":"2026-11-01T00:00:00.000Z"},"x":"';
+    npm.answerRaw('/name', Buffer.concat([Buffer.from(times), Buffer.of(0xff), Buffer.from('"}')]));
+    expect((await npmTimes('name', '1.0.0')).kind).toBe('failed');
+  });
+
+  test('a name and password in the address are not recorded', async () => {
+    const { host } = new URL(npm.url);
+    const other = createRegistryClient({
+      config: { npmRegistryUrl: `http://ada:secret@${host}/`, pypiUrl: pypi.url },
+      now: () => NOW_MS,
+    });
+    npm.publish('name', '1.0.0', OLD);
+    expect(await other.npmTimes('name', new Set(['1.0.0']))).toMatchObject({ source: npm.url });
+    expect(await other.npmTimes('..', new Set(['1.0.0']))).toMatchObject({ source: npm.url });
+    await other.close();
+  });
+});
+
+describe('times from a Python index (A7): one for each file', () => {
+  const wheel = (version: string) => `some_pkg-${version}-py3-none-any.whl`;
+  beforeEach(() => {
+    pypi.publish('some-pkg', '1.0', [
+      { filename: wheel('1.0'), sha256: A, uploadedAt: OLD },
+      { filename: 'some_pkg-1.0.tar.gz', sha256: B, uploadedAt: NEW },
+    ]);
+    pypi.publish('some-pkg', '1.0.post1', [{ filename: wheel('1.0.post1'), sha256: A, uploadedAt: NEW }]);
+  });
+
+  describe.each([
+    [true, ['/pypi/some-pkg/1.0/json']],
+    [false, ['/pypi/some-pkg/1.0/json', '/simple/some-pkg/']],
+  ])('with the JSON API: %s', (hasJsonApi, requests) => {
+    test.each<[string, { filename: string; sha256?: string } | null, string]>([
+      ['the file by its hash, whatever its name', { filename: 'other.whl', sha256: A }, OLD],
+      ['another file of the version', { filename: 'some_pkg-1.0.tar.gz', sha256: B }, NEW],
+      ['a hash that is none of them: the newest', { filename: wheel('1.0'), sha256: 'c'.repeat(64) }, NEW],
+      ['no hash: the file by its name', { filename: wheel('1.0') }, OLD],
+      ['no file: the newest', null, NEW],
+    ])('%s', async (_what, artifact, at) => {
+      pypi.hasJsonApi = hasJsonApi;
+      expect(await pypiTime('1.0', artifact)).toBe(Date.parse(at));
+      expect(pypi.requests).toEqual(requests);
+    });
+  });
+
+  test('one version is the same in another spelling, and no other', async () => {
+    pypi.hasJsonApi = false;
+    expect(await pypiTime('1.0.0', { filename: wheel('1.0'), sha256: A })).toBe(Date.parse(OLD));
+    expect(await pypiTime('1.0.1', null)).toBeNull();
+  });
+
+  test('a file without a time makes the newest unknown, and an index from before PEP 700 knows none', async () => {
+    pypi.publish('some-pkg', '2.0', [
+      { filename: wheel('2.0'), sha256: A, uploadedAt: OLD },
+      { filename: 'some_pkg-2.0.tar.gz', sha256: B, uploadedAt: undefined },
+    ]);
+    expect(await pypiTime('2.0', null)).toBeNull();
+    expect(await pypiTime('2.0', { filename: 'x', sha256: A })).toBe(Date.parse(OLD));
+    pypi.hasJsonApi = false;
+    pypi.hasUploadTimes = false;
+    expect(await pypiTime('1.0', null)).toBeNull();
+  });
+
+  test('a version that is nowhere has no time: that is an answer', async () => {
+    expect(await pypiTime('9.9', null)).toBeNull();
+    pypi.hasJsonApi = false;
+    expect(await pypiTime('9.9', null)).toBeNull();
+  });
+
+  test.each(['..', '../1', 'x', '1/2', '1?', ''])('the version %j leads nowhere', async (version) => {
+    expect(await pypiTime(version, null)).toBeNull();
+    expect(pypi.requests).toEqual([]);
+  });
+
+  test.each([
+    ['down', 'UND_ERR_SOCKET'],
+    ['failing', 'status 503'],
+    ['hang', 'TimeoutError'],
+    ['garbage', 'not an answer of the index'],
+    ['redirect', 'status 302'],
+    ['endless', 'more than'],
+  ] as const)('%s is no answer', { timeout: 20_000 }, async (mode, cause) => {
+    pypi.mode = mode;
+    expect(await pypiTime('1.0', null)).toContain(cause);
+    expect(pypi.requests.some((path) => path.startsWith('/redirected'))).toBe(false);
+  });
+
+  test(
+    'any answer is read without a throw, and a time is of the past or null',
+    () => {
+      const text = fc.oneof(
+        fc.string(),
+        fc.constantFrom(OLD, NEW, A, wheel('1.0'), '__proto__', '9999-01-01T00:00:00Z'),
+      );
+      const file = fc.record(
+        {
+          filename: text,
+          upload_time_iso_8601: fc.oneof(text, fc.constant(null)),
+          'upload-time': fc.oneof(text, fc.constant(null)),
+          digests: fc.oneof(fc.record({ sha256: text }), fc.constant(null)),
+          hashes: fc.record({ sha256: text }),
+        },
+        { requiredKeys: ['filename'] },
+      );
+      const answer = fc.oneof(
+        fc.jsonValue(),
+        fc.record({ urls: fc.array(fc.oneof(file, fc.jsonValue())), files: fc.array(file) }),
+      );
+      const run = fc.property(
+        fc.oneof(
+          fc.string(),
+          answer.map((value) => JSON.stringify(value)),
+        ),
+        (body) => {
+          for (const files of [filesOfVersionAnswer(body), filesOfProjectAnswer(body, '1.0')]) {
+            const timeMs = files && fileTimeMs(files, { filename: wheel('1.0'), sha256: A }, NOW_MS);
+            if (timeMs !== null) expect(timeMs).toBeLessThanOrEqual(NOW_MS);
+          }
+        },
+      );
+      fc.assert(run, LIMITS);
+    },
+    LONG ? 90_000 : 20_000,
+  );
+});
