@@ -1,6 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { createBadgeKeeper } from './advisories/badges.ts';
+import { openMirror } from './advisories/mirror/open-mirror.ts';
 import { createOsvClient } from './advisories/osv-client.ts';
+import { createStalenessWatch } from './advisories/staleness-watch.ts';
 import { createAdvisoryWorker } from './advisories/worker.ts';
 import { createAccessTokens } from './agent-credentials/access-tokens.ts';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
@@ -104,7 +106,12 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const callers = createCallerReads(database);
   const lastSeen = createLastSeen({ database, log: platform.log });
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
-  const advisories = createAdvisoryWorker({ platform, config, client });
+  const mirror = openMirror({ platform, config, api: client });
+  const advisories = createAdvisoryWorker({ platform, config, client, mirror });
+  const staleness = createStalenessWatch({
+    ...{ platform, bootedAt, mirror, worker: advisories, source: config.advisorySource },
+    maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
+  });
   const badges = createBadgeKeeper({
     platform,
     worker: advisories,
@@ -207,7 +214,9 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     async listen() {
       await http.listen({ host: config.host, port: config.port });
       rateLimits.start();
+      mirror?.start();
       badges.start();
+      staleness.start();
       offline.start();
       upkeep.start();
       eventUpkeep.start();

@@ -182,10 +182,10 @@ export const SETTINGS = {
   }),
   advisoryExportUrl: setting({
     env: 'SERVICE_ADVISORY_EXPORT_URL',
-    doc: "OSV's exports, which the mirror is made of: a folder for each ecosystem with all.zip and modified_id.csv.",
-    schema: HttpUrl,
+    doc: "OSV's exports, which the mirror is made of: a folder for each ecosystem with all.zip and modified_id.csv; `none` takes it from files alone (`tidegate advisories import`).",
+    schema: Type.Union([Type.Literal('none'), HttpUrl]),
     default: 'https://storage.googleapis.com/osv-vulnerabilities',
-    allowed: 'an http:// or https:// URL',
+    allowed: 'none, or an http:// or https:// URL',
     parse: text,
   }),
   kevUrl: setting({

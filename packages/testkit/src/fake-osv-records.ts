@@ -16,6 +16,8 @@ const KNOWN_ECOSYSTEMS = new Set([
 ]);
 const SENTINEL_NAMES = new Set(['openssl', 'linux', 'kernel']);
 const SENTINEL_VERSIONS = new Set(['0', '0-0', '0:0', '0:0-0']);
+/** Below every version that a test has. */
+const SENTINEL_FIXED = '0.0.0-0';
 const SENTINEL_MODIFIED = '2020-01-01T00:00:00Z';
 
 /** What the API says when its server ran out of time before the first page (Base64 of FIRST_PAGE_TOKEN). */
@@ -44,6 +46,8 @@ export type OsvRecords = {
   withdraw(id: string, at: string): void;
   clear(): void;
   find(id: string): FullRecord | undefined;
+  /** Every record, those that prove coverage too. */
+  all(): FullRecord[];
   /** Every record that hits, in the order of their ids. */
   match(query: OsvQuery): FullRecord[];
 };
@@ -75,6 +79,7 @@ export function createOsvRecords(covered: ReadonlySet<string>): OsvRecords {
     clear: () => entries.clear(),
     find: (id) =>
       entries.get(id)?.record ?? [...covered].map(sentinelOf).find((sentinel) => sentinel.id === id),
+    all: () => [...[...entries.values()].map(({ record }) => record), ...[...covered].map(sentinelOf)],
     match: (query) => {
       const hits = [...entries.values()].filter((entry) => isHit(entry, query)).map((entry) => entry.record);
       if (isSentinel(query)) hits.push(sentinelOf(query.ecosystem));
@@ -100,7 +105,12 @@ function asAffected({ ecosystem, name, versions, all }: Affects): unknown {
 }
 
 function sentinelOf(ecosystem: string): FullRecord {
-  return { id: `SENTINEL-${ecosystem.replaceAll(/[^A-Za-z0-9]+/g, '-')}`, modified: SENTINEL_MODIFIED };
+  const ranges = [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed: SENTINEL_FIXED }] }];
+  return {
+    id: `SENTINEL-${ecosystem.replaceAll(/[^A-Za-z0-9]+/g, '-')}`,
+    modified: SENTINEL_MODIFIED,
+    affected: [{ package: { ecosystem, name: 'kernel' }, ranges }],
+  };
 }
 
 /** Whether the API accepts the ecosystem at all: an unknown release of a known one is accepted, and finds nothing. */

@@ -49,6 +49,8 @@ export type FakeOsv = {
   /** Withdraws a record at a time (RFC 3339). Throws where there is none of that id. */
   withdraw(id: string, at?: string): void;
   clear(): void;
+  /** Every record, those that prove coverage too: what an export is made of. */
+  all(): FullRecord[];
   stop(): Promise<void>;
 };
 
@@ -71,6 +73,7 @@ export async function startFakeOsv(options: FakeOsvOptions = {}): Promise<FakeOs
     addRecord: records.add,
     withdraw: (id, at = new Date().toISOString()) => records.withdraw(id, at),
     clear: records.clear,
+    all: records.all,
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

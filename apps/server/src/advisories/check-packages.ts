@@ -1,5 +1,7 @@
 import type { Platform } from '../platform/platform.ts';
 import { fetchRecords } from './fetch-records.ts';
+import { baseOf, snapshotId } from './mirror/snapshot.ts';
+import { lockSnapshot } from './mirror/store.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type SubjectAnswer, type VulnerabilityId } from './osv-client.ts';
 import { type Check, readCoverage, saveChecks, saveCoverage } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
@@ -12,6 +14,16 @@ const SENTINELS = ['openssl', 'linux', 'kernel'];
 const ALWAYS_COVERED: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 /** Records that are fetched before a round ends; what is left over comes later and is display only. */
 export const RECORDS_BEFORE_VERDICT = 200;
+
+export interface CheckLimits {
+  /** Longest time for one call, in milliseconds; the client's own unless given. */
+  readonly timeoutMs?: number;
+  /**
+   * The snapshots of the mirror when the question arose (null: none): where another one is in use by the time of the
+   * answer, what the mirror has learnt since must not be replaced by it.
+   */
+  readonly snapshots?: ReadonlyMap<string, string | null>;
+}
 
 export interface CheckOutcome {
   /** Keys of the subjects about which the source could not be asked. */
@@ -30,10 +42,14 @@ export async function checkPackages(
   platform: Platform,
   client: OsvClient,
   given: readonly Subject[],
+  limits: CheckLimits = {},
 ): Promise<CheckOutcome> {
   const subjects = distinctSubjects(given).slice(0, BATCH_MAX_QUERIES);
-  const coverage = await probeCoverage(platform, client, subjects);
-  const answers = await client.query(subjects);
+  // Together: a source that hangs costs one wait, not two.
+  const [coverage, answers] = await Promise.all([
+    probeCoverage(platform, client, { subjects, limits }),
+    client.query(subjects, limits),
+  ]);
   const checks: Check[] = [];
   const failed = new Set<string>();
   let cause = coverage.cause;
@@ -44,10 +60,31 @@ export async function checkPackages(
     if (!check || check.reason === 'unreachable') failed.add(subjectKey(subject));
     if (answer && 'cause' in answer) cause = answer.cause;
   }
-  await platform.database.transact((tx) => saveChecks(tx, checks));
+  for (const key of await saveUnlessOvertaken(platform, checks, limits.snapshots)) failed.add(key);
   const ids = answers.flatMap((answer) => ('ids' in answer ? answer.ids : []));
   const missingRecords = await fetchRecords(platform, client, { ids, most: RECORDS_BEFORE_VERDICT });
   return { failed, cause, missingRecords };
+}
+
+/** Returns the keys of the checks that were not stored. */
+async function saveUnlessOvertaken(
+  platform: Platform,
+  checks: readonly Check[],
+  snapshots: CheckLimits['snapshots'],
+): Promise<string[]> {
+  const { engine } = platform.database;
+  return platform.database.transact(async (tx) => {
+    const overtaken = new Set<string>();
+    for (const [base, before] of snapshots ?? []) {
+      const now = await lockSnapshot(tx, { base, engine });
+      if ((now && snapshotId(now)) !== before) overtaken.add(base);
+    }
+    const [late, current] = [true, false].map((isLate) =>
+      checks.filter(({ subject }) => overtaken.has(baseOf(subject.ecosystem)) === isLate),
+    );
+    await saveChecks(tx, current ?? []);
+    return (late ?? []).map(({ subject }) => subjectKey(subject));
+  });
 }
 
 type Judged = Pick<Check, 'verdict' | 'reason' | 'ids'>;
@@ -89,7 +126,7 @@ interface Coverage {
 async function probeCoverage(
   platform: Platform,
   client: OsvClient,
-  subjects: readonly Subject[],
+  { subjects, limits }: { subjects: readonly Subject[]; limits: CheckLimits },
 ): Promise<Coverage> {
   const known = await readCoverage(platform.database.read);
   const covered = new Map<string, boolean | null>();
@@ -101,7 +138,10 @@ async function probeCoverage(
     } else if (last && platform.now() - last.checkedAtMs < COVERAGE_MAX_AGE_MS) {
       covered.set(ecosystem, last.covered);
     } else {
-      const answers = await client.query(SENTINELS.map((name) => ({ ecosystem, name, version: '0' })));
+      const answers = await client.query(
+        SENTINELS.map((name) => ({ ecosystem, name, version: '0' })),
+        limits,
+      );
       const outcome = coverageOf(answers);
       covered.set(ecosystem, outcome);
       if (outcome === null) cause = answers.flatMap((a) => ('cause' in a ? [a.cause] : []))[0] ?? cause;

@@ -38,7 +38,7 @@ export type RecordAnswer =
 
 export interface OsvClient {
   /** Answers in the order of the subjects, at most BATCH_MAX_QUERIES of them. Never throws for what a source does. */
-  query(subjects: readonly Subject[]): Promise<SubjectAnswer[]>;
+  query(subjects: readonly Subject[], limits?: { readonly timeoutMs?: number }): Promise<SubjectAnswer[]>;
   fetchRecord(id: string): Promise<RecordAnswer>;
   close(): Promise<void>;
 }
@@ -61,10 +61,13 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
     return callUpstream({ ...shared, url: baseUrl + path, body: JSON.stringify(body), timeoutMs });
   }
 
-  async function query(subjects: readonly Subject[]): Promise<SubjectAnswer[]> {
+  async function query(
+    subjects: readonly Subject[],
+    { timeoutMs = Number.POSITIVE_INFINITY }: { readonly timeoutMs?: number } = {},
+  ): Promise<SubjectAnswer[]> {
     if (subjects.length > BATCH_MAX_QUERIES) throw new RangeError(`more than ${BATCH_MAX_QUERIES} queries`);
     const work = subjects.map((subject) => newWork(subject));
-    const budget = { calls: CALLS_MAX };
+    const budget = { calls: CALLS_MAX, timeoutMs };
     while (work.some((one) => one.answer === null)) {
       await askPage(
         work.filter((one) => one.answer === null),
@@ -75,9 +78,10 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
   }
 
   /** Asks for the next page of each; a refused batch is halved until the query that is refused stands alone. */
-  async function askPage(work: readonly Work[], budget: { calls: number }): Promise<void> {
+  async function askPage(work: readonly Work[], budget: Budget): Promise<void> {
     if (budget.calls-- <= 0) return fail(work, { kind: 'garbage', cause: 'too many pages or refusals' });
-    const answer = await post('/v1/querybatch', { queries: work.map(queryOf) }, timeouts.batchMs);
+    const timeoutMs = Math.min(timeouts.batchMs, budget.timeoutMs);
+    const answer = await post('/v1/querybatch', { queries: work.map(queryOf) }, timeoutMs);
     if (answer.kind !== 'refused') return settle(work, answer, readBatch(answer, work.length));
     const [only] = work;
     if (only && work.length === 1) return askAlone(only, budget);
@@ -86,9 +90,10 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
     await askPage(work.slice(half), budget);
   }
 
-  async function askAlone(one: Work, budget: { calls: number }): Promise<void> {
+  async function askAlone(one: Work, budget: Budget): Promise<void> {
     if (budget.calls-- <= 0) return fail([one], { kind: 'garbage', cause: 'too many pages or refusals' });
-    const answer = await post('/v1/query', queryOf(one), timeouts.singleMs);
+    const timeoutMs = Math.min(timeouts.singleMs, budget.timeoutMs);
+    const answer = await post('/v1/query', queryOf(one), timeoutMs);
     if (answer.kind === 'refused') {
       one.answer = { kind: 'refused' };
       return;
@@ -123,6 +128,12 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
       await dispatcher.destroy();
     },
   };
+}
+
+/** What one batch may cost: calls through paging and bisecting, and milliseconds for each of them. */
+interface Budget {
+  calls: number;
+  readonly timeoutMs: number;
 }
 
 interface Work {

@@ -60,7 +60,12 @@ function isReason(text: string | null): text is Check['reason'] {
   return text === null || text === 'unreachable' || text === 'uncovered' || text === 'undecidable';
 }
 
-export async function saveChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
+/** `keepsNewer` leaves what was stored later: an old answer adds to it and takes nothing away. */
+export async function saveChecks(
+  tx: Tx,
+  checks: readonly Check[],
+  { keepsNewer = false } = {},
+): Promise<void> {
   const rows = checks.map(({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }) => ({
     ecosystem: subject.ecosystem,
     name: subject.name,
@@ -78,16 +83,18 @@ export async function saveChecks(tx: Tx, checks: readonly Check[]): Promise<void
     await tx
       .insertInto('advisory_checks')
       .values(some)
-      .onConflict((conflict) =>
-        conflict.columns(['ecosystem', 'name', 'version']).doUpdateSet((e) => ({
+      .onConflict((conflict) => {
+        const replaced = conflict.columns(['ecosystem', 'name', 'version']).doUpdateSet((e) => ({
           verdict: e.ref('excluded.verdict'),
           reason: e.ref('excluded.reason'),
           advisory_ids: e.ref('excluded.advisory_ids'),
           checked_at: e.ref('excluded.checked_at'),
           source: e.ref('excluded.source'),
           snapshot: e.ref('excluded.snapshot'),
-        })),
-      )
+        }));
+        if (!keepsNewer) return replaced;
+        return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
+      })
       .execute();
   }
 }

@@ -11,6 +11,8 @@ import {
 } from './circuit-breaker.ts';
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
+import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/judge-from-mirror.ts';
+import type { MirrorHealth } from './mirror/keeper.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type VulnerabilityId } from './osv-client.ts';
 import { readChecks } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
@@ -29,26 +31,42 @@ export interface AdvisoryWorker {
   /** The same behind everything that somebody waits for; what does not fit into the queue is not asked. */
   judgeInBackground(subjects: readonly Subject[], timeoutMs: number): Promise<Judged>;
   status(): AdvisoryStatus;
+  /** Whether the API failed last, and when it last answered; null where it never did. */
+  api(): { readonly isFailing: boolean; readonly answeredAtMs: number | null };
   stop(): Promise<void>;
+}
+
+/** The mirror as the worker sees it. */
+export interface WorkerMirror extends MirrorJudge {
+  health(): MirrorHealth;
+  /** Somebody waits for packages of this ecosystem, of which the mirror has nothing. */
+  need(ecosystem: string): void;
 }
 
 export interface WorkerOptions {
   readonly platform: Platform;
   readonly config: Pick<Config, 'advisorySource' | 'advisoryMaxAgeHours'>;
   readonly client: OsvClient;
+  /** Asked before the API; null where there is none. */
+  readonly mirror?: WorkerMirror | null;
 }
 
 /** Most subjects that wait in one lane. */
 export const QUEUE_MAX = 50_000;
 const RECORDS_BACKLOG_MAX = 20_000;
 const RECORDS_A_ROUND = 500;
+/**
+ * Longest call that somebody waits for, in milliseconds: a little longer than they wait, so that the next one to ask
+ * hears that the source hangs. One that has failed is tried only as long as that is no wait.
+ */
+const URGENT_CALL_MS = 12_000;
+const TRIAL_CALL_MS = 2_000;
 
 /** Two lanes over one source: what an operator waits for never stands behind the re-check of the fleet. */
 export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
-  const { platform, config, client } = options;
+  const { platform, config, client, mirror = null } = options;
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
-  // The mirror is not there yet: what would come from it alone cannot be asked.
-  const isOn = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
+  const asksApi = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
   const waiters = new Map<string, Set<Waiter>>();
   const backlog = new Map<string, VulnerabilityId>();
   let breaker: Breaker = CLOSED_BREAKER;
@@ -56,12 +74,46 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   const urgent = createLane((subjects) => round(subjects, true));
   const background = createLane((subjects) => round(subjects, false));
 
+  /** First the mirror, then the API for what it has no answer to. */
   async function round(subjects: readonly Subject[], isUrgent: boolean): Promise<void> {
-    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) {
-      settle(subjects, new Set(subjects.map(subjectKey)));
+    const { left, snapshots } = await askMirror(subjects);
+    settle(
+      subjects.filter((subject) => !left.has(subjectKey(subject))),
+      () => 'judged',
+    );
+    const rest = [...left.values()].map(({ subject }) => subject);
+    if (rest.length === 0) return;
+    // While the first load is under way nothing says that there will be no answer (reading 5).
+    const without = (key: string) => (left.get(key)?.gap === 'loading' ? 'pending' : 'unreachable');
+    if (!asksApi || !mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) {
+      settle(rest, without);
       return;
     }
-    const outcome = await checkPackages(platform, client, subjects);
+    const failed = await askApi(rest, { snapshots, isUrgent });
+    settle(rest, (key) => (failed.has(key) ? without(key) : 'judged'));
+    if (!isUrgent) await workOffBacklog();
+  }
+
+  async function askMirror(subjects: readonly Subject[]): Promise<MirrorAnswer> {
+    const nobody = new Map(subjects.map((subject) => [subjectKey(subject), { subject, gap: ABSENT }]));
+    if (!mirror) return { left: nobody, snapshots: new Map() };
+    const answer = await mirror.judge(subjects);
+    const changed = [...answer.left.values()].filter(({ gap }) => gap === 'changed');
+    const again = changed.length > 0 ? await mirror.judge(changed.map(({ subject }) => subject)) : null;
+    const unchanged = [...answer.left].filter(([, { gap }]) => gap !== 'changed');
+    const left = new Map([...unchanged, ...(again?.left ?? [])]);
+    for (const { subject, gap } of left.values()) if (gap === 'loading') mirror.need(subject.ecosystem);
+    return { left, snapshots: new Map([...answer.snapshots, ...(again?.snapshots ?? [])]) };
+  }
+
+  /** Keys of those that the API gave no answer to. */
+  async function askApi(
+    subjects: readonly Subject[],
+    { snapshots, isUrgent }: { snapshots: MirrorAnswer['snapshots']; isUrgent: boolean },
+  ): Promise<ReadonlySet<string>> {
+    const timeoutMs = isFailing(breaker) ? TRIAL_CALL_MS : URGENT_CALL_MS;
+    const limits = isUrgent ? { snapshots, timeoutMs } : { snapshots };
+    const outcome = await checkPackages(platform, client, subjects, limits);
     const nowMs = platform.now();
     breaker = outcome.cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
     if (outcome.cause !== null && !isStopped) {
@@ -69,18 +121,17 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
       const fields = { cause: outcome.cause, packages: outcome.failed.size };
       platform.log.upstreamWarning('supply_chain advisory source failed', fields);
     }
-    settle(subjects, outcome.failed);
     for (const one of outcome.missingRecords) {
       if (backlog.size < RECORDS_BACKLOG_MAX) backlog.set(one.id, one);
     }
-    if (!isUrgent) await workOffBacklog();
+    return outcome.failed;
   }
 
-  function settle(subjects: readonly Subject[], failed: ReadonlySet<string>): void {
+  function settle(subjects: readonly Subject[], outcomeOf: (key: string) => Judged): void {
     for (const key of subjects.map(subjectKey)) {
       const waiting = waiters.get(key);
       waiters.delete(key);
-      for (const waiter of waiting ?? []) waiter.done(key, failed.has(key));
+      for (const waiter of waiting ?? []) waiter.done(key, outcomeOf(key));
     }
   }
 
@@ -100,16 +151,16 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   async function judge(lane: Lane, subjects: readonly Subject[], timeoutMs: number): Promise<Judged> {
     const missing = await staleOf(subjects);
     if (missing.length === 0) return 'judged';
-    if (!isOn || isStopped) return 'unreachable';
+    if ((!asksApi && !mirror) || isStopped) return 'unreachable';
     const other = lane === urgent ? background : urgent;
     const waiter = createWaiter(missing.map(subjectKey));
     for (const subject of missing) addTo(waiters, subjectKey(subject), waiter);
     for (const subject of missing) {
-      if (!other.isBusyWith(subject) && !lane.add(subject)) waiter.done(subjectKey(subject), true);
+      if (!other.isBusyWith(subject) && !lane.add(subject)) waiter.done(subjectKey(subject), 'unreachable');
     }
     const outcome = await waiter.wait(timeoutMs);
     for (const subject of missing) removeFrom(waiters, subjectKey(subject), waiter);
-    if (outcome !== 'pending') return outcome;
+    if (outcome !== 'late') return outcome;
     return isFailing(breaker) ? 'unreachable' : 'pending';
   }
 
@@ -131,7 +182,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
           await work(subjects);
         } catch (error) {
           platform.log.error('advisory round failed', { error: String(error) });
-          settle(subjects, new Set(batch.map(([key]) => key)));
+          settle(subjects, () => 'unreachable');
         }
         inFlight.clear();
       }
@@ -157,14 +208,18 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     judgeInBackground: (subjects, timeoutMs) => judge(background, subjects, timeoutMs),
     status() {
       if (config.advisorySource === 'off') return 'off';
-      if (!isOn) return 'loading';
-      return isFailing(breaker) ? 'unreachable' : 'ok';
+      const health = mirror?.health() ?? (asksApi ? 'absent' : 'loading');
+      if (health === 'ok' || health === 'loading') return health;
+      if (asksApi && !isFailing(breaker)) return 'ok';
+      return health === 'stale' ? 'stale' : 'unreachable';
     },
+    api: () => ({ isFailing: isFailing(breaker), answeredAtMs: breaker.lastSuccessAtMs }),
     async stop() {
       isStopped = true;
       await client.close();
       // Nobody is left to wait for what will not be asked any more.
-      for (const [key, waiting] of [...waiters]) for (const waiter of waiting) waiter.done(key, true);
+      for (const [key, waiting] of [...waiters])
+        for (const waiter of waiting) waiter.done(key, 'unreachable');
       await Promise.all([urgent.idle(), background.idle()]);
     },
   };
@@ -178,22 +233,27 @@ interface Lane {
 }
 
 interface Waiter {
-  done(key: string, hasFailed: boolean): void;
-  wait(timeoutMs: number): Promise<Judged>;
+  done(key: string, outcome: Judged): void;
+  /** `late` where the time was over before the last of them was done. */
+  wait(timeoutMs: number): Promise<Judged | 'late'>;
 }
+
+const WORST_LAST: readonly Judged[] = ['judged', 'unreachable', 'pending'];
+const ABSENT: Gap = 'absent';
 
 function createWaiter(keys: readonly string[]): Waiter {
   const open = new Set(keys);
-  const { promise, resolve } = Promise.withResolvers<Judged>();
-  let outcome: 'judged' | 'unreachable' = 'judged';
+  const { promise, resolve } = Promise.withResolvers<Judged | 'late'>();
+  let worst: Judged = 'judged';
   return {
-    done(key, hasFailed) {
+    done(key, outcome) {
       if (!open.delete(key)) return;
-      if (hasFailed) outcome = 'unreachable';
-      if (open.size === 0) resolve(outcome);
+      // What is still to come stops more than what failed: nothing slips through while the server warms up.
+      if (WORST_LAST.indexOf(outcome) > WORST_LAST.indexOf(worst)) worst = outcome;
+      if (open.size === 0) resolve(worst);
     },
     async wait(timeoutMs) {
-      const timer = setTimeout(() => resolve('pending'), timeoutMs);
+      const timer = setTimeout(() => resolve('late'), timeoutMs);
       try {
         return await promise;
       } finally {

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import type { Platform } from '../../platform/platform.ts';
+import type { RecordAnswer } from '../osv-client.ts';
+import type { Change, ExportClient } from './export-client.ts';
+import { LoadLost, type LoadProgress } from './load-progress.ts';
+import { beat } from './load-store.ts';
+import { type MirrorRecord, readMirrorRecord } from './record-rules.ts';
+import { baseOf, type Snapshot } from './snapshot.ts';
+import {
+  deleteRecords,
+  expireChecksOf,
+  insertRecords,
+  lockSnapshot,
+  readRecords,
+  readSnapshots,
+  saveSnapshot,
+} from './store.ts';
+
+/** Changes that are fetched one by one; with more of them the whole archive is read anew. */
+const CHANGES_MAX = 5_000;
+const BATCH = 50;
+/** Records fetched at the same time. */
+const CONCURRENT = 8;
+const FUTURE_MS = 60_000;
+
+export interface ChangesRequest {
+  readonly progress: LoadProgress;
+  readonly client: ExportClient;
+  /** Has what the export cannot give yet; null where the API is not to be asked. */
+  readonly fetchFromApi: ((id: string) => Promise<RecordAnswer>) | null;
+  readonly isStopped?: () => boolean;
+}
+
+export type ChangesOutcome =
+  | { readonly kind: 'applied'; readonly changes: number }
+  | { readonly kind: 'too_many' }
+  | { readonly kind: 'failed'; readonly cause: string };
+
+/**
+ * Brings what is in use up to the list of changes, oldest first: whatever stops it, all that is older than the mark is
+ * there. Only when nothing is left does the snapshot become as new as the list.
+ */
+export async function applyChanges(platform: Platform, request: ChangesRequest): Promise<ChangesOutcome> {
+  const { progress, client, isStopped = () => false } = request;
+  const { base } = progress;
+  const snapshot = (await readSnapshots(platform.database.read)).get(base);
+  if (!snapshot) return { kind: 'too_many' };
+  const askedAtMs = platform.now();
+  const sinceMs = Date.parse(snapshot.modifiedMark);
+  const listed = await client.listChanges(base, { sinceMs, most: CHANGES_MAX });
+  if (!listed.ok) return { kind: 'failed', cause: listed.cause };
+  if (listed.value.tooMany) return { kind: 'too_many' };
+  const due = await notYetStored(platform, snapshot, listed.value.changes);
+  for (let i = 0; i < due.length; i += BATCH) {
+    if (isStopped()) return { kind: 'failed', cause: 'stopped' };
+    await progress.at('changes', i, due.length);
+    const fault = await applySome(platform, request, { snapshot, changes: due.slice(i, i + BATCH) });
+    if (fault !== null) return { kind: 'failed', cause: fault };
+  }
+  await change(platform, progress, (now) => ({ ...now, asOfMs: askedAtMs, asOfKind: 'fetched' }));
+  return { kind: 'applied', changes: due.length };
+}
+
+/** Oldest first. Of those at the mark itself some were seen before. */
+async function notYetStored(
+  platform: Platform,
+  { loadId, modifiedMark }: Snapshot,
+  changes: readonly Change[],
+): Promise<Change[]> {
+  const markMs = Date.parse(modifiedMark);
+  const atMark = changes.filter(({ modifiedMs }) => modifiedMs === markMs).map(({ id }) => id);
+  const stored = await readRecords(platform.database.read, { loadId, ids: atMark });
+  const known = new Set(stored.filter(({ modified }) => Date.parse(modified) === markMs).map(({ id }) => id));
+  return changes
+    .filter(({ id, modifiedMs }) => modifiedMs > markMs || !known.has(id))
+    .toSorted((a, b) => a.modifiedMs - b.modifiedMs);
+}
+
+async function applySome(
+  platform: Platform,
+  { progress, client, fetchFromApi }: ChangesRequest,
+  { snapshot, changes }: { snapshot: Snapshot; changes: readonly Change[] },
+): Promise<string | null> {
+  const fetched = new Map<string, Uint8Array | 'absent'>();
+  const queue = [...changes];
+  let fault: string | null = null;
+  async function work(): Promise<void> {
+    for (let one = queue.shift(); one !== undefined && fault === null; one = queue.shift()) {
+      const text = await fetchOne(client, fetchFromApi, { base: progress.base, id: one.id });
+      if ('cause' in text) fault = text.cause;
+      else fetched.set(one.id, text.text === null ? 'absent' : Buffer.from(text.text));
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENT }, work));
+  if (fault !== null) return fault;
+
+  const records: MirrorRecord[] = [];
+  let bad = 0;
+  for (const { id } of changes) {
+    const bytes = fetched.get(id) ?? 'absent';
+    if (bytes === 'absent') continue;
+    const answer = readMirrorRecord(bytes, { id, releases: snapshot.releases });
+    // Nobody knows whom it affects: the snapshot does not become newer than it.
+    if (answer.kind === 'unreadable') return `${id} ${answer.why}`;
+    if (answer.record.fault !== null) bad += 1;
+    records.push(answer.record);
+  }
+  const content = contentOf(changes, fetched);
+  const dated = changes.filter(({ modifiedMs }) => modifiedMs <= platform.now() + FUTURE_MS).at(-1);
+  const ids = changes.map(({ id }) => id);
+  await platform.database.transact(async (tx) => {
+    const now = await mine(platform, tx, progress);
+    const before = await deleteRecords(tx, { loadId: now.loadId, ids });
+    await insertRecords(tx, { loadId: now.loadId, records });
+    const after = records.flatMap(({ entries }) => entries);
+    // A stored "clear" of an hour ago must not outlive the advisory that came since: in the same transaction.
+    const names = [...before, ...after]
+      .filter(({ eco }) => baseOf(eco) === progress.base)
+      .map(({ name }) => name);
+    await expireChecksOf(tx, { base: progress.base, names });
+    const modifiedMark = dated?.modified ?? now.modifiedMark;
+    const sha256 = sha256Of(`${now.sha256}\n${content}`);
+    await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad });
+  });
+  return null;
+}
+
+/** What a batch brought: with the hash before, it gives the hash of the data as it is afterwards. */
+function contentOf(changes: readonly Change[], fetched: ReadonlyMap<string, Uint8Array | 'absent'>): string {
+  return changes.map(({ id }) => `${id} ${sha256Of(fetched.get(id) ?? 'absent')}`).join('\n');
+}
+
+function sha256Of(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** Absent from the export and from the API: it was deleted. */
+async function fetchOne(
+  client: ExportClient,
+  fetchFromApi: ChangesRequest['fetchFromApi'],
+  { base, id }: { base: string; id: string },
+): Promise<{ text: string | null } | { cause: string }> {
+  const answer = await client.fetchRecord(base, id);
+  if (answer.kind === 'answer') return { text: answer.text };
+  const cause = 'cause' in answer ? answer.cause : answer.kind;
+  if (!fetchFromApi) return answer.kind === 'absent' ? { text: null } : { cause };
+  const other = await fetchFromApi(id);
+  if (other.kind === 'record') return { text: other.text };
+  return other.kind === 'absent' && answer.kind === 'absent' ? { text: null } : { cause };
+}
+
+type Tx = Parameters<typeof saveSnapshot>[0];
+
+async function change(
+  platform: Platform,
+  progress: LoadProgress,
+  next: (now: Snapshot) => Snapshot,
+): Promise<void> {
+  await platform.database.transact(async (tx) => saveSnapshot(tx, next(await mine(platform, tx, progress))));
+}
+
+/** The snapshot in use, held to the end of the transaction, while the claim is still ours. */
+async function mine(platform: Platform, tx: Tx, { base, loadId }: LoadProgress): Promise<Snapshot> {
+  const now = await lockSnapshot(tx, { base, engine: platform.database.engine });
+  const at = { loadId, nowMs: platform.now(), phase: 'changes', done: 0, total: 0 };
+  if (!now || !(await beat(tx, at))) throw new LoadLost(`the load of ${base} goes on elsewhere`);
+  return now;
+}

@@ -1,0 +1,135 @@
+import type { Platform } from '../../platform/platform.ts';
+import { type Check, saveAdvisories, saveChecks } from '../store.ts';
+import { type Subject, subjectKey } from '../subjects.ts';
+import { readLoads } from './load-store.ts';
+import { createMatcher, type Match } from './match-entries.ts';
+import { baseOf, isUsable, type Snapshot, snapshotId } from './snapshot.ts';
+import { hasEntries, lockSnapshot, readEntries, readRecords, readSnapshots } from './store.ts';
+
+/** Packages that every distribution has advisories of: a release without any of them is not covered. */
+const SENTINELS = ['openssl', 'linux', 'kernel'];
+/** Registries of whose coverage any advisory is proof. */
+const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
+
+/**
+ * Why the mirror cannot answer: `loading` is the first load, of which nothing says that it will fail; `absent` has
+ * nothing of that release; `stale` is too old to rest a decision on; `changed` is newer than what was read.
+ */
+export type Gap = 'loading' | 'absent' | 'stale' | 'changed';
+
+export interface MirrorAnswer {
+  /** Subjects of which no check was stored that a decision may rest on. */
+  readonly left: ReadonlyMap<string, { readonly subject: Subject; readonly gap: Gap }>;
+  /** The snapshot in use of each ecosystem that was asked about; null where there is none. */
+  readonly snapshots: ReadonlyMap<string, string | null>;
+}
+
+export interface MirrorJudge {
+  /** Judges distinct subjects from the database alone and stores what it finds, as of the time of the snapshot. */
+  judge(subjects: readonly Subject[]): Promise<MirrorAnswer>;
+}
+
+export interface MirrorJudgeOptions {
+  readonly platform: Platform;
+  readonly maxAgeMs: number;
+  /** Whether a release that the mirror has nothing of is stored as uncovered: not where the API may know it. */
+  readonly storesUncovered: boolean;
+  /** Whether what is missing is being fetched; not where data comes from files alone. */
+  readonly isFetching: boolean;
+}
+
+export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
+  const { platform, maxAgeMs, storesUncovered, isFetching } = options;
+  const matcher = createMatcher();
+
+  async function judgeBase(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
+    const db = platform.database.read;
+    const { loadId, base } = snapshot;
+    const rows = await readEntries(db, { loadId, names: subjects.map(({ name }) => name) });
+    const byName = Map.groupBy(rows, ({ name }) => name);
+    const fresh = isUsable(snapshot, { nowMs: platform.now(), maxAgeMs });
+    const covered = await coverageOf(snapshot, subjects);
+    const gaps = new Map<string, Gap>();
+    const checks: Check[] = [];
+    for (const subject of subjects) {
+      const match = matcher.match(subject, byName.get(subject.name) ?? []);
+      const verdict = verdictOf(match, covered.has(subject.ecosystem));
+      const key = subjectKey(subject);
+      if (!fresh) gaps.set(key, 'stale');
+      else if (verdict.reason === 'uncovered' && !storesUncovered) gaps.set(key, 'absent');
+      // Too old to clear anything, but what it knows to be vulnerable stays known.
+      if (gaps.has(key) && verdict.verdict !== 'vulnerable') continue;
+      const known = { checkedAtMs: snapshot.asOfMs, source: 'mirror', snapshot: snapshotId(snapshot) };
+      checks.push({ subject, ...verdict, ...known });
+    }
+    const isStored = await store(snapshot, checks, { keepsNewer: !fresh });
+    if (!isStored) return new Map(subjects.map((subject) => [subjectKey(subject), 'changed']));
+    platform.log.debug('judged from the mirror', { ecosystem: base, packages: subjects.length });
+    return gaps;
+  }
+
+  async function coverageOf(snapshot: Snapshot, subjects: readonly Subject[]): Promise<ReadonlySet<string>> {
+    const covered = new Set<string>();
+    for (const eco of new Set(subjects.map(({ ecosystem }) => ecosystem))) {
+      const names = WITHOUT_RELEASES.has(eco) ? [] : SENTINELS;
+      const args = { loadId: snapshot.loadId, eco, names };
+      if (await hasEntries(platform.database.read, args)) covered.add(eco);
+    }
+    return covered;
+  }
+
+  /** False where the data has changed since it was read: a check of what it was must not follow on its heels. */
+  async function store(
+    snapshot: Snapshot,
+    checks: readonly Check[],
+    { keepsNewer }: { keepsNewer: boolean },
+  ): Promise<boolean> {
+    const { database } = platform;
+    const ids = [...new Set(checks.flatMap((check) => check.ids))];
+    const records = await readRecords(database.read, { loadId: snapshot.loadId, ids });
+    const rows = records.map((record) => ({ ...record, fetched_at: platform.now() }));
+    return database.transact(async (tx) => {
+      const now = await lockSnapshot(tx, { base: snapshot.base, engine: database.engine });
+      if (!now || snapshotId(now) !== snapshotId(snapshot) || now.loadId !== snapshot.loadId) return false;
+      await saveAdvisories(tx, rows);
+      await saveChecks(tx, checks, { keepsNewer });
+      return true;
+    });
+  }
+
+  return {
+    async judge(subjects) {
+      const snapshots = await readSnapshots(platform.database.read);
+      const loads = await readLoads(platform.database.read);
+      const left = new Map<string, { subject: Subject; gap: Gap }>();
+      const used = new Map<string, string | null>();
+      for (const [base, some] of Map.groupBy(subjects, ({ ecosystem }) => baseOf(ecosystem))) {
+        const snapshot = snapshots.get(base);
+        used.set(base, snapshot ? snapshotId(snapshot) : null);
+        const held = some.filter(({ ecosystem }) => snapshot?.releases.includes(ecosystem));
+        const gaps = snapshot && held.length > 0 ? await judgeBase(snapshot, held) : new Map<string, Gap>();
+        const load = loads.get(base);
+        const isLoading = isFetching && (load === undefined || load.error === null);
+        for (const subject of some) {
+          const key = subjectKey(subject);
+          const gap = snapshot?.releases.includes(subject.ecosystem)
+            ? gaps.get(key)
+            : isLoading
+              ? 'loading'
+              : 'absent';
+          if (gap) left.set(key, { subject, gap });
+        }
+      }
+      return { left, snapshots: used };
+    },
+  };
+}
+
+function verdictOf({ ids, undecidable }: Match, covered: boolean): Pick<Check, 'verdict' | 'reason' | 'ids'> {
+  if (ids.length > 0) return { verdict: 'vulnerable', reason: null, ids };
+  if (undecidable) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
+  // No entry of a release of which there is none at all says nothing.
+  return covered
+    ? { verdict: 'clear', reason: null, ids: [] }
+    : { verdict: 'unchecked', reason: 'uncovered', ids: [] };
+}

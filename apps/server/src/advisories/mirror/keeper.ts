@@ -1,0 +1,134 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
+import { byBase, fleetEcosystems } from './fleet-ecosystems.ts';
+import { isUnderWay, readLoads } from './load-store.ts';
+import { dueOf, type EcosystemState, type RefreshDeps, refreshEcosystem } from './refresh-ecosystem.ts';
+import { isUsable } from './snapshot.ts';
+import { readSnapshots } from './store.ts';
+
+const TICK_MS = 30_000;
+/** Ecosystems that are asked for before any host has reported them; more of them wait for the report. */
+const NEEDED_MAX = 100;
+
+/** Of what the fleet needs the worst: `absent` is not there and the last try to get it failed. */
+export type MirrorHealth = 'ok' | 'loading' | 'stale' | 'absent';
+
+export interface MirrorKeeper extends BackgroundWork {
+  health(): MirrorHealth;
+  /** An ecosystem that somebody waits for: it is looked after at once, not at the next tick. */
+  need(ecosystem: string): void;
+  /** One round over all that the fleet needs. */
+  refresh(): Promise<void>;
+  /** What is in use and under way, for every ecosystem that the fleet needs. */
+  states(): Promise<EcosystemState[]>;
+}
+
+export interface KeeperOptions extends Omit<RefreshDeps, 'isStopped' | 'exportClient'> {
+  /** Null: nothing is fetched, data comes from files alone. */
+  readonly exportClient: RefreshDeps['exportClient'] | null;
+  readonly maxAgeMs: number;
+  readonly tickMs?: number;
+}
+
+/** Keeps the mirror up to date behind the requests: what the fleet needs and nothing else. */
+export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
+  const { platform, exportClient, maxAgeMs, folder, tickMs = TICK_MS } = options;
+  const needed = new Set<string>();
+  const closing = { isStopped: false };
+  let health: MirrorHealth = 'loading';
+  let round: Promise<void> | null = null;
+  let isAgain = false;
+
+  async function states(): Promise<EcosystemState[]> {
+    const db = platform.database.read;
+    const [fleet, snapshots, loads] = [
+      await fleetEcosystems(db),
+      await readSnapshots(db),
+      await readLoads(db),
+    ];
+    for (const releases of fleet.values()) for (const one of releases) needed.delete(one);
+    const wanted = byBase([...[...fleet.values()].flat(), ...needed]);
+    return [...wanted].map(([base, releases]) => ({
+      base,
+      releases,
+      snapshot: snapshots.get(base) ?? null,
+      load: loads.get(base) ?? null,
+    }));
+  }
+
+  async function work(): Promise<void> {
+    do {
+      isAgain = false;
+      for (const state of await states()) {
+        const due = dueOf(state, platform.now());
+        if (closing.isStopped) return;
+        if (due === null || !exportClient) continue;
+        await refreshEcosystem({ ...options, exportClient, isStopped: () => closing.isStopped }, state, due);
+      }
+    } while (isAgain && !closing.isStopped);
+    health = healthOf(await states());
+  }
+
+  /** One round at a time; who asks for one during another gets one more after it. */
+  function refresh(): Promise<void> {
+    isAgain = round !== null;
+    round ??= work().finally(() => {
+      round = null;
+    });
+    return round;
+  }
+
+  function healthOf(all: readonly EcosystemState[]): MirrorHealth {
+    const at = { nowMs: platform.now(), maxAgeMs };
+    const each = all.map((state): MirrorHealth => {
+      const { snapshot, load, releases } = state;
+      const isHeld = snapshot !== null && releases.every((one) => snapshot.releases.includes(one));
+      if (isHeld) return isUsable(snapshot, at) ? 'ok' : 'stale';
+      return exportClient && (load === null || load.error === null) ? 'loading' : 'absent';
+    });
+    return (['absent', 'loading', 'stale'] as const).find((worst) => each.includes(worst)) ?? 'ok';
+  }
+
+  async function removeLeftovers(): Promise<void> {
+    const loads = await readLoads(platform.database.read);
+    const live = [...loads.values()].filter((load) => isUnderWay(load, platform.now()));
+    const names = new Set(live.map(({ load_id: id }) => `${id}.zip`));
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (/^\d+\.zip$/.test(name) && !names.has(name)) await rm(join(folder, name), { force: true });
+    }
+  }
+
+  let isFirst = true;
+  async function runOnce(): Promise<void> {
+    try {
+      if (isFirst) await removeLeftovers();
+      isFirst = false;
+      await refresh();
+    } catch (error) {
+      // The next tick tries again: a database that is away must not end the process.
+      if (!closing.isStopped)
+        platform.log.error('the advisory mirror was not refreshed', { error: String(error) });
+    }
+  }
+  const ticking = repeat({ intervalMs: tickMs, run: runOnce });
+
+  return {
+    refresh,
+    states,
+    health: () => health,
+    need(ecosystem) {
+      if (needed.has(ecosystem) || needed.size >= NEEDED_MAX || closing.isStopped) return;
+      needed.add(ecosystem);
+      // Before the first tick nobody fetches yet: it will see what is needed.
+      if (!isFirst) void runOnce();
+    },
+    start: ticking.start,
+    async stop() {
+      closing.isStopped = true;
+      await exportClient?.close();
+      await ticking.stop();
+      await round;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { Platform } from '../../platform/platform.ts';
+import { beat } from './load-store.ts';
+
+/** How often a load says in the log, and in the database, how far it is. */
+const LOG_EVERY_MS = 10_000;
+const BEAT_EVERY_MS = 2_000;
+
+/** A load or a delta of one ecosystem that this process has claimed. */
+export interface LoadProgress {
+  readonly base: string;
+  readonly loadId: number;
+  /** Tells how far a phase is. @throws LoadLost where another process has taken the load over. */
+  at(phase: string, done: number, total: number): Promise<void>;
+}
+
+/** Another process goes on with the load: this one leaves everything as it is. */
+export class LoadLost extends Error {
+  override name = 'LoadLost';
+}
+
+/** `onStep` hears of every step, also those too near to each other for the log; the command line shows them. */
+export function createLoadProgress(
+  platform: Platform,
+  { base, loadId, onStep }: { base: string; loadId: number; onStep?: (text: string) => void },
+): LoadProgress {
+  let shown = '';
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let beatenAt = Number.NEGATIVE_INFINITY;
+  return {
+    base,
+    loadId,
+    async at(phase, done, total) {
+      onStep?.(`${base}: ${phase} ${done}${total > 0 ? ` of ${total}` : ''}`);
+      const nowMs = platform.now();
+      const isNewPhase = phase !== shown;
+      if (isNewPhase || nowMs - loggedAt >= LOG_EVERY_MS) {
+        shown = phase;
+        loggedAt = nowMs;
+        platform.log.info('advisory mirror loads', { ecosystem: base, phase, done, total });
+      }
+      if (!isNewPhase && nowMs - beatenAt < BEAT_EVERY_MS) return;
+      beatenAt = nowMs;
+      const isMine = await platform.database.transact((tx) =>
+        beat(tx, { loadId, nowMs, phase, done, total }),
+      );
+      if (!isMine) throw new LoadLost(`the load of ${base} goes on elsewhere`);
+    },
+  };
+}

@@ -1,0 +1,456 @@
+import { writeFileSync } from 'node:fs';
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { zipArchive } from '@tidegate/testkit/zip-archive';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertTestAgent } from '../../testing/agent-rows.ts';
+import { ENGINES } from '../../testing/engines.ts';
+import { createTestPlatform } from '../../testing/test-platform.ts';
+import { checkPackages } from '../check-packages.ts';
+import { createOsvClient } from '../osv-client.ts';
+import { type StalenessOptions, tellWhatIsStale } from '../staleness-watch.ts';
+import { readAdvisories, readChecks, saveChecks } from '../store.ts';
+import { type Subject, subjectKey } from '../subjects.ts';
+import { createAdvisoryWorker } from '../worker.ts';
+import { claimLoad, HEARTBEAT_MAX_MS, readLoads } from './load-store.ts';
+import { openMirror } from './open-mirror.ts';
+import { snapshotId } from './snapshot.ts';
+import { findAbandonedLoads, hasEntries, insertRecords, readSnapshots } from './store.ts';
+
+const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
+const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+
+describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
+  type Settings = {
+    source?: 'mirror' | 'mirror+api';
+    covered?: string[];
+    limits?: Parameters<typeof openMirror>[0]['limits'];
+  };
+  async function setUp({ source = 'mirror', covered = ['Debian:12', 'Debian:11'], limits }: Settings = {}) {
+    const osv = await startFakeOsv({ covered });
+    onTestFinished(() => osv.stop());
+    const files = await startFakeOsvExport(osv);
+    onTestFinished(() => files.stop());
+    osv.addRecord({ id: 'CVE-1', modified: '2026-01-02T00:00:00Z', summary: 'bad', aliases: ['X-1'] }, [
+      { ...OPENSSL, versions: [OPENSSL.version] },
+      { ...OPENSSL, ecosystem: 'Debian:11', versions: [OPENSSL.version] },
+    ]);
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const folder = tmpDir('tidegate-mirror-');
+    onTestFinished(() => folder.remove());
+    const client = createOsvClient({
+      baseUrl: osv.url,
+      timeouts: { batchMs: 300, singleMs: 300 },
+      sleep: async () => {},
+    });
+    const config = {
+      ...{ advisorySource: source, advisoryMaxAgeHours: 24, advisoryExportUrl: files.url },
+      dataDir: folder.path,
+    };
+    const mirror = openMirror({
+      ...{ platform, config, api: client, sleep: async () => {} },
+      limits: limits ?? { export: { silenceMs: 300, recordMs: 300, listMs: 2_000, archiveMs: 2_000 } },
+    });
+    if (!mirror) throw new Error('no mirror');
+    onTestFinished(() => mirror.stop());
+    const worker = createAdvisoryWorker({ platform, client, config, mirror });
+    onTestFinished(() => worker.stop());
+    mirror.need('Debian:12');
+    const checksOf = async (...subjects: Subject[]) => {
+      const checks = await readChecks(database.read, subjects);
+      return subjects.map((subject) => checks.get(subjectKey(subject)) ?? null);
+    };
+    const judged = async (...subjects: Subject[]) => [
+      await worker.ensureJudged(subjects, 5_000),
+      ...(await checksOf(...subjects)).map((check) => check?.verdict ?? null),
+    ];
+    const snapshot = async (base = 'Debian') => (await readSnapshots(database.read)).get(base) ?? null;
+    const warnings = () => platform.lines.filter((line) => /^\[WARNING\] .*supply_chain/.test(line));
+    const staleness: StalenessOptions = {
+      ...{ platform, maxAgeMs: 24 * HOUR_MS, bootedAt: 0, source, worker, mirror },
+    };
+    return {
+      ...{
+        osv,
+        files,
+        database,
+        platform,
+        clock: platform.clock,
+        mirror,
+        worker,
+        judged,
+        checksOf,
+        snapshot,
+      },
+      ...{ warnings, folder: folder.path, client, stale: () => tellWhatIsStale(staleness) },
+    };
+  }
+
+  test('answers without a call, as of the time of its snapshot, with all that an operator is shown', async () => {
+    const { osv, mirror, judged, checksOf, snapshot, database, platform, worker } = await setUp();
+    expect(worker.status()).toBe('loading');
+    await mirror.refresh();
+    expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
+    const now = await snapshot();
+    if (!now) throw new Error('no snapshot');
+    expect(await checksOf(OPENSSL)).toEqual([
+      {
+        ...{ subject: OPENSSL, verdict: 'vulnerable', reason: null, ids: ['CVE-1'], source: 'mirror' },
+        ...{ checkedAtMs: platform.now(), snapshot: snapshotId(now) },
+      },
+    ]);
+    expect(snapshotId(now)).toMatch(/^osv:Debian@2026-01-02T00:00:00Z#[0-9a-f]{16}$/);
+    expect(now).toMatchObject({ releases: ['Debian:12'], asOfKind: 'fetched', records: 3, badRecords: 0 });
+    const record = (await readAdvisories(database.read, ['CVE-1'])).get('CVE-1')?.record ?? '';
+    expect(JSON.parse(record)).toMatchObject({ summary: 'bad', aliases: ['X-1'] });
+    expect(osv.requests).toEqual([]);
+    expect(worker.status()).toBe('ok');
+  });
+
+  test('holds the releases of the fleet alone, and loads anew when one comes', async () => {
+    const { mirror, snapshot, database, files } = await setUp();
+    await mirror.refresh();
+    const first = await snapshot();
+    const held = (eco: string, loadId = first?.loadId ?? 0) =>
+      hasEntries(database.read, { loadId, eco, names: ['openssl'] });
+    expect([await held('Debian:12'), await held('Debian:11')]).toEqual([true, false]);
+    mirror.need('Debian:11');
+    await mirror.refresh();
+    const second = await snapshot();
+    expect(second?.releases).toEqual(['Debian:11', 'Debian:12']);
+    expect(await held('Debian:11', second?.loadId)).toBe(true);
+    expect(files.requests.filter((path) => path === 'Debian/all.zip')).toHaveLength(2);
+    expect(await held('Debian:12')).toBe(false);
+  });
+
+  test('loads by itself what hosts report, and nothing else', async () => {
+    const { mirror, database, files, platform } = await setUp();
+    await insertTestAgent(database, { n: 1 });
+    await database.transact(async (tx) => {
+      await tx.updateTable('agents').set({ os_id: 'almalinux', os_version_id: '9.4' }).execute();
+      const [agent] = await tx.selectFrom('agents').select('id').execute();
+      const report = { digest: 'd', scanned_at: 1, received_at: 1, complete: 1, package_count: 0 };
+      await tx
+        .insertInto('inventory_reports')
+        .values({ agent_id: agent?.id ?? '', ecosystem: 'dnf', ...report })
+        .execute();
+    });
+    await mirror.refresh();
+    expect(new Set(files.requests.map((path) => path.split('/')[0]))).toEqual(
+      new Set(['AlmaLinux', 'Debian']),
+    );
+    expect(platform.lines.join('\n')).toMatch(
+      /\[INFO\] advisory mirror loads ecosystem=Debian phase=downloading/,
+    );
+  });
+
+  test('an advisory that a delta brings is not hidden by a "clear" of before', async () => {
+    const { osv, mirror, judged, clock, snapshot, files } = await setUp();
+    await mirror.refresh();
+    expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
+    const before = await snapshot();
+    osv.addRecord({ id: 'CVE-2', modified: '2026-02-01T00:00:00Z' }, [{ ...ZLIB, versions: [ZLIB.version] }]);
+    clock.advance(15 * MINUTE_MS);
+    await mirror.refresh();
+    expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(1);
+    expect(await judged(ZLIB)).toEqual(['judged', 'vulnerable']);
+    const after = await snapshot();
+    expect(after).toMatchObject({ modifiedMark: '2026-02-01T00:00:00Z', asOfMs: clock.now() });
+    expect(after?.sha256).not.toBe(before?.sha256);
+  });
+
+  test('a withdrawal is seen, and so is a record that speaks of other packages now', async () => {
+    const { osv, mirror, judged, clock } = await setUp();
+    osv.addRecord({ id: 'CVE-2', modified: '2026-01-03T00:00:00Z' }, [{ ...ZLIB, versions: [ZLIB.version] }]);
+    await mirror.refresh();
+    expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'vulnerable']);
+    osv.withdraw('CVE-1', '2026-02-01T00:00:00Z');
+    osv.addRecord({ id: 'CVE-2', modified: '2026-02-02T00:00:00Z' }, [{ ...ZLIB, name: 'other', all: true }]);
+    clock.advance(15 * MINUTE_MS);
+    await mirror.refresh();
+    expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'clear', 'clear']);
+  });
+
+  test('many changes of one moment are all seen', async () => {
+    const { osv, mirror, judged, clock } = await setUp();
+    await mirror.refresh();
+    const subjects = Array.from({ length: 120 }, (_, i) => ({ ...ZLIB, name: `lib${i}` }));
+    await judged(...subjects);
+    for (const one of subjects) {
+      osv.addRecord({ id: `CVE-${one.name}`, modified: '2026-02-01T00:00:00Z' }, [{ ...one, all: true }]);
+    }
+    clock.advance(15 * MINUTE_MS);
+    await mirror.refresh();
+    const verdicts = (await judged(...subjects)).slice(1);
+    expect(new Set(verdicts)).toEqual(new Set(['vulnerable']));
+  });
+
+  test('a deletion is seen by the weekly full load, of which no list of changes tells', async () => {
+    const { osv, mirror, judged, clock } = await setUp();
+    await mirror.refresh();
+    osv.clear();
+    clock.advance(15 * MINUTE_MS);
+    await mirror.refresh();
+    expect(await judged(OPENSSL)).toEqual(['judged', 'vulnerable']);
+    clock.advance(7 * 24 * HOUR_MS);
+    await mirror.refresh();
+    expect(await judged(OPENSSL)).toEqual(['judged', 'clear']);
+  });
+
+  test('a release of which it has nothing is uncovered, never clear', async () => {
+    const { mirror, judged, checksOf } = await setUp();
+    const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
+    mirror.need('Debian:99');
+    await mirror.refresh();
+    expect(await judged(unknown)).toEqual(['judged', 'unchecked']);
+    expect(await checksOf(unknown)).toMatchObject([{ reason: 'uncovered' }]);
+  });
+
+  test('while the first load is under way packages are pending; once it has failed they are unchecked (A2)', async () => {
+    const { files, mirror, judged, worker, warnings, clock } = await setUp();
+    expect(await judged(ZLIB)).toEqual(['pending', null]);
+    files.mode = 'failing';
+    await mirror.refresh();
+    expect(await judged(ZLIB)).toEqual(['unreachable', null]);
+    expect(worker.status()).toBe('unreachable');
+    expect(warnings()).toHaveLength(1);
+    files.mode = 'up';
+    await mirror.refresh();
+    expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(1);
+    clock.advance(MINUTE_MS);
+    await mirror.refresh();
+    expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
+  });
+
+  test.each(['down', 'failing', 'hang', 'stall', 'truncated', 'garbage', 'redirect', 'bomb'] as const)(
+    'a source that is %s leaves what is in use, is logged, leaves no file, and is tried again',
+    async (mode) => {
+      const { files, mirror, judged, snapshot, clock, warnings, folder, database } = await setUp({
+        limits: {
+          export: { silenceMs: 300, recordMs: 300, listMs: 2_000, archiveMs: 2_000 },
+          zip: { entries: 100, entryBytes: 100_000, totalBytes: 1_000_000 },
+        },
+      });
+      await mirror.refresh();
+      const before = await snapshot();
+      files.mode = mode;
+      clock.advance(8 * 24 * HOUR_MS);
+      await mirror.refresh();
+      expect(await snapshot()).toEqual(before);
+      expect(warnings()).toHaveLength(1);
+      expect(await readdir(join(folder, 'advisories'))).toEqual([]);
+      // Too old to clear anything (A2); what was known to be vulnerable stays known.
+      expect(await judged(OPENSSL, ZLIB)).toEqual(['unreachable', 'vulnerable', null]);
+      files.mode = 'up';
+      clock.advance(HOUR_MS);
+      await mirror.refresh();
+      expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
+      expect(await findAbandonedLoads(database.read)).toEqual([]);
+    },
+  );
+
+  test('a bad record makes its packages undecidable; too many make the load worthless', async () => {
+    const { files, osv, mirror, judged, snapshot, warnings, clock } = await setUp();
+    const bad = { id: 'BAD-1', affected: [{ package: ZLIB, versions: ['1'] }] };
+    const entriesOf = (more: number) => [
+      ...osv.all().map((record) => ({ name: `${record.id}.json`, content: JSON.stringify(record) })),
+      { name: 'BAD-1.json', content: JSON.stringify(bad) },
+      ...Array.from({ length: more }, (_, i) => ({ name: `WORSE-${i}.json`, content: '<html>' })),
+    ];
+    files.files.set('Debian/all.zip', zipArchive(entriesOf(0)));
+    await mirror.refresh();
+    expect(await snapshot()).toMatchObject({ records: 4, badRecords: 1 });
+    expect(warnings().join()).toContain('record=BAD-1.json');
+    expect(await judged(ZLIB, OPENSSL)).toEqual(['judged', 'unchecked', 'vulnerable']);
+    const before = await snapshot();
+    files.files.set('Debian/all.zip', zipArchive(entriesOf(3)));
+    clock.advance(8 * 24 * HOUR_MS);
+    await mirror.refresh();
+    expect(await snapshot()).toEqual(before);
+  });
+
+  test.each([
+    ['no record', []],
+    ['far fewer records than are in use', [0]],
+    ['files that are no records', [{ name: 'readme.txt', content: 'x' }]],
+    ['one record twice', [0, 0, 1, 2]],
+  ] as const)('an archive with %s is not taken into use', async (_, content) => {
+    const { files, osv, mirror, snapshot, clock } = await setUp();
+    await mirror.refresh();
+    const before = await snapshot();
+    const records = osv.all();
+    const entries = content.map((one) => {
+      if (typeof one !== 'number') return one;
+      return { name: `${records[one]?.id}.json`, content: JSON.stringify(records[one]) };
+    });
+    files.files.set('Debian/all.zip', zipArchive(entries));
+    clock.advance(8 * 24 * HOUR_MS);
+    await mirror.refresh();
+    expect((await snapshot())?.loadId).toBe(before?.loadId);
+  });
+
+  test('a load that was killed is begun anew; what it left is taken away, what is in use stays', async () => {
+    const { mirror, database, clock, snapshot, judged, files, folder } = await setUp();
+    await mirror.refresh();
+    const before = await snapshot();
+    clock.advance(8 * 24 * HOUR_MS);
+    const killed = await database.transact((tx) =>
+      claimLoad(tx, { base: 'Debian', holder: 'other', nowMs: clock.now(), phase: 'reading' }),
+    );
+    const entry = { eco: 'Debian:12', name: 'zlib', rangesJson: 'null', versionsJson: '[]' };
+    const record = {
+      id: 'HALF-1',
+      modified: 'x',
+      modifiedMs: 0,
+      record: '{}',
+      fault: null,
+      entries: [entry],
+    };
+    const loadId = killed?.load_id ?? 0;
+    await database.transact((tx) => insertRecords(tx, { loadId, records: [record] }));
+    await mkdir(join(folder, 'advisories'), { recursive: true });
+    writeFileSync(join(folder, 'advisories', `${loadId}.zip`), 'half');
+    // While it may be alive nobody disturbs it.
+    clock.advance(HEARTBEAT_MAX_MS - 1);
+    await mirror.refresh();
+    expect(await snapshot()).toEqual(before);
+    clock.advance(1);
+    await mirror.refresh();
+    expect((await snapshot())?.loadId).toBeGreaterThan(loadId);
+    expect(await findAbandonedLoads(database.read)).toEqual([]);
+    expect(await hasEntries(database.read, { loadId, eco: 'Debian:12', names: [] })).toBe(false);
+    expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
+    expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(2);
+  });
+
+  test('of two servers that want to load one does', async () => {
+    const { database, clock } = await setUp();
+    const claims = await Promise.all(
+      ['a', 'b', 'c'].map((holder) =>
+        database
+          .transact((tx) => claimLoad(tx, { base: 'npm', holder, nowMs: clock.now(), phase: 'x' }))
+          .catch(() => null),
+      ),
+    );
+    expect(claims.filter((claim) => claim !== null)).toHaveLength(1);
+    expect((await readLoads(database.read)).get('npm')?.holder).toBe(claims.find((claim) => claim)?.holder);
+  });
+
+  test('mirror+api: the API answers while the mirror cannot, and not after', async () => {
+    const { osv, files, mirror, judged, checksOf, clock, worker } = await setUp({ source: 'mirror+api' });
+    files.mode = 'down';
+    await mirror.refresh();
+    expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
+    expect(await checksOf(OPENSSL)).toMatchObject([{ source: 'api', snapshot: null }]);
+    expect(worker.status()).toBe('ok');
+    files.mode = 'up';
+    clock.advance(HOUR_MS);
+    await mirror.refresh();
+    const asked = osv.requests.length;
+    expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'vulnerable', 'clear']);
+    expect(await checksOf(OPENSSL)).toMatchObject([{ source: 'mirror' }]);
+    expect(osv.requests.length).toBe(asked);
+  });
+
+  test.each([
+    ['mirror+api', 'vulnerable'],
+    ['mirror', 'clear'],
+  ] as const)(
+    '%s: a record that the export does not have comes from the API, or was deleted',
+    async (source, verdict) => {
+      const { osv, files, mirror, judged, clock } = await setUp({ source });
+      await mirror.refresh();
+      osv.addRecord({ id: 'CVE-2', modified: '2026-02-01T00:00:00Z' }, [{ ...ZLIB, all: true }]);
+      files.files.set('Debian/CVE-2.json', null);
+      clock.advance(15 * MINUTE_MS);
+      await mirror.refresh();
+      expect(await judged(ZLIB)).toEqual(['judged', verdict]);
+    },
+  );
+
+  test('while one record of the changes cannot be read the snapshot grows no newer, but for those before it', async () => {
+    const { osv, files, mirror, judged, clock, snapshot } = await setUp();
+    await mirror.refresh();
+    const before = await snapshot();
+    osv.addRecord({ id: 'CVE-2', modified: '2026-02-01T00:00:00Z' }, [{ ...ZLIB, all: true }]);
+    files.files.set('Debian/CVE-2.json', '<html>');
+    clock.advance(15 * MINUTE_MS);
+    await mirror.refresh();
+    expect(await snapshot()).toEqual(before);
+    files.files.delete('Debian/CVE-2.json');
+    clock.advance(HOUR_MS);
+    await mirror.refresh();
+    expect(await judged(ZLIB)).toEqual(['judged', 'vulnerable']);
+  });
+
+  test('mirror+api: with both away a stale answer is none (A2), and one event says so for the whole stretch', async () => {
+    const { osv, files, mirror, judged, clock, worker, stale, database } = await setUp({
+      source: 'mirror+api',
+    });
+    await mirror.refresh();
+    await judged(ZLIB);
+    osv.mode = 'down';
+    files.mode = 'down';
+    clock.advance(24 * HOUR_MS);
+    await mirror.refresh();
+    expect((await judged(ZLIB))[0]).toBe('unreachable');
+    expect(worker.status()).toBe('stale');
+    expect([await stale(), await stale()]).toEqual([1, 0]);
+    files.mode = 'up';
+    clock.advance(HOUR_MS);
+    await mirror.refresh();
+    expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
+    expect(worker.status()).toBe('ok');
+    expect(await stale()).toBe(0);
+    files.mode = 'down';
+    clock.advance(25 * HOUR_MS);
+    expect(await stale()).toBe(1);
+    const events = await database.read.selectFrom('events').selectAll().execute();
+    expect(events.map(({ type, kind, severity }) => [kind, type, severity])).toEqual([
+      ['system', 'advisories_stale', 'error'],
+      ['system', 'advisories_stale', 'error'],
+    ]);
+    expect(JSON.parse(events[0]?.content ?? '')).toMatchObject({ ecosystem: 'Debian', max_age_hours: 24 });
+  });
+
+  test('an answer of the API that the mirror has overtaken is not stored', async () => {
+    const { osv, mirror, client, platform, files, checksOf } = await setUp({ source: 'mirror+api' });
+
+    const question = checkPackages(
+      platform,
+      {
+        ...client,
+        async query(subjects) {
+          const answers = await client.query(subjects);
+          await mirror.refresh();
+          return answers;
+        },
+      },
+      [ZLIB],
+      { snapshots: new Map([['Debian', null]]) },
+    );
+    expect((await question).failed).toEqual(new Set([subjectKey(ZLIB)]));
+    expect(await checksOf(ZLIB)).toEqual([null]);
+    expect([osv.requests.length > 0, files.requests.length > 0]).toEqual([true, true]);
+  });
+
+  test('a stale mirror does not take away what was learnt later', async () => {
+    const { mirror, judged, clock, files, database, checksOf } = await setUp();
+    await mirror.refresh();
+    files.mode = 'down';
+    clock.advance(25 * HOUR_MS);
+    const later = {
+      ...{ subject: OPENSSL, verdict: 'vulnerable' as const, reason: 'unreachable' as const },
+      ...{ ids: ['CVE-1', 'CVE-9'], checkedAtMs: clock.now(), source: 'api', snapshot: null },
+    };
+    await database.transact((tx) => saveChecks(tx, [later]));
+    await judged(OPENSSL);
+    expect(await checksOf(OPENSSL)).toMatchObject([{ ids: ['CVE-1', 'CVE-9'] }]);
+  });
+});

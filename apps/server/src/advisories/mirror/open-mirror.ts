@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { OsvClient } from '../osv-client.ts';
+import { createExportClient, type ExportLimits } from './export-client.ts';
+import { createMirrorJudge, type MirrorJudge } from './judge-from-mirror.ts';
+import { createMirrorKeeper, type MirrorKeeper } from './keeper.ts';
+import type { ZipLimits } from './read-zip.ts';
+
+/** Folder below the data directory for archives while they are read. */
+export const MIRROR_FOLDER = 'advisories';
+
+export type Mirror = MirrorJudge & MirrorKeeper;
+
+export interface MirrorOptions {
+  readonly platform: Platform;
+  readonly config: Pick<Config, 'advisorySource' | 'advisoryMaxAgeHours' | 'advisoryExportUrl' | 'dataDir'>;
+  /** Client of the API, for what the export cannot give. */
+  readonly api: Pick<OsvClient, 'fetchRecord'>;
+  readonly limits?: { readonly export?: Partial<ExportLimits>; readonly zip?: ZipLimits };
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+/** The mirror as the settings want it; null where vulnerabilities come from the API alone, or from nowhere. */
+export function openMirror({ platform, config, api, limits, sleep }: MirrorOptions): Mirror | null {
+  const { advisorySource: source, advisoryExportUrl: baseUrl } = config;
+  if (source !== 'mirror' && source !== 'mirror+api') return null;
+  const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
+  const asksApi = source === 'mirror+api';
+  const exportClient =
+    baseUrl === 'none'
+      ? null
+      : createExportClient({
+          baseUrl,
+          ...(limits?.export ? { limits: limits.export } : {}),
+          ...(sleep ? { sleep } : {}),
+        });
+  const keeper = createMirrorKeeper({
+    platform,
+    exportClient,
+    api: asksApi ? api : null,
+    folder: join(config.dataDir, MIRROR_FOLDER),
+    maxAgeMs,
+    ...(limits?.zip ? { zipLimits: limits.zip } : {}),
+  });
+  const judge = createMirrorJudge({
+    platform,
+    maxAgeMs,
+    storesUncovered: !asksApi,
+    isFetching: exportClient !== null,
+  });
+  return { ...keeper, ...judge };
+}

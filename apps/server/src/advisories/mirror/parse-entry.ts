@@ -1,0 +1,9 @@
+/** A JSON column of the mirror; what is no JSON any more is `null`, which matching finds undecidable. */
+export function parseEntryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { type ZipFile, zipArchive } from '@tidegate/testkit/zip-archive';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readZip, ZIP_LIMITS, ZipFault, type ZipLimits } from './read-zip.ts';
+
+function file(bytes: Uint8Array): string {
+  const folder = tmpDir('tidegate-zip-');
+  onTestFinished(() => folder.remove());
+  const path = join(folder.path, 'all.zip');
+  writeFileSync(path, bytes);
+  return path;
+}
+
+async function read(path: string, limits: Partial<ZipLimits> = {}) {
+  const found: string[] = [];
+  for await (const { name, bytes } of readZip(path, { ...ZIP_LIMITS, ...limits })) {
+    found.push(`${name}:${bytes.toString()}`);
+  }
+  return found;
+}
+
+const TWO: ZipFile[] = [
+  { name: 'A-1.json', content: '{"a":1}' },
+  { name: 'B-2.json', content: 'b'.repeat(100_000) },
+];
+
+describe('an archive', () => {
+  test.each([true, false])(
+    'is read file by file (deflated: %s), as another program does',
+    async (deflate) => {
+      const path = file(zipArchive(TWO, { deflate }));
+      expect(await read(path)).toEqual(['A-1.json:{"a":1}', `B-2.json:${'b'.repeat(100_000)}`]);
+      const script = 'import sys,zipfile; print(zipfile.ZipFile(sys.argv[1]).testzip())';
+      expect(execFileSync('/usr/bin/python3', ['-c', script, path]).toString().trim()).toBe('None');
+    },
+  );
+
+  test('is no archive past its bounds: entries, one entry, all of them', async () => {
+    const path = file(zipArchive(TWO));
+    await expect(read(path, { entries: 1 })).rejects.toThrow(ZipFault);
+    await expect(read(path, { entryBytes: 99_999 })).rejects.toThrow('more than 99999 bytes');
+    await expect(read(path, { totalBytes: 100_006 })).rejects.toThrow('more than 100006 bytes unpacked');
+    expect(await read(path, { entries: 2, entryBytes: 100_000, totalBytes: 100_007 })).toHaveLength(2);
+  });
+
+  test('that lies about how much it unpacks to is none (zip bomb)', async () => {
+    const bomb = zipArchive([{ name: 'A-1.json', content: Buffer.alloc(5_000_000), saidLength: 10 }]);
+    expect(bomb.length).toBeLessThan(10_000);
+    await expect(read(file(bomb), { entryBytes: 1_000_000 })).rejects.toThrow(ZipFault);
+  });
+
+  test('that is cut off, empty or something else is none', async () => {
+    const whole = zipArchive(TWO);
+    await expect(read(file(whole.subarray(0, whole.length - 30)))).rejects.toThrow(ZipFault);
+    await expect(read(file(Buffer.alloc(0)))).rejects.toThrow(ZipFault);
+    await expect(read(file(Buffer.from('<html>')))).rejects.toThrow(ZipFault);
+    expect(await read(file(zipArchive([])))).toEqual([]);
+  });
+
+  test('whose content was changed is none', async () => {
+    const path = file(Buffer.from(zipArchive(TWO, { deflate: false })).fill('c', 90, 100));
+    await expect(read(path)).rejects.toThrow(ZipFault);
+  });
+
+  test('that names files outside of its folder is none', async () => {
+    await expect(read(file(zipArchive([{ name: '../x.json', content: '' }])))).rejects.toThrow(ZipFault);
+  });
+});

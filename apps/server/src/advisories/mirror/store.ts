@@ -1,0 +1,244 @@
+import { Type } from 'typebox';
+import type { Db, Tx } from '../../platform/db/engine.ts';
+import type { Tables } from '../../platform/db/tables.ts';
+import { parseAs } from '../osv-schema.ts';
+import type { MirrorEntry, MirrorRecord } from './record-rules.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Values in one statement; SQLite binds at most 32,766 of them. */
+const IN_VALUES = 500;
+const INSERT_ROWS = 500;
+
+const Releases = Type.Array(Type.String());
+
+export async function readSnapshots(db: Db): Promise<Map<string, Snapshot>> {
+  const rows = await db.selectFrom('mirror_snapshots').selectAll().execute();
+  return new Map(rows.map((row) => [row.base, snapshotOf(row)]));
+}
+
+/** The same in a transaction that must not lose it to another one: on PostgreSQL the row is locked. */
+export async function lockSnapshot(
+  tx: Tx,
+  { base, engine }: { base: string; engine: 'sqlite' | 'postgres' },
+): Promise<Snapshot | null> {
+  const query = tx.selectFrom('mirror_snapshots').selectAll().where('base', '=', base);
+  const row = await (engine === 'postgres' ? query.forUpdate() : query).executeTakeFirst();
+  return row ? snapshotOf(row) : null;
+}
+
+function snapshotOf(row: Tables['mirror_snapshots']): Snapshot {
+  const releases = parseAs(Releases, row.releases);
+  if (releases === null) throw new Error(`the snapshot of ${row.base} in the database is not valid`);
+  return {
+    base: row.base,
+    loadId: row.load_id,
+    releases,
+    source: row.source,
+    modifiedMark: row.modified_mark,
+    sha256: row.sha256,
+    asOfMs: row.as_of,
+    asOfKind: row.as_of_kind,
+    loadedAtMs: row.loaded_at,
+    records: row.records,
+    badRecords: row.bad_records,
+  };
+}
+
+export async function saveSnapshot(tx: Tx, snapshot: Snapshot): Promise<void> {
+  const { base } = snapshot;
+  const row = {
+    load_id: snapshot.loadId,
+    releases: JSON.stringify(snapshot.releases),
+    source: snapshot.source,
+    modified_mark: snapshot.modifiedMark,
+    sha256: snapshot.sha256,
+    as_of: snapshot.asOfMs,
+    as_of_kind: snapshot.asOfKind,
+    loaded_at: snapshot.loadedAtMs,
+    records: snapshot.records,
+    bad_records: snapshot.badRecords,
+  };
+  await tx
+    .insertInto('mirror_snapshots')
+    .values({ base, ...row })
+    .onConflict((conflict) => conflict.column('base').doUpdateSet(row))
+    .execute();
+}
+
+export async function insertRecords(
+  tx: Tx,
+  { loadId, records }: { loadId: number; records: readonly MirrorRecord[] },
+): Promise<void> {
+  const shown = records
+    .filter(({ entries }) => entries.length > 0)
+    .map(({ id, modified, record }) => ({ load_id: loadId, id, modified, record }));
+  for (const some of chunks(shown)) await tx.insertInto('mirror_records').values(some).execute();
+  const entries = records.flatMap((one) =>
+    one.entries.map((entry, part) => rowOf(loadId, one.id, part, entry)),
+  );
+  for (const some of chunks(entries)) await tx.insertInto('mirror_entries').values(some).execute();
+}
+
+function rowOf(loadId: number, id: string, part: number, entry: MirrorEntry): Tables['mirror_entries'] {
+  const { eco, name, rangesJson, versionsJson } = entry;
+  return { load_id: loadId, id, part, eco, name, ranges_json: rangesJson, versions_json: versionsJson };
+}
+
+/** Takes records out and returns the packages that they spoke of. */
+export async function deleteRecords(
+  tx: Tx,
+  { loadId, ids }: { loadId: number; ids: readonly string[] },
+): Promise<{ eco: string; name: string }[]> {
+  const named: { eco: string; name: string }[] = [];
+  for (const some of chunks(ids)) {
+    named.push(
+      ...(await tx
+        .deleteFrom('mirror_entries')
+        .where('load_id', '=', loadId)
+        .where('id', 'in', some)
+        .returning(['eco', 'name'])
+        .execute()),
+    );
+    await tx.deleteFrom('mirror_records').where('load_id', '=', loadId).where('id', 'in', some).execute();
+  }
+  return named;
+}
+
+export interface EntryOf {
+  readonly id: string;
+  readonly part: number;
+  readonly eco: string;
+  readonly name: string;
+  readonly ranges_json: string;
+  readonly versions_json: string;
+}
+
+/** All that is known of packages with these names, in every release. */
+export async function readEntries(
+  db: Db,
+  { loadId, names }: { loadId: number; names: readonly string[] },
+): Promise<EntryOf[]> {
+  const found: EntryOf[] = [];
+  for (const some of chunks([...new Set(names)])) {
+    const rows = await db
+      .selectFrom('mirror_entries')
+      .select(['id', 'part', 'eco', 'name', 'ranges_json', 'versions_json'])
+      .where('load_id', '=', loadId)
+      .where('name', 'in', some)
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+export async function readRecords(
+  db: Db,
+  { loadId, ids }: { loadId: number; ids: readonly string[] },
+): Promise<{ id: string; modified: string; record: string }[]> {
+  const found: { id: string; modified: string; record: string }[] = [];
+  for (const some of chunks([...new Set(ids)])) {
+    const rows = await db
+      .selectFrom('mirror_records')
+      .select(['id', 'modified', 'record'])
+      .where('load_id', '=', loadId)
+      .where('id', 'in', some)
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+/** Whether the mirror has an entry of one of these names in exactly this ecosystem. */
+export async function hasEntries(
+  db: Db,
+  { loadId, eco, names }: { loadId: number; eco: string; names: readonly string[] },
+): Promise<boolean> {
+  const query = db.selectFrom('mirror_entries').select('id').where('load_id', '=', loadId);
+  const named = names.length > 0 ? query.where('name', 'in', [...names]) : query;
+  return (await named.where('eco', '=', eco).limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Loads that wrote rows which nothing uses any more, of one ecosystem or of none. */
+export async function findAbandonedLoads(db: Db): Promise<number[]> {
+  const rows = await db
+    .selectFrom('mirror_entries')
+    .select('load_id')
+    .distinct()
+    .where('load_id', 'not in', (e) => e.selectFrom('mirror_snapshots').select('load_id'))
+    .where('load_id', 'not in', (e) =>
+      e.selectFrom('mirror_loads').select('load_id').where('holder', 'is not', null),
+    )
+    .execute();
+  return rows.map(({ load_id: loadId }) => loadId);
+}
+
+/** Takes out some records of a load; returns how many there were, 0 when none is left. */
+export async function deleteSomeOfLoad(
+  tx: Tx,
+  { loadId, limit }: { loadId: number; limit: number },
+): Promise<number> {
+  const ids = await tx
+    .selectFrom('mirror_entries')
+    .select('id')
+    .distinct()
+    .where('load_id', '=', loadId)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  if (ids.length === 0) {
+    await tx.deleteFrom('mirror_records').where('load_id', '=', loadId).execute();
+    return 0;
+  }
+  await deleteRecords(tx, { loadId, ids: ids.map(({ id }) => id) });
+  return ids.length;
+}
+
+/** Makes the checks of packages, in every release of the ecosystem, too old for a decision. */
+export async function expireChecksOf(
+  tx: Tx,
+  { base, names }: { base: string; names: readonly string[] },
+): Promise<void> {
+  for (const some of chunks([...new Set(names)])) {
+    await tx
+      .updateTable('advisory_checks')
+      .set({ checked_at: 0 })
+      .where((e) => e.or([e('ecosystem', '=', base), e('ecosystem', 'like', `${base}:%`)]))
+      .where('name', 'in', some)
+      .execute();
+  }
+}
+
+/** The same for every package of the ecosystem. */
+export async function expireChecksOfBase(tx: Tx, base: string): Promise<void> {
+  await tx
+    .updateTable('advisory_checks')
+    .set({ checked_at: 0 })
+    .where((e) => e.or([e('ecosystem', '=', base), e('ecosystem', 'like', `${base}:%`)]))
+    .execute();
+}
+
+/** Every system of the fleet with the ecosystems that its hosts have reported or wait for. */
+export async function readFleetSystems(
+  db: Db,
+): Promise<{ ecosystem: string; os_id: string; os_version_id: string }[]> {
+  const active = db.selectFrom('agents').where('deleted_at', 'is', null).where('status', '=', 'active');
+  const reported = await active
+    .innerJoin('inventory_reports', 'inventory_reports.agent_id', 'agents.id')
+    .select(['inventory_reports.ecosystem', 'os_id', 'os_version_id'])
+    .distinct()
+    .execute();
+  const offered = await active
+    .innerJoin('updates', 'updates.agent_id', 'agents.id')
+    .where('state', 'in', ['pending', 'awaiting_plan'])
+    .select(['updates.ecosystem', 'os_id', 'os_version_id'])
+    .distinct()
+    .execute();
+  return [...reported, ...offered];
+}
+
+function chunks<T>(items: readonly T[]): T[][] {
+  const size = Math.min(IN_VALUES, INSERT_ROWS);
+  const parts: T[][] = [];
+  for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
+  return parts;
+}

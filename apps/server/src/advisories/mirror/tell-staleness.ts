@@ -1,0 +1,43 @@
+import { appendEvent } from '../../events/append-event.ts';
+import { rfc3339 } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { claimStretch, endStretches } from './stretch-store.ts';
+
+/** An ecosystem of which nothing is known that a decision may rest on, though it was once. */
+export interface Stale {
+  readonly ecosystem: string;
+  readonly asOfMs: number;
+}
+
+/**
+ * Leaves an `advisories_stale` for each ecosystem whose data has grown too old, once for each stretch: the next one
+ * begins after it was new again. Returns how many it told of.
+ */
+export async function tellStaleness(
+  platform: Platform,
+  { stale, maxAgeMs }: { stale: readonly Stale[]; maxAgeMs: number },
+): Promise<number> {
+  return platform.database.transact(async (tx) => {
+    await endStretches(
+      tx,
+      stale.map(({ ecosystem }) => ecosystem),
+    );
+    let told = 0;
+    for (const { ecosystem, asOfMs } of stale) {
+      // Another replica may have told of it.
+      if (!(await claimStretch(tx, { ecosystem, nowMs: platform.now() }))) continue;
+      told += 1;
+      const fields = { ecosystem, as_of: rfc3339(asOfMs), max_age_hours: maxAgeMs / 3_600_000 };
+      platform.log.upstreamWarning('supply_chain advisories are too old', fields);
+      await appendEvent(tx, platform, {
+        kind: 'system',
+        type: 'advisories_stale',
+        severity: 'error',
+        component: 'advisories',
+        actor: 'server',
+        content: fields,
+      });
+    }
+    return told;
+  });
+}

@@ -1,0 +1,58 @@
+import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import type { MirrorKeeper } from './mirror/keeper.ts';
+import { isUsable } from './mirror/snapshot.ts';
+import { type Stale, tellStaleness } from './mirror/tell-staleness.ts';
+import type { AdvisoryWorker } from './worker.ts';
+
+const EVERY_MS = 60_000;
+
+export interface StalenessOptions {
+  readonly platform: Platform;
+  readonly maxAgeMs: number;
+  readonly bootedAt: number;
+  readonly source: 'mirror' | 'mirror+api' | 'api' | 'off';
+  readonly worker: Pick<AdvisoryWorker, 'api'>;
+  readonly mirror: Pick<MirrorKeeper, 'states'> | null;
+}
+
+/** Says once that decisions have nothing left to rest on: approvals of apt and dnf are stopped from then on (A2). */
+export function createStalenessWatch(options: StalenessOptions): BackgroundWork {
+  return repeat({
+    intervalMs: EVERY_MS,
+    async run(isStopped) {
+      try {
+        await tellWhatIsStale(options);
+      } catch (error) {
+        if (!isStopped())
+          options.platform.log.error('the watch for old advisories failed', { error: String(error) });
+      }
+    },
+  });
+}
+
+/** One look; returns how many stretches began. */
+export async function tellWhatIsStale(options: StalenessOptions): Promise<number> {
+  return tellStaleness(options.platform, { stale: await staleNow(options), maxAgeMs: options.maxAgeMs });
+}
+
+async function staleNow({
+  platform,
+  maxAgeMs,
+  bootedAt,
+  source,
+  worker,
+  mirror,
+}: StalenessOptions): Promise<Stale[]> {
+  const at = { nowMs: platform.now(), maxAgeMs };
+  const api = worker.api();
+  if (source === 'off' || (source === 'mirror+api' && !api.isFailing)) return [];
+  if (source === 'api') {
+    const asOfMs = api.answeredAtMs ?? bootedAt;
+    return api.isFailing && at.nowMs - asOfMs >= maxAgeMs ? [{ ecosystem: 'all', asOfMs }] : [];
+  }
+  const states = (await mirror?.states()) ?? [];
+  return states.flatMap(({ base, snapshot }) =>
+    snapshot && !isUsable(snapshot, at) ? [{ ecosystem: base, asOfMs: snapshot.asOfMs }] : [],
+  );
+}
