@@ -229,7 +229,7 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'approval_blocked', status: 409, severity: 'warning', component: 'security' },
     ...{ actor: 'admin', host: true },
-    content: ['actor', 'blocked_by', 'findings', 'package', 'reason', 'update_id', 'verdict'],
+    content: ['actor', 'blocked_by', 'decision', 'findings', 'package', 'reason', 'update_id', 'verdict'],
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('apt')}/approve`),
   },
   {
@@ -268,7 +268,7 @@ const INCIDENTS: Incident[] = [
   {
     ...{ type: 'update_approved', status: 200, severity: 'info', component: 'approvals', actor: 'admin' },
     ...{ host: true },
-    content: ['actor', 'approved_by', 'override', 'package', 'token_id', 'update_id', 'verdict'],
+    content: ['actor', 'approved_by', 'decision', 'override', 'package', 'token_id', 'update_id', 'verdict'],
     prepare: async (scene) => scene.asAdmin(`/api/v1/updates/${await scene.planned('npm')}/approve`),
   },
   ended('success', {

@@ -9,9 +9,11 @@ import {
   type UpdateFacts,
   type Verdict,
 } from './gate.ts';
+import { stopText } from './gate-report.ts';
 import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
 import { logOverride, mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
+import { recordDecision } from './record-decision.ts';
 
 /** Times that a decision is made anew because the plan changed under it. */
 const ATTEMPTS = 3;
@@ -74,7 +76,14 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
       }
       case 'blocked': {
         const block = { loaded, facts, stop: verdict.stop, actor: operator };
-        await deps.platform.database.transact((tx) => recordBlock(tx, deps, block));
+        const decided = { loaded, facts, verdict, request, actor: operator, tokenId: null } as const;
+        await deps.platform.database.transact(async (tx) => {
+          const decision = await recordDecision(tx, deps, {
+            ...{ ...decided, via: 'approve', approvedBy: null },
+            ...{ outcome: 'blocked', outcomeReason: stopText(verdict.stop) },
+          });
+          await recordBlock(tx, deps, { ...block, decision });
+        });
         logBlock(deps, block);
         return { kind: 'blocked', loaded, facts, verdict };
       }
@@ -85,9 +94,10 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
           verdict,
           approvedBy: operator,
           actor: operator,
-          overrideReason,
+          request,
+          via: 'approve',
           notBeforeMs,
-        };
+        } as const;
         const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
         if (minted.kind === 'plan_changed') continue;
         if (minted.kind === 'conflict') return { kind: 'conflict', state: 'approved' };

@@ -10,7 +10,7 @@ import { countUpdates, listUpdates } from '../updates/list-store.ts';
 import { awaitPlan } from './await-plan.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge, type Verdict } from './gate.ts';
-import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.ts';
+import { ageReport, divergencesOf, findingsOf, packageOf, stopText } from './gate-report.ts';
 import {
   factsOf,
   type LoadedUpdate,
@@ -21,6 +21,7 @@ import {
 } from './load-update.ts';
 import { mintApproval } from './mint-approval.ts';
 import { type Block, recordBulkBlock } from './record-block.ts';
+import { recordDecision } from './record-decision.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
@@ -113,10 +114,18 @@ async function approveChunk(deps: ApprovalDeps, { ids, waited, operator, answer 
         const asked = await awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs: null });
         results.push({ loaded, kind: asked === 'awaiting_plan' ? asked : 'conflict' });
       } else if (verdict.kind === 'mint') {
-        const minting = { loaded, facts: known, verdict, approvedBy: operator, actor: operator };
-        const minted = await mintApproval(tx, deps, { ...minting, overrideReason: null, notBeforeMs: null });
+        const minting = { ...{ loaded, facts: known, verdict }, approvedBy: operator, actor: operator };
+        const minted = await mintApproval(tx, deps, {
+          ...minting,
+          ...{ request: PLAIN, via: 'bulk', notBeforeMs: null },
+        });
         const isMinted = minted.kind === 'minted';
         results.push(isMinted ? { loaded, ...minted } : { loaded, kind: 'conflict' });
+      } else if (verdict.kind === 'blocked') {
+        const decided = { loaded, facts: known, verdict, request: PLAIN, actor: operator, tokenId: null };
+        const outcomeReason = stopText(verdict.stop);
+        const blocked = { via: 'bulk', approvedBy: null, outcome: 'blocked', outcomeReason } as const;
+        await recordDecision(tx, deps, { ...decided, ...blocked });
       }
     }
     return results;

@@ -57,7 +57,14 @@ function age(ages: readonly (number | null)[], pending = false): AgeFacts {
     publishedAtMs: ageHours === null ? null : 0,
     ageHours,
   }));
-  return { status: ages.length > 0 ? 'violation' : 'ok', minimumHours: 72, violations, times: [], pending };
+  return {
+    status: ages.length > 0 ? 'violation' : 'ok',
+    minimumHours: 72,
+    violations,
+    times: [],
+    excepted: [],
+    pending,
+  };
 }
 
 const AGES = {

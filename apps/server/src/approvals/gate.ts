@@ -3,6 +3,9 @@ import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 
+/** Rises with every change of what `judge` says of the same facts: recorded decisions name theirs. */
+export const GATE_VERSION = 1;
+
 /** What is known about an update when it is judged. */
 export interface UpdateFacts {
   readonly ecosystem: Ecosystem;

@@ -16,9 +16,10 @@ import type { StoredPlan } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
-import type { Stop, UpdateFacts, Verdict } from './gate.ts';
+import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
 import { divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
+import { type Decision, recordDecision } from './record-decision.ts';
 import { insertApproval, lockUpdate, voidLiveApproval } from './store.ts';
 
 /** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
@@ -36,7 +37,9 @@ export interface Minting {
   readonly approvedBy: string;
   /** Who does it: that operator, or `sweep`. */
   readonly actor: string;
-  readonly overrideReason: string | null;
+  /** What the gate was asked. */
+  readonly request: ApprovalRequest;
+  readonly via: Decision['via'];
   readonly notBeforeMs: number | null;
 }
 
@@ -97,7 +100,7 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
     key_id: signer.keyId,
     verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
     override_by: override?.by ?? null,
-    override_reason: override ? minting.overrideReason : null,
+    override_reason: override ? minting.request.overrideReason : null,
     override_event_id: override?.event_id ?? null,
     approved_by: minting.approvedBy,
     issued_at: nowMs,
@@ -124,6 +127,9 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
       : null,
     set: { approval_id: tokenId, not_before: minting.notBeforeMs },
   });
+  const { approvedBy, request, via } = minting;
+  const decided = { loaded, facts, verdict, request, via, actor, approvedBy, tokenId };
+  const decision = await recordDecision(tx, deps, { ...decided, outcome: 'minted', outcomeReason: null });
   await appendEvent(tx, platform, {
     kind: 'system',
     type: 'update_approved',
@@ -139,6 +145,7 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
       approved_by: minting.approvedBy,
       verdict: draft.closure.verdict,
       override: override !== null,
+      decision,
     },
   });
   return { kind: 'minted', tokenId, token };
@@ -191,10 +198,10 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
 async function recordOverride(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, facts, approvedBy, overrideReason }: Minting,
+  { loaded, facts, approvedBy, request }: Minting,
   waived: Stop,
 ): Promise<NonNullable<ApprovalPayload['override']>> {
-  const reason = overrideReason ?? '';
+  const reason = request.overrideReason ?? '';
   const closure = facts.judged?.closure;
   const eventId = await appendEvent(tx, platform, {
     kind: 'system',

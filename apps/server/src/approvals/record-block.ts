@@ -5,6 +5,7 @@ import type { ApprovalDeps } from './deps.ts';
 import type { Stop, UpdateFacts } from './gate.ts';
 import { packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
+import type { DecisionMark } from './record-decision.ts';
 
 /** Findings that an event names; the update itself has all of them. */
 const EVENT_FINDINGS_MAX = 50;
@@ -21,7 +22,7 @@ export interface Block {
 export async function recordBlock(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, facts, stop, actor }: Block & { actor: string },
+  { loaded, facts, stop, actor, decision }: Block & { actor: string; decision: DecisionMark },
 ): Promise<void> {
   const closure = facts.judged?.closure;
   await appendEvent(tx, platform, {
@@ -39,6 +40,7 @@ export async function recordBlock(
       verdict: closure?.verdict ?? 'unchecked',
       findings: (closure?.findings ?? []).slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
       actor,
+      decision,
     },
   });
 }

@@ -2,11 +2,12 @@ import { readHistory } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { withdraw } from './change-approval.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import { type ApprovalRequest, judge } from './gate.ts';
+import { type ApprovalRequest, judge, type UpdateFacts, type Verdict } from './gate.ts';
 import { stopText } from './gate-report.ts';
 import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
 import { mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
+import { recordDecision } from './record-decision.ts';
 import { awaitingUpdates } from './store.ts';
 
 /** How long an approval waits for its plan before it goes back to a human, in milliseconds. */
@@ -54,26 +55,28 @@ async function sweepPage(deps: ApprovalDeps, loaded: readonly LoadedUpdate[]): P
 
 async function sweepUpdate(
   deps: ApprovalDeps,
-  { loaded, facts }: { loaded: LoadedUpdate; facts: Parameters<typeof judge>[0] },
+  { loaded, facts }: { loaded: LoadedUpdate; facts: UpdateFacts },
 ): Promise<void> {
   const { database } = deps.platform;
   const asked = await askedBy(deps, loaded);
   const verdict = judge(facts, policyOf(deps), SWEEP);
+  const judged = { loaded, facts, verdict };
   switch (verdict.kind) {
     case 'plan_unknown':
-      if (deps.platform.now() - asked.atMs >= PLAN_WAIT_MS) await handBack(deps, loaded, 'no_plan');
+      if (deps.platform.now() - asked.atMs >= PLAN_WAIT_MS) await handBack(deps, judged, 'no_plan');
       return;
     case 'blocked': {
       const block = { loaded, facts, stop: verdict.stop, actor: 'sweep' };
-      if (await handBack(deps, loaded, stopText(verdict.stop), block)) logBlock(deps, block);
+      if (await handBack(deps, judged, stopText(verdict.stop))) logBlock(deps, block);
       return;
     }
     case 'mint': {
-      if (loaded.agent.status === 'revoked') return void (await handBack(deps, loaded, 'agent_revoked'));
-      const minting = { loaded, facts, verdict, approvedBy: asked.by, actor: 'sweep', overrideReason: null };
+      if (loaded.agent.status === 'revoked') return void (await handBack(deps, judged, 'agent_revoked'));
+      const asking = { approvedBy: asked.by, actor: 'sweep', request: SWEEP, via: 'sweep' } as const;
+      const minting = { loaded, facts, verdict, ...asking };
       const notBeforeMs = loaded.update.not_before;
       const minted = await database.transact((tx) => mintApproval(tx, deps, { ...minting, notBeforeMs }));
-      if (minted.kind === 'too_large') await handBack(deps, loaded, 'plan_too_large');
+      if (minted.kind === 'too_large') await handBack(deps, judged, 'plan_too_large');
       return;
     }
     case 'verdict_pending':
@@ -94,12 +97,16 @@ async function askedBy(
   return step ? { by: step.actor, atMs: step.at } : { by: 'sweep', atMs: update.updated_at };
 }
 
-async function handBack(
-  deps: ApprovalDeps,
-  { update }: LoadedUpdate,
-  reason: string,
-  block?: Parameters<typeof recordBlock>[2],
-): Promise<boolean> {
+interface Judged {
+  readonly loaded: LoadedUpdate;
+  readonly facts: UpdateFacts;
+  readonly verdict: Verdict;
+}
+
+/** Back to a human, with what it rested on; false where somebody else was first. */
+async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
+  const { loaded, facts, verdict } = judged;
+  const { update } = loaded;
   return deps.platform.database.transact(async (tx) => {
     const moved = await transitionUpdate(tx, deps.platform, {
       updateId: update.id,
@@ -111,7 +118,13 @@ async function handBack(
     });
     if (!moved) return false;
     await withdraw(tx, deps, { updateId: update.id, reason });
-    if (block) await recordBlock(tx, deps, block);
+    const decision = await recordDecision(tx, deps, {
+      ...{ ...judged, request: SWEEP, via: 'sweep', actor: 'sweep', approvedBy: null },
+      ...{ outcome: 'handed_back', outcomeReason: reason, tokenId: null },
+    });
+    if (verdict.kind === 'blocked') {
+      await recordBlock(tx, deps, { loaded, facts, stop: verdict.stop, actor: 'sweep', decision });
+    }
     return true;
   });
 }

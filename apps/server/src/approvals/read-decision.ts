@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { type DecisionDetail, type DecisionItem, RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { Compile } from 'typebox/compile';
+import { rfc3339 } from '../platform/clock.ts';
+import type { DecisionRow } from './decision-store.ts';
+import { replayDecision } from './replay-decision.ts';
+
+const records = Compile(RecordedDecision);
+
+/** What was kept; throws where the row is not what the server once wrote. */
+export function readRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision {
+  const parsed: unknown = JSON.parse(document);
+  const sha256 = createHash('sha256').update(document).digest('hex');
+  if (sha256 === document_sha256 && records.Check(parsed) && parsed.id === id) return parsed;
+  throw new Error(`the decision ${id} in the database is not valid`);
+}
+
+export function decisionItem(row: DecisionRow): DecisionItem {
+  const { id, outcome, actor, token_id, document_sha256: sha256, repeats } = row;
+  return {
+    ...{ id, outcome, actor, token_id, sha256, repeats },
+    decided_at: rfc3339(row.decided_at),
+    repeated_at: row.repeated_at === null ? null : rfc3339(row.repeated_at),
+  };
+}
+
+export function decisionDetail(row: DecisionRow): DecisionDetail {
+  const record = readRecord(row);
+  return { ...decisionItem(row), record, replays: replayDecision(record).isSame };
+}

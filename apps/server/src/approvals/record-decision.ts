@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { Compile } from 'typebox/compile';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { dropDecisions, insertDecision, newestDecision, repeatDecision } from './decision-store.ts';
+import { type ApprovalDeps, policyOf } from './deps.ts';
+import { type ApprovalRequest, GATE_VERSION, isBlank, type UpdateFacts, type Verdict } from './gate.ts';
+import type { LoadedUpdate } from './load-update.ts';
+import { recordedFacts } from './recorded-facts.ts';
+import { recordedVerdict } from './replay-decision.ts';
+
+/** Decisions of one update that are kept, the newest; what minted a token is kept in any case. */
+export const DECISIONS_MAX = 200;
+
+export interface Decision {
+  readonly loaded: LoadedUpdate;
+  readonly facts: UpdateFacts;
+  readonly verdict: Verdict;
+  readonly request: ApprovalRequest;
+  readonly via: RecordedDecision['via'];
+  /** Operator name, or `sweep`. */
+  readonly actor: string;
+  readonly approvedBy: string | null;
+  readonly outcome: RecordedDecision['outcome'];
+  readonly outcomeReason: string | null;
+  readonly tokenId: string | null;
+}
+
+/** What the events of a decision name, so that the log vouches for the record. */
+export interface DecisionMark {
+  readonly id: string;
+  readonly sha256: string;
+}
+
+/**
+ * Keeps what a decision rested on, in the transaction of the decision. The same decision again, from the same facts
+ * but for the passing of time, is counted on the row that is there.
+ */
+export async function recordDecision(tx: Tx, deps: ApprovalDeps, decision: Decision): Promise<DecisionMark> {
+  const { platform } = deps;
+  const record = wellFormed(recordOf(deps, decision));
+  const fingerprint = fingerprintOf(record);
+  const updateId = decision.loaded.update.id;
+  const newest = await newestDecision(tx, updateId);
+  if (record.outcome !== 'minted' && newest?.fingerprint === fingerprint) {
+    await repeatDecision(tx, { id: newest.id, nowMs: platform.now() });
+    return { id: newest.id, sha256: newest.document_sha256 };
+  }
+  const document = canonicalJson(record);
+  const sha256 = sha256Hex(document);
+  await insertDecision(tx, {
+    id: record.id,
+    update_id: updateId,
+    plan_id: record.plan?.id ?? null,
+    outcome: record.outcome,
+    actor: record.actor,
+    token_id: record.token_id,
+    fingerprint,
+    document,
+    document_sha256: sha256,
+    decided_at: platform.now(),
+    repeated_at: null,
+    repeats: 0,
+  });
+  await dropDecisions(tx, { updateId, keep: DECISIONS_MAX });
+  return { id: record.id, sha256 };
+}
+
+function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
+  const { platform } = deps;
+  const { update, planned } = decision.loaded;
+  const { ageMode, vulnerabilities, uncovered } = policyOf(deps);
+  const { by, override, overrideReason } = decision.request;
+  return {
+    v: 1,
+    id: platform.newId(),
+    gate_version: GATE_VERSION,
+    decided_at: rfc3339(platform.now()),
+    via: decision.via,
+    actor: decision.actor,
+    approved_by: decision.approvedBy,
+    update: {
+      id: update.id,
+      agent_id: update.agent_id,
+      name: update.name,
+      arch: update.arch || null,
+      from_version: update.current_version || null,
+      to_version: update.available_version,
+    },
+    plan: planned && { id: planned.plan.id, plan_sha256: planned.plan.planSha256 },
+    policy: { age_mode: ageMode, vulnerabilities, uncovered },
+    request: {
+      by,
+      override,
+      override_reason:
+        overrideReason === null
+          ? null
+          : { sha256: sha256Hex(overrideReason), blank: isBlank(overrideReason) },
+    },
+    facts: recordedFacts(decision.facts),
+    verdict: recordedVerdict(decision.verdict),
+    outcome: decision.outcome,
+    outcome_reason: decision.outcomeReason,
+    token_id: decision.tokenId,
+  };
+}
+
+/** What two decisions have in common that are one: everything but who they are, and what the clock alone changes. */
+function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDecision): string {
+  const { judged } = facts;
+  const timeless = judged && {
+    ...judged,
+    closure: { ...judged.closure, checked_at_ms: null },
+    age: {
+      ...judged.age,
+      violations: judged.age.violations.items.map((violation) => ({
+        ...violation,
+        age_hours: violation.age_hours === null ? null : 0,
+      })),
+    },
+  };
+  return sha256Hex(canonicalJson({ ...record, facts: { ...facts, judged: timeless } }));
+}
+
+const records = Compile(RecordedDecision);
+
+/** Names and texts come from hosts and advisories: what RFC 8785 cannot say must not keep a decision from its record. */
+function wellFormed(record: RecordedDecision): RecordedDecision {
+  const text = JSON.stringify(record, (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  );
+  const mended: unknown = JSON.parse(text);
+  if (records.Check(mended)) return mended;
+  throw new Error('a decision that nobody could decide again');
+}
+
+function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

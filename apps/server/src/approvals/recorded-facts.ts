@@ -1,0 +1,143 @@
+import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
+import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
+import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { AgeFacts } from './age-rules.ts';
+import type { UpdateFacts } from './gate.ts';
+
+/** Most entries of each list of a record; how many there were is kept. */
+export const RECORDED_MAX = {
+  findings: 200,
+  fixed: 200,
+  violations: 200,
+  times: 500,
+  excepted: 200,
+} as const;
+const DIVERGENCES_MAX = 100;
+const ALIASES_MAX = 20;
+const SUMMARY_MAX_CHARS = 300;
+
+type Judged = NonNullable<RecordedFacts['judged']>;
+
+/**
+ * The facts of a decision in the form in which they are kept. Where a list is cut, what decides stays: malicious and
+ * introduced vulnerabilities, and ages that are known, so that the gate says the same of the record.
+ */
+export function recordedFacts({ ecosystem, advisories, judged }: UpdateFacts): RecordedFacts {
+  return {
+    ecosystem,
+    advisories,
+    judged: judged && {
+      closure: recordedClosure(judged.closure),
+      age: recordedAge(judged.age),
+      divergences: recordedDivergences(judged.divergences),
+    },
+  };
+}
+
+/** What the gate is told when a record is decided again. */
+export function factsOfRecord({ ecosystem, advisories, judged }: RecordedFacts): UpdateFacts {
+  return {
+    ecosystem,
+    advisories,
+    judged: judged && {
+      closure: closureOf(judged.closure),
+      age: ageOf(judged.age),
+      divergences: judged.divergences.items.map(({ divergence_id: divergenceId, ...rest }) => ({
+        divergenceId,
+        ...rest,
+      })),
+    },
+  };
+}
+
+function recordedClosure(closure: ClosureFacts): Judged['closure'] {
+  const { verdict, unchecked, findings, fixed, missing, checkedAtMs, source, snapshot } = closure;
+  const weighty = ({ malicious, change }: Finding) => malicious || change === 'introduced';
+  return {
+    ...{ verdict, unchecked, missing: { ...missing }, source, snapshot },
+    checked_at_ms: checkedAtMs,
+    findings: cut(findings, { most: RECORDED_MAX.findings, first: weighty }, (finding) => ({
+      package: finding.package,
+      version: finding.version,
+      id: finding.id,
+      aliases: finding.aliases.slice(0, ALIASES_MAX),
+      severity: finding.severity,
+      summary: finding.summary.slice(0, SUMMARY_MAX_CHARS).toWellFormed(),
+      fixed_in: finding.fixedIn,
+      in_closure: finding.inClosure,
+      change: finding.change,
+      malicious: finding.malicious,
+    })),
+    fixed: cut(fixed, { most: RECORDED_MAX.fixed }, ({ id, package: name }) => ({ id, package: name })),
+  };
+}
+
+function closureOf(recorded: Judged['closure']): ClosureFacts {
+  const { verdict, unchecked, findings, fixed, missing, checked_at_ms, source, snapshot } = recorded;
+  return {
+    ...{ verdict, unchecked, missing, source, snapshot },
+    checkedAtMs: checked_at_ms,
+    findings: findings.items.map(({ fixed_in: fixedIn, in_closure: inClosure, ...finding }) => ({
+      ...finding,
+      fixedIn,
+      inClosure,
+    })),
+    fixed: fixed.items,
+  };
+}
+
+function recordedAge({
+  status,
+  minimumHours,
+  pending,
+  violations,
+  times,
+  excepted,
+}: AgeFacts): Judged['age'] {
+  return {
+    ...{ status, minimum_hours: minimumHours, pending },
+    violations: cut(
+      violations,
+      { most: RECORDED_MAX.violations, first: ({ ageHours }) => ageHours !== null },
+      ({ package: name, version, publishedAtMs, ageHours }) => ({
+        ...{ package: name, version, published_at_ms: publishedAtMs, age_hours: ageHours },
+      }),
+    ),
+    times: cut(times, { most: RECORDED_MAX.times }, ({ package: name, version, publishedAtMs, source }) => ({
+      ...{ package: name, version, published_at_ms: publishedAtMs, source },
+    })),
+    excepted: cut(excepted, { most: RECORDED_MAX.excepted }, ({ package: name, version }) => ({
+      ...{ package: name, version },
+    })),
+  };
+}
+
+function ageOf(recorded: Judged['age']): AgeFacts {
+  const { status, minimum_hours: minimumHours, pending, violations, times, excepted } = recorded;
+  return {
+    ...{ status, minimumHours, pending },
+    violations: violations.items.map(({ published_at_ms, age_hours, ...violation }) => ({
+      ...{ ...violation, publishedAtMs: published_at_ms, ageHours: age_hours },
+    })),
+    times: times.items.map(({ published_at_ms, ...time }) => ({ ...time, publishedAtMs: published_at_ms })),
+    excepted: excepted.items,
+  };
+}
+
+function recordedDivergences(divergences: readonly BoundDivergence[]): Judged['divergences'] {
+  return cut(divergences, { most: DIVERGENCES_MAX }, ({ divergenceId, ...rest }) => ({
+    divergence_id: divergenceId,
+    ...rest,
+  }));
+}
+
+/** The order stays as long as nothing is cut; then what decides comes first. */
+function cut<T, R>(
+  items: readonly T[],
+  { most, first = () => false }: { most: number; first?: (item: T) => boolean },
+  form: (item: T) => R,
+): { total: number; items: R[] } {
+  const isCut = items.length > most;
+  const ordered = isCut ? [...items.filter(first), ...items.filter((item) => !first(item))] : items;
+  return { total: items.length, items: ordered.slice(0, most).map(form) };
+}

@@ -1,0 +1,40 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { RecordedDecision, RecordedVerdict } from '@tidegate/protocol/decisions-api';
+import { judge, type Verdict } from './gate.ts';
+import { factsOfRecord } from './recorded-facts.ts';
+
+export interface Replay {
+  readonly verdict: RecordedVerdict;
+  /** Whether the gate says of the record what it said then. */
+  readonly isSame: boolean;
+}
+
+/** Decides a recorded decision again, from what was recorded and nothing else. */
+export function replayDecision(record: RecordedDecision): Replay {
+  const { policy, request, facts } = record;
+  const { age_mode: ageMode, vulnerabilities, uncovered } = policy;
+  const { by, override, override_reason: reason } = request;
+  // The gate asks of a reason only whether there is one.
+  const overrideReason = reason && (reason.blank ? '' : reason.sha256);
+  const verdict = recordedVerdict(
+    judge(factsOfRecord(facts), { ageMode, vulnerabilities, uncovered }, { by, override, overrideReason }),
+  );
+  return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };
+}
+
+/** A verdict in the form in which it is kept. */
+export function recordedVerdict(verdict: Verdict): RecordedVerdict {
+  switch (verdict.kind) {
+    case 'mint': {
+      const { kind, waived, warnings } = verdict;
+      return { kind, waived: waived && { ...waived }, warnings: [...warnings] };
+    }
+    case 'blocked':
+      return { kind: verdict.kind, stop: { ...verdict.stop }, overridable: verdict.overridable };
+    case 'plan_unknown':
+    case 'plan_required':
+    case 'override_reason_required':
+    case 'verdict_pending':
+      return { kind: verdict.kind };
+  }
+}

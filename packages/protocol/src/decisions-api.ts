@@ -1,0 +1,172 @@
+import { type Static, Type } from 'typebox';
+import { GateDivergence, GateFinding } from './approvals-api.ts';
+import { Count, Ecosystem, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
+import { VulnerabilityVerdict } from './states.ts';
+
+/** DSSE payload type of an in-toto statement. */
+export const STATEMENT_TYPE = 'application/vnd.in-toto+json';
+export const STATEMENT_V1 = 'https://in-toto.io/Statement/v1';
+/** What the predicate of a signed decision means; the name stays, a new meaning gets a new number. */
+export const DECISION_PREDICATE_TYPE = 'urn:tidegate:predicate:gate-decision:v1';
+
+const nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+const TextOrNull = nullable(Type.String());
+const NumberOrNull = nullable(Type.Number());
+/** A list that was cut, with how many there were. */
+const cut = <T extends Parameters<typeof Type.Array>[0]>(item: T) =>
+  strict({ total: Count, items: Type.Array(item) });
+
+const Stop = strict({ by: Type.String(), reason: Type.String() });
+
+export const RecordedVerdict = Type.Union([
+  strict({ kind: Type.Literal('mint'), waived: nullable(Stop), warnings: Type.Array(Type.String()) }),
+  strict({ kind: Type.Literal('blocked'), stop: Stop, overridable: Type.Boolean() }),
+  strict({
+    kind: Type.Enum(['plan_unknown', 'plan_required', 'override_reason_required', 'verdict_pending']),
+  }),
+]);
+export type RecordedVerdict = Static<typeof RecordedVerdict>;
+
+/** What the gate was told, the longest lists cut. Times are milliseconds since the epoch, as they were compared. */
+export const RecordedFacts = strict({
+  ecosystem: Ecosystem,
+  advisories: Type.Enum(['judged', 'pending', 'unreachable']),
+  judged: nullable(
+    strict({
+      closure: strict({
+        verdict: VulnerabilityVerdict,
+        unchecked: nullable(Type.Enum(['unreachable', 'undecidable', 'uncovered'])),
+        findings: cut(strict({ ...GateFinding.properties, malicious: Type.Boolean() })),
+        fixed: cut(strict({ id: Type.String(), package: Type.String() })),
+        missing: strict({ after: Count, before: Count }),
+        checked_at_ms: NumberOrNull,
+        source: TextOrNull,
+        snapshot: TextOrNull,
+      }),
+      age: strict({
+        status: Type.Enum(['ok', 'violation', 'unknown_age', 'not_applicable', 'off']),
+        minimum_hours: Type.Number(),
+        pending: Type.Boolean(),
+        violations: cut(
+          strict({
+            package: Type.String(),
+            version: Type.String(),
+            published_at_ms: NumberOrNull,
+            age_hours: NumberOrNull,
+          }),
+        ),
+        times: cut(
+          strict({
+            package: Type.String(),
+            version: Type.String(),
+            published_at_ms: NumberOrNull,
+            source: Type.String(),
+          }),
+        ),
+        excepted: cut(strict({ package: Type.String(), version: Type.String() })),
+      }),
+      divergences: cut(GateDivergence),
+    }),
+  ),
+});
+export type RecordedFacts = Static<typeof RecordedFacts>;
+
+/** A decision of the gate with all that it rested on: enough to decide it again, nothing that is secret. */
+export const RecordedDecision = strict({
+  v: Type.Literal(1),
+  id: Uuid,
+  gate_version: Ordinal,
+  decided_at: Timestamp,
+  via: Type.Enum(['approve', 'bulk', 'sweep']),
+  actor: Type.String(),
+  /** Who answers for it: the operator, also where the sweep acts for them. */
+  approved_by: TextOrNull,
+  update: strict({
+    id: Uuid,
+    agent_id: Uuid,
+    name: Type.String(),
+    arch: TextOrNull,
+    from_version: TextOrNull,
+    to_version: Type.String(),
+  }),
+  plan: nullable(strict({ id: Uuid, plan_sha256: Sha256Hex })),
+  policy: strict({
+    age_mode: Type.Enum(['block', 'warn', 'off']),
+    vulnerabilities: Type.Enum(['any', 'introduced']),
+    uncovered: Type.Enum(['block', 'warn']),
+  }),
+  request: strict({
+    by: Type.Enum(['operator', 'sweep']),
+    override: Type.Boolean(),
+    /** The reason itself is in the event of the override. */
+    override_reason: nullable(strict({ sha256: Sha256Hex, blank: Type.Boolean() })),
+  }),
+  facts: RecordedFacts,
+  verdict: RecordedVerdict,
+  outcome: Type.Enum(['minted', 'blocked', 'handed_back']),
+  outcome_reason: TextOrNull,
+  token_id: nullable(Uuid),
+});
+export type RecordedDecision = Static<typeof RecordedDecision>;
+
+export const DecisionItem = strict({
+  id: Uuid,
+  decided_at: Timestamp,
+  outcome: Type.Enum(['minted', 'blocked', 'handed_back']),
+  actor: Type.String(),
+  token_id: nullable(Uuid),
+  /** SHA-256 of the RFC 8785 form of the record. */
+  sha256: Sha256Hex,
+  /** How often the same was decided again, and when last. */
+  repeats: Count,
+  repeated_at: nullable(Timestamp),
+});
+export type DecisionItem = Static<typeof DecisionItem>;
+
+export const DecisionDetail = strict({
+  ...DecisionItem.properties,
+  record: RecordedDecision,
+  /** Whether the gate of this server decides the same from what was recorded. */
+  replays: Type.Boolean(),
+});
+export type DecisionDetail = Static<typeof DecisionDetail>;
+
+const Digest = strict({ sha256: Type.Optional(Sha256Hex), sha512: Type.Optional(Type.String()) });
+
+/** in-toto Statement v1 about the artifacts of a plan, with the decision as its predicate. */
+export const DecisionStatement = strict({
+  _type: Type.Literal(STATEMENT_V1),
+  subject: Type.Array(
+    strict({
+      name: Type.String(),
+      digest: Digest,
+      annotations: Type.Optional(Type.Record(Type.String(), Type.String())),
+    }),
+    { minItems: 1 },
+  ),
+  predicateType: Type.Literal(DECISION_PREDICATE_TYPE),
+  predicate: strict({
+    fleet_id: Uuid,
+    decision_id: Uuid,
+    /** SHA-256 of the RFC 8785 form of the record, which holds the inputs. */
+    record_sha256: Sha256Hex,
+    gate_version: Ordinal,
+    via: Type.String(),
+    update: RecordedDecision.properties.update,
+    ecosystem: Ecosystem,
+    plan_sha256: Sha256Hex,
+    policy: RecordedDecision.properties.policy,
+    snapshot: strict({ source: TextOrNull, snapshot: TextOrNull, checked_at_ms: NumberOrNull }),
+    verdict: RecordedVerdict,
+    outcome: RecordedDecision.properties.outcome,
+    outcome_reason: TextOrNull,
+    token_id: nullable(Uuid),
+    override: nullable(strict({ by: Type.String(), reason_sha256: Sha256Hex })),
+    decided_at: Timestamp,
+    decided_by: Type.String(),
+    approved_by: TextOrNull,
+    signed_at: Timestamp,
+  }),
+});
+export type DecisionStatement = Static<typeof DecisionStatement>;
