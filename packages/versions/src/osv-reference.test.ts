@@ -31,10 +31,7 @@ const VARIANTS: Readonly<Record<string, (record: OsvRecord) => OsvRecord>> = {
   'last affected in place of fixed': eachEvent(({ fixed, ...event }) =>
     fixed === undefined ? event : { last_affected: fixed },
   ),
-  'a limit at the first fix': eachRange((range) => {
-    const fixed = range.events.find((event) => event.fixed !== undefined)?.fixed;
-    return { ...range, events: [...range.events, ...(fixed === undefined ? [] : [{ limit: fixed }])] };
-  }),
+  'limits in place of fixed': eachEvent(({ fixed, ...event }) => (fixed === undefined ? event : { limit: fixed })),
   'a limit at the introduction, and none': eachRange((range) => {
     const limits = range.events.flatMap(({ introduced }) =>
       introduced && introduced !== '0' ? [{ limit: introduced }] : [],
