@@ -61,6 +61,28 @@ describe('access tokens (R2; wire.md)', () => {
     expect(tokens.verify(token)).toEqual({ ok: false, code: 'access_token_expired' });
   });
 
+  test('a header is recalled to the letter, of a token that was verified and lives', async () => {
+    const { tokens, clock } = setUp();
+    const { token } = await tokens.issue({ agentId, familyId });
+    expect(tokens.recall(`Bearer ${token}`)).toBeNull();
+    await tokens.verify(token);
+    expect(tokens.recall(`Bearer ${token}`)).toEqual({ ok: true, agentId, familyId });
+    for (const other of [
+      token,
+      `bearer ${token}`,
+      `Bearer  ${token}`,
+      `Bearer ${token} `,
+      `Basic ${token}`,
+      '',
+    ]) {
+      expect([other, tokens.recall(other)]).toEqual([other, null]);
+    }
+    // The same end of the signature, and so the same place in the cache.
+    expect(tokens.recall(`Bearer x${token.slice(1)}`)).toBeNull();
+    clock.advance(900_000);
+    expect(tokens.recall(`Bearer ${token}`)).toBeNull();
+  });
+
   test('a token that was never seen expires too', async () => {
     const { tokens, clock } = setUp();
     const { token } = await tokens.issue({ agentId, familyId });

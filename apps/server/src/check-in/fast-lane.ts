@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
@@ -7,6 +6,7 @@ import { judgeCaller } from '../agents/guard-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import type { CallerQuestion, CallerReads, CallerRow } from '../agents/read-callers.ts';
 import type { AgentId } from '../platform/http/identities.ts';
+import { answerReady } from '../platform/http/ready-answer.ts';
 import type { Lane } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Limiter } from '../rate-limits/limiter.ts';
@@ -32,7 +32,6 @@ export interface FastLane {
   isCounted(request: IncomingMessage): boolean;
 }
 
-const SCHEME = 'Bearer ';
 const PREFIX = '/api/v1/agents/';
 const SUFFIX = '/check-in';
 const UUID_LENGTH = 36;
@@ -66,7 +65,7 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
     const body: unknown = request.read(visit.head.bodyBytes);
     // Not all here yet: whoever reads next waits for it.
     if (!Buffer.isBuffer(body)) return false;
-    if (row.hasOpenCommands || !isAscii(body) || !isIdleText(body.toString('latin1'), row)) {
+    if (row.hasOpenCommands || !isIdleText(body.toString('latin1'), row)) {
       request.unshift(body);
       return false;
     }
@@ -79,15 +78,7 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
       report: NOTHING_STALE,
       nextCheckInSeconds: spread(row.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
     });
-    response.writeHead(200, {
-      'x-request-id': randomUUID(),
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': text.length,
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-    });
-    // Nothing in the answer is beyond ASCII, and this spares the encoder.
-    response.end(text, 'latin1');
+    answerReady(response, { requestId: randomUUID(), text, nowMs });
     return true;
   }
 
@@ -109,7 +100,7 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
     lane(request, response, next) {
       const head = readHead(request);
       if (head === null) return false;
-      const known = accessTokens.recall(head.token);
+      const known = accessTokens.recall(head.authorization);
       if (known === null) return false;
       // A refusal counts for nothing: the route refuses it again, and says until when.
       if (!limiter.take('agent_checkin', known.agentId).ok) return false;
@@ -135,7 +126,7 @@ interface Visit {
 }
 
 interface PlainHead {
-  token: string;
+  authorization: string;
   machineId: string;
   bodyBytes: number;
 }
@@ -148,11 +139,10 @@ function readHead({ method, url, headers }: IncomingMessage): PlainHead | null {
     return null;
   if (headers['transfer-encoding'] !== undefined || headers.expect !== undefined) return null;
   const { authorization, [MACHINE_ID_HEADER]: machineId } = headers;
-  // Any other spelling of the scheme is the route's.
-  if (typeof machineId !== 'string' || !authorization?.startsWith(SCHEME)) return null;
+  if (typeof machineId !== 'string' || authorization === undefined) return null;
   const bodyBytes = Number(headers['content-length']);
   if (!Number.isSafeInteger(bodyBytes) || bodyBytes <= 0 || bodyBytes > BODY_MAX_BYTES) return null;
-  return { token: authorization.slice(SCHEME.length), machineId, bodyBytes };
+  return { authorization, machineId, bodyBytes };
 }
 
 /** The guard's verdict for this route; an agent that is to be bound is the route's. */

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { installBodyParser } from './body.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
+import { KEEP_ALIVE_MS } from './ready-answer.ts';
 import { Refusal } from './refusal.ts';
 import { makeStrict } from './strict-routes.ts';
 import { compileValidator } from './validate.ts';
@@ -39,8 +40,6 @@ export type App = ReturnType<typeof createHttpServer>;
 
 /** Slow clients are closed after this (headers and body each), in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Longer than the interval of check-ins, so that an agent keeps its connection. */
-const KEEP_ALIVE_MS = 75_000;
 
 /** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
 export function createHttpServer(options: HttpOptions) {
