@@ -1,7 +1,10 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
+import { openMirror } from '../advisories/mirror/open-mirror.ts';
 import { createOsvClient } from '../advisories/osv-client.ts';
 import { createAdvisoryWorker } from '../advisories/worker.ts';
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
@@ -36,12 +39,18 @@ export interface ApprovalsAppOptions {
 export async function createApprovalsApp(engine: TestEngine, options: ApprovalsAppOptions = {}) {
   const osv = await startFakeOsv({ covered: ['Debian:12'] });
   onTestFinished(() => osv.stop());
+  const exported = await startFakeOsvExport(osv);
+  onTestFinished(() => exported.stop());
+  const folder = tmpDir('tidegate-approvals-');
+  onTestFinished(() => folder.remove());
   const opened = await engine.open();
   const database = options.wrap ? options.wrap(opened) : opened;
   const platform = createTestPlatform(database);
   const config = defaultConfig({
     advisorySource: 'api',
     advisoryApiUrl: osv.url,
+    advisoryExportUrl: exported.url,
+    dataDir: folder.path,
     ...NO_REGISTRIES,
     ...options.settings,
   });
@@ -50,7 +59,9 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     timeouts: { batchMs: 300, singleMs: 300 },
     sleep: async () => {},
   });
-  const worker = createAdvisoryWorker({ platform, config, client });
+  const mirror = openMirror({ platform, config, api: client, sleep: async () => {} });
+  onTestFinished(async () => mirror?.stop());
+  const worker = createAdvisoryWorker({ platform, config, client, mirror });
   onTestFinished(() => worker.stop());
   const { registryMs = 300 } = options;
   const ageSource = createReleaseTimes({
@@ -104,6 +115,9 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   return {
     app,
     osv,
+    exported,
+    /** Null where `settings` name no source that has one. Nothing refreshes it by itself. */
+    mirror,
     platform,
     database,
     deps,
