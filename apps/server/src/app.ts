@@ -18,6 +18,7 @@ import { mountAgentApprovals } from './approvals/agent-routes.ts';
 import { createApprovalBackground } from './approvals/background.ts';
 import { createVoidApproval } from './approvals/change-approval.ts';
 import { mountCountersign } from './approvals/countersign-routes.ts';
+import { mountDecisions } from './approvals/decision-routes.ts';
 import type { ApprovalDeps } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
@@ -55,6 +56,7 @@ import type { Secrets } from './platform/secrets.ts';
 import { createPublicGuard } from './rate-limits/public-guard.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
+import { noteSeen } from './release-times/note-seen.ts';
 import { createRegistryClient } from './release-times/registry-client.ts';
 import { createReleaseTimes } from './release-times/worker.ts';
 import { createResyncGate } from './restore/resync.ts';
@@ -183,10 +185,18 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     keyRing,
   });
   mountArtifacts(http, { platform });
-  mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
+  mountUpdates(http, {
+    platform,
+    gateOf: createGateOf(approvals),
+    notePlan: (tx, planned) => noteSeen(tx, platform, { ...planned, packages: [] }),
+  });
   mountCommands(http, { platform, voidApproval });
   mountAgentCommands(http, { platform, config });
-  mountInventory(http, { platform, voidApproval });
+  mountInventory(http, {
+    platform,
+    voidApproval,
+    noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
+  });
   mountCheckIn(http, {
     platform,
     config,
@@ -195,6 +205,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     addresses,
   });
   mountApprovals(http, approvals);
+  mountDecisions(http, { platform, keyRing });
   mountCountersign(http, { platform });
   mountAgeExceptions(http, { platform });
   mountAgentApprovals(http, { platform });

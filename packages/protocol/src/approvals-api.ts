@@ -115,6 +115,10 @@ export const GateReport = strict({
   fixed: Type.Array(strict({ id: Type.String(), package: Type.String() })),
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
+  /** When the fleet first had the versions that are new to the host: information, and the one age of apt and dnf. */
+  first_seen: Type.Array(
+    strict({ package: Type.String(), version: Type.String(), first_seen_at: Timestamp }),
+  ),
   verdict: VulnerabilityVerdict,
   checked_at: nullable(Timestamp),
   source: nullable(Type.String()),

@@ -35,6 +35,9 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
       .map(({ id, package: name }) => ({ id, package: name })),
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
+    first_seen: (facts.information?.firstSeen ?? [])
+      .slice(0, FINDINGS_MAX)
+      .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
     verdict: closure?.verdict ?? 'unchecked',
     checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
     source: closure?.source ?? null,

@@ -2,6 +2,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
+import type { Information } from './information.ts';
 
 /** Rises with every change of what `judge` says of the same facts: recorded decisions name theirs. */
 export const GATE_VERSION = 1;
@@ -18,6 +19,8 @@ export interface UpdateFacts {
   } | null;
   /** How far the advisory worker came: `pending` is not judged yet, with nothing that says the source is down. */
   readonly advisories: 'judged' | 'pending' | 'unreachable';
+  /** Shown beside the verdict; absent where it was not looked up. */
+  readonly information?: Information;
 }
 
 /** Settings of the server that the gate goes by. */

@@ -15,6 +15,7 @@ import { findUpdate, readPlan, type StoredPlan, type UpdateRow } from '../update
 import { type AgeFacts, ageFacts, ageSubjects } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate.ts';
+import { readInformation } from './information.ts';
 import { liveAgeExceptions } from './store.ts';
 
 /** An update with everything that its decision rests on. */
@@ -89,6 +90,7 @@ export async function factsOf(
   const judged = await readClosureFacts(deps.platform.database.read, closures, { nowMs, maxAgeMs });
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
+  const information = await readInformation(deps.platform.database.read, loaded);
   const facts: UpdateFacts[] = [];
   for (const [i, one] of loaded.entries()) {
     const { ecosystem, planned } = one;
@@ -105,6 +107,7 @@ export async function factsOf(
       ecosystem,
       judged: closure && age ? { closure, age, divergences: divergences[i] ?? [] } : null,
       advisories: waited.advisories,
+      ...(information[i] ? { information: information[i] } : {}),
     });
   }
   return facts;

@@ -1,17 +1,27 @@
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { lockAgent } from '../agents/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
-import { diffPackages } from './diff-packages.ts';
+import { diffPackages, type PackageRecord } from './diff-packages.ts';
 import { copyDigests, dropPackages, putPackages, putReport, storedPackages } from './store.ts';
+
+interface Sighted {
+  agentId: string;
+  ecosystem: Ecosystem;
+  packages: readonly PackageRecord[];
+  actions: readonly PlanAction[];
+}
 
 export interface ReportDeps {
   platform: Platform;
   /** Voids the live token of an update that a scan closed (approvals). */
   voidApproval: (tx: Tx, args: { updateId: string; reason: string }) => Promise<unknown>;
+  /** Notes versions in the ledger of the fleet (release times). */
+  noteSeen: (tx: Tx, sighted: Sighted) => Promise<void>;
 }
 
 /**
@@ -20,7 +30,7 @@ export interface ReportDeps {
  */
 export async function recordReport(
   tx: Tx,
-  { platform, voidApproval }: ReportDeps,
+  { platform, voidApproval, noteSeen }: ReportDeps,
   section: { agentId: string; ecosystem: Ecosystem; report: InventoryReport; digest: string },
 ): Promise<ScannedUpdate[] | null> {
   const { agentId, ecosystem, report, digest } = section;
@@ -29,6 +39,7 @@ export async function recordReport(
   // Gone first: a new version of a package is another row than the old one.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
+  await noteSeen(tx, { agentId, ecosystem, packages: put, actions: plannedBy(report) });
   await putReport(tx, {
     agent_id: agentId,
     ecosystem,
@@ -46,4 +57,8 @@ export async function recordReport(
     await voidApproval(tx, { updateId, reason });
   }
   return updates;
+}
+
+function plannedBy({ updates }: InventoryReport): PlanAction[] {
+  return updates.flatMap(({ plan }) => plan?.actions ?? []);
 }

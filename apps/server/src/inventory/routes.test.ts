@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { noteSeen } from '../release-times/note-seen.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -46,6 +47,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     mountInventory(app, {
       platform: counted,
       voidApproval: async (_, { updateId }) => void voided.push(updateId),
+      noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
     });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });

@@ -40,6 +40,7 @@ import { migration as m042 } from './042-mirror-records.ts';
 import { migration as m043 } from './043-exploited.ts';
 import { migration as m044 } from './044-advisory-stretches.ts';
 import { migration as m045 } from './045-release-times-by-file.ts';
+import { migration as m046 } from './046-first-seen.ts';
 import { migration as m048 } from './048-artifacts.ts';
 import { migration as m049 } from './049-artifact-divergences.ts';
 import { migration as m050 } from './050-decisions.ts';
@@ -87,6 +88,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m043,
   m044,
   m045,
+  m046,
   m048,
   m049,
   m050,

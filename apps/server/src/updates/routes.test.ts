@@ -1,5 +1,6 @@
 import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { noteSeen } from '../release-times/note-seen.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -28,7 +29,11 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
-    mountUpdates(app, { platform, gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }) });
+    mountUpdates(app, {
+      platform,
+      gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
+      notePlan: (tx, planned) => noteSeen(tx, platform, { ...planned, packages: [] }),
+    });
     onTestFinished(() => app.close());
     const keys = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];
     const [first = { agentId: '', familyId: '' }] = keys;

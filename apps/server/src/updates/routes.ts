@@ -1,11 +1,12 @@
 import { PlanAnswer } from '@tidegate/protocol/agent-api';
-import { Plan, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
+import { Plan, type PlanAction, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
 import { UpdateState } from '@tidegate/protocol/states';
 import { PackageItem, UpdateDetail, UpdateFilter, UpdateItem } from '@tidegate/protocol/updates-api';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
@@ -15,10 +16,18 @@ import { findUpdate, readHistory, readPlan } from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
+interface Planned {
+  agentId: string;
+  ecosystem: Ecosystem;
+  actions: readonly PlanAction[];
+}
+
 export interface UpdatesDeps {
   platform: Platform;
   /** The verdict of the gate for an update at this moment (approvals). */
   gateOf: (updateId: string) => Promise<unknown>;
+  /** Notes what a plan would install in the ledger of the fleet (release times). */
+  notePlan: (tx: Tx, planned: Planned) => Promise<void>;
 }
 
 const ListQuery = strict({ ...PageQuery, ...UpdateFilter.properties });
@@ -26,7 +35,7 @@ const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_read
 const tags = ['updates'];
 
 /** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
-export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void {
+export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDeps): void {
   const { database } = platform;
 
   app.route({
@@ -122,6 +131,8 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
         const missed = targetFault(request.body, { name: update.name, version: update.available_version });
         requireSound(missed ? [missed] : []);
         await storePlan(tx, platform, { updateId, plan: request.body });
+        const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
+        await notePlan(tx, { agentId, ecosystem, actions: request.body.actions });
         return Value.Parse(UpdateState, update.state);
       });
       if (state === null) throw new Refusal('not_found', { detail: 'There is no such update.' });

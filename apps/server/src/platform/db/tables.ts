@@ -1,3 +1,5 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+
 /**
  * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans)
  * and null. JSON is text. Each table is owned by one slice, whose store.ts has its only SQL.
@@ -231,6 +233,15 @@ export interface Tables {
     published_at: number | null;
     source: string;
     fetched_at: number;
+  };
+  first_seen: {
+    ecosystem: Ecosystem;
+    scope: string;
+    name: string;
+    version: string;
+    arch: string;
+    first_seen_at: number;
+    agent_id: string;
   };
   approvals: {
     token_id: string;

@@ -1,0 +1,37 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { findAgent } from '../agents/store.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { plannedVersions, seenKey, seenVersion } from './seen-rules.ts';
+import { insertFirstSeen } from './seen-store.ts';
+
+/** What a report of a host, or a plan of it, says that this host has or could have. */
+export interface Sighted {
+  readonly agentId: string;
+  readonly ecosystem: Ecosystem;
+  /** Packages that are new in the report or changed. */
+  readonly packages: readonly { name: string; version: string; arch: string }[];
+  readonly actions: readonly PlanAction[];
+}
+
+/**
+ * Notes versions in the ledger of the fleet, in the transaction of the report that brought them: one statement for
+ * what has changed, none where nothing has. What is there already stays as it was.
+ */
+export async function noteSeen(tx: Tx, { now }: { now: () => number }, sighted: Sighted): Promise<void> {
+  const { agentId, ecosystem, packages, actions } = sighted;
+  if (packages.length === 0 && actions.length === 0) return;
+  const agent = await findAgent(tx, agentId);
+  if (!agent) return;
+  const host = { ecosystem, osId: agent.os_id };
+  const versions = [
+    ...packages.map((one) => seenVersion(host, one)),
+    ...plannedVersions({ ...host, actions }),
+  ];
+  const distinct = new Map(versions.map((one) => [seenKey(one), one]));
+  const first_seen_at = now();
+  await insertFirstSeen(
+    tx,
+    [...distinct.values()].map((one) => ({ ...one, first_seen_at, agent_id: agentId })),
+  );
+}

@@ -1,0 +1,63 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { ageApplies, ageKey, spelt } from './subjects.ts';
+
+/** One version as the ledger of the fleet names it. */
+export interface SeenVersion {
+  readonly ecosystem: Ecosystem;
+  /** The distribution, for apt and dnf: two of them build one version each for itself. Empty for npm and PyPI. */
+  readonly scope: string;
+  readonly name: string;
+  readonly version: string;
+  /** Empty for npm and PyPI, where `arch` is a place on one host (decision 0009). */
+  readonly arch: string;
+}
+
+export interface FirstSeen {
+  readonly package: string;
+  readonly version: string;
+  readonly atMs: number;
+}
+
+export function seenVersion(
+  of: { ecosystem: Ecosystem; osId: string },
+  { name, version, arch = '' }: { name: string; version: string; arch?: string | undefined },
+): SeenVersion {
+  const { ecosystem } = of;
+  const isOfRegistry = ageApplies(ecosystem);
+  return {
+    ecosystem,
+    scope: isOfRegistry ? '' : of.osId,
+    name: spelt(ecosystem, name),
+    version,
+    arch: isOfRegistry ? '' : arch,
+  };
+}
+
+export function seenKey({ ecosystem, scope, name, version, arch }: SeenVersion): string {
+  return `${ecosystem}\n${scope}\n${name}\n${version}\n${arch}`;
+}
+
+/** What a plan brings to its host that is not there yet, each version once. */
+export function newVersions(args: {
+  ecosystem: Ecosystem;
+  osId: string;
+  actions: readonly PlanAction[];
+  installed: readonly { name: string; version: string }[];
+}): SeenVersion[] {
+  const { ecosystem } = args;
+  const present = new Set(args.installed.map((one) => ageKey({ ecosystem, ...one })));
+  return plannedVersions(args).filter((one) => !present.has(ageKey(one)));
+}
+
+/** What a plan installs, each version once. */
+export function plannedVersions(args: {
+  ecosystem: Ecosystem;
+  osId: string;
+  actions: readonly PlanAction[];
+}): SeenVersion[] {
+  const versions = args.actions
+    .filter(({ action }) => action !== 'remove')
+    .map(({ name, to_version: version = '', arch }) => seenVersion(args, { name, version, arch }));
+  return [...new Map(versions.map((one) => [seenKey(one), one])).values()];
+}
