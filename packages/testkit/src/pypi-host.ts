@@ -44,14 +44,14 @@ export async function createPypiHost(path: string, options: PypiHostOptions = {}
   async function install(...packages: PypiPackage[]): Promise<void> {
     const wheels = join(path, '.wheels');
     await mkdir(wheels);
-    const files = packages.map(buildPypiFile);
-    for (const { filename, bytes } of files) await writeFile(join(wheels, filename), bytes);
+    for (const { filename, bytes } of packages.map(buildPypiFile))
+      await writeFile(join(wheels, filename), bytes);
+    // By name out of a folder: given as paths they would count as not being of an index (PEP 610).
+    const names = packages.map(({ name, version }) => `${name}==${version}`);
     const pip = ['-m', 'pip', '--python', python, 'install', '--isolated', '--no-index', '--no-deps', '-q'];
-    const options = ['--no-cache-dir', '--disable-pip-version-check', '--force-reinstall'];
+    const options = ['--no-cache-dir', '--disable-pip-version-check', '--find-links', wheels];
     const env = { PIP_CONFIG_FILE: '/dev/null', HOME: path };
-    await runTool(PYTHON, [...pip, ...options, ...files.map(({ filename }) => join(wheels, filename))], {
-      env,
-    });
+    await runTool(PYTHON, [...pip, ...options, ...names], { env });
     await rm(wheels, { recursive: true });
   }
 

@@ -1,0 +1,98 @@
+import { chown } from 'node:fs/promises';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { checkFiles, type DownloadedFile, findLackOfSpace, takeBack } from '../downloads.ts';
+import type { FetchOutcome } from '../ecosystem.ts';
+import { findInterpreter, type Interpreter } from './interpreter.ts';
+import { isName, isVersion, parseFilename } from './names-rules.ts';
+import type { Planner } from './plan.ts';
+import { PIP_OPTIONS, withShadow } from './shadow.ts';
+
+/** A large transaction over a slow line. */
+const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
+
+/**
+ * Downloads the wheels of an approved plan into `directory`, never as root, each by its approved hash, and checks name,
+ * size and hash again. What does not match is removed.
+ */
+export async function fetchActions(
+  planner: Planner,
+  { actions, directory }: { actions: readonly PlanAction[]; directory: string },
+): Promise<FetchOutcome> {
+  const expected: DownloadedFile[] = [];
+  for (const action of actions) {
+    const file = expectedFile(action);
+    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
+    expected.push(file);
+  }
+  const [first] = expected;
+  if (first === undefined) return { ok: true };
+  const lack = await findLackOfSpace(expected, directory);
+  if (lack !== null) return { ok: false, reason: lack };
+  const place = planner.found.places.find(({ path }) => path === first.arch);
+  if (place === undefined || expected.some(({ arch }) => arch !== place.path)) {
+    return { ok: false, reason: `there is no place ${first.arch} with Python packages that can be read` };
+  }
+  const interpreter = await findInterpreter(place, planner.uids);
+  if (!interpreter.ok) return interpreter;
+  const downloaded = await download(planner, { interpreter: interpreter.value, expected, directory });
+  if (!downloaded.ok) return downloaded;
+  return checkFiles(directory, expected);
+}
+
+function expectedFile({
+  action,
+  name,
+  arch,
+  to_version: version,
+  artifact,
+}: PlanAction): DownloadedFile | null {
+  if (action === 'remove' || !arch || !version || !artifact?.sha256) return null;
+  if (!isName(name) || !isVersion(version) || parseFilename(artifact.filename, name)?.kind !== 'wheel')
+    return null;
+  const { filename, size_bytes: sizeBytes, sha256 } = artifact;
+  return { name, arch, version, filename, sizeBytes, sha256 };
+}
+
+interface Download {
+  interpreter: Interpreter;
+  expected: readonly DownloadedFile[];
+  directory: string;
+}
+
+async function download(
+  { index, identity }: Planner,
+  { interpreter, expected, directory }: Download,
+): Promise<FetchOutcome> {
+  const pins = expected.map(({ name, version, sha256 }) => `${name}==${version} --hash=sha256:${sha256}\n`);
+  return withShadow({ interpreter, distributions: [], identity }, async (shadow) => {
+    const requirements = await shadow.addRequirements(`--index-url ${index.url}\n${pins.join('')}`);
+    if (identity !== null) await chown(directory, identity.uid, identity.gid);
+    try {
+      const run = await shadow.run(
+        [
+          ...['download', ...PIP_OPTIONS, '--quiet', '--no-deps', '--require-hashes', '--only-binary=:all:'],
+          ...['--progress-bar=off', '--dest', directory, '-r', requirements],
+        ],
+        { timeoutMs: DOWNLOAD_TIMEOUT_MS },
+      );
+      if (run.ok) return { ok: true };
+      // pip has seen it first: no file of the index has an approved hash.
+      const isMismatch = run.stderr.includes('DO NOT MATCH THE HASHES');
+      return {
+        ok: false,
+        reason: isMismatch ? `artifact_mismatch: ${namedIn(run.stderr, expected)}` : run.detail,
+      };
+    } finally {
+      if (identity !== null) await takeBack(directory);
+    }
+  });
+}
+
+function namedIn(output: string, expected: readonly DownloadedFile[]): string {
+  const told = output.toLowerCase();
+  const named = expected.filter(({ name, sha256 }) => told.includes(name) && told.includes(sha256));
+  return (named.length > 0 ? named : expected)
+    .map(({ name }) => name)
+    .join(', ')
+    .slice(0, 500);
+}

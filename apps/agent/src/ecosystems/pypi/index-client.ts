@@ -1,0 +1,129 @@
+import type { HostPaths } from '../ecosystem.ts';
+import { normaliseName } from './names-rules.ts';
+import { type IndexFile, parseHtmlPage, parseJsonPage, withoutCredentials } from './parse-index-page.ts';
+import type { Parsed } from './read-file.ts';
+
+const PUBLIC_INDEX = 'https://pypi.org/simple';
+const PAGE_TIMEOUT_MS = 30_000;
+/** The largest pages of the public index have some 20 MB. */
+const PAGE_MAX_BYTES = 32 * 1024 * 1024;
+/** How often in a row an index may not answer until it is taken to be down. */
+const SILENCES_MAX = 3;
+const ACCEPTED = 'application/vnd.pypi.simple.v1+json, text/html;q=0.1';
+
+/** What an index says, each project asked for once. */
+export interface IndexClient {
+  /** The address that is shown as origin: without credentials. */
+  readonly origin: string;
+  /** The address to give to pip; a secret where it holds credentials. */
+  readonly url: string;
+  /** The files of a project; empty where the index does not know it. Never throws. */
+  files(name: string): Promise<Parsed<readonly IndexFile[]>>;
+  /** The size of a file that the page does not name. */
+  sizeOf(file: IndexFile): Promise<Parsed<number>>;
+}
+
+/** Opens the index of the host: no redirects, no cookies, nothing of a user's configuration. */
+export function openIndex(paths: HostPaths): IndexClient {
+  const url = (paths.pypi.index ?? PUBLIC_INDEX).replace(/\/+$/, '');
+  const shown = new URL(url);
+  const { username, password } = shown;
+  const origin = withoutCredentials(shown);
+  const headers: Record<string, string> = { accept: ACCEPTED };
+  if (username !== '' || password !== '') {
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    headers.authorization = `Basic ${Buffer.from(pair).toString('base64')}`;
+  }
+  const pages = new Map<string, Promise<Parsed<readonly IndexFile[]>>>();
+  let silences = 0;
+
+  async function read(project: string): Promise<Parsed<readonly IndexFile[]>> {
+    if (silences >= SILENCES_MAX) return { ok: false, reason: `${origin} does not answer` };
+    const source = { project, url: `${origin}/${project}/` };
+    const answer = await get(source.url, headers);
+    if (!answer.ok) {
+      silences += 1;
+      return { ok: false, reason: `${origin} cannot be asked for ${project} (${answer.reason})` };
+    }
+    silences = 0;
+    if (answer.value.status === 404) return { ok: true, value: [] };
+    if (answer.value.status !== 200) {
+      return { ok: false, reason: `${origin} answers ${answer.value.status} for ${project}` };
+    }
+    const { type, text } = answer.value;
+    return type.includes('json') ? parseJsonPage(text, source) : parseHtmlPage(text, source);
+  }
+
+  return {
+    origin,
+    url,
+    files: (name) => {
+      const project = normaliseName(name);
+      const page = pages.get(project) ?? read(project);
+      pages.set(project, page);
+      return page;
+    },
+    sizeOf: async (file) => {
+      if (file.sizeBytes !== null) return { ok: true, value: file.sizeBytes };
+      const own = new URL(file.url).origin === shown.origin ? headers : { accept: '*/*' };
+      return readSize(file, own);
+    },
+  };
+}
+
+interface Answer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+async function get(url: string, headers: Record<string, string>): Promise<Parsed<Answer>> {
+  try {
+    const response = await fetch(url, {
+      ...{ headers, redirect: 'error', signal: AbortSignal.timeout(PAGE_TIMEOUT_MS) },
+    });
+    const text = await readBounded(response);
+    if (text === null) return { ok: false, reason: `over ${PAGE_MAX_BYTES} bytes` };
+    return {
+      ok: true,
+      value: { status: response.status, type: response.headers.get('content-type') ?? '', text },
+    };
+  } catch (error) {
+    return { ok: false, reason: describe(error) };
+  }
+}
+
+async function readBounded(response: Response): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  if (response.body === null) return '';
+  for await (const chunk of response.body) {
+    length += chunk.length;
+    if (length > PAGE_MAX_BYTES) return null; // leaving the loop closes the connection
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function readSize(file: IndexFile, headers: Record<string, string>): Promise<Parsed<number>> {
+  try {
+    const response = await fetch(file.url, {
+      ...{ method: 'HEAD', headers: { ...headers, 'accept-encoding': 'identity' }, redirect: 'error' },
+      signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
+    });
+    const size = Number(response.headers.get('content-length') ?? 'absent');
+    if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
+    return { ok: false, reason: `the index does not say how large ${file.filename} is` };
+  } catch (error) {
+    return { ok: false, reason: `${file.filename} cannot be asked for (${describe(error)})` };
+  }
+}
+
+/** The kind of a failure; its message may hold the address. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'no answer';
+  const { cause } = error;
+  const code =
+    cause instanceof Error && 'code' in cause ? cause.code : 'code' in error ? error.code : error.name;
+  return typeof code === 'string' ? code : error.name;
+}

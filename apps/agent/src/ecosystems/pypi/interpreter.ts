@@ -1,0 +1,68 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { compareVersions } from '@tidegate/versions';
+import { findForeignStep } from './ownership.ts';
+import type { PypiPlace } from './places.ts';
+import { type Parsed, readPlainFile } from './read-file.ts';
+
+const VERSION_FILE_MAX_BYTES = 64 * 1024;
+/** The first that says in a report what it would install. */
+const OLDEST_PIP = '22.2';
+
+/** What pip is run with: an interpreter and a pip of the host, nothing of the place itself. */
+export interface Interpreter {
+  /** The program that the place's own `python` leads to. */
+  python: string;
+  /** The folder of the pip package. */
+  pip: string;
+  pipVersion: string;
+}
+
+/**
+ * Finds the interpreter that a place is of and a pip of the host. Both have to be files that only `uids` could have put
+ * there: a program of somebody else is never run. The interpreter is run isolated and without any `site` (-I -S), so
+ * that the markers, tags and versions are those of the place while nothing that lies in the place is executed.
+ */
+export async function findInterpreter(
+  place: PypiPlace,
+  uids: ReadonlySet<number>,
+): Promise<Parsed<Interpreter>> {
+  const [major, minor] = place.pythonVersion.split('.');
+  const short = `${major}.${minor}`;
+  const named = place.kind === 'environment' ? join(place.path, 'bin/python') : `/usr/bin/python${short}`;
+  const python = await realpath(named).catch(() => null);
+  if (python === null) return { ok: false, reason: `${named} leads to no interpreter` };
+  const foreign = await findForeignStep(python, uids);
+  if (foreign !== null) {
+    return { ok: false, reason: `the interpreter of ${place.path} is not run: ${foreign}` };
+  }
+  const prefix = dirname(dirname(python));
+  const folders = [
+    join(prefix, `lib/python${short}/site-packages/pip`),
+    '/usr/lib/python3/dist-packages/pip',
+    `/usr/lib/python${short}/site-packages/pip`,
+  ];
+  // Where the place has a copy of its interpreter, its prefix is the place: a pip in there is the place's own.
+  const usable = folders.filter((folder) => !folder.startsWith(`${place.path}/`));
+  const reasons: string[] = [];
+  for (const folder of usable) {
+    const pip = await readPip(folder, uids);
+    if (pip.ok) return { ok: true, value: { python, pip: folder, pipVersion: pip.value } };
+    if (pip.reason !== '') reasons.push(pip.reason);
+  }
+  return { ok: false, reason: reasons[0] ?? `no pip is installed on this host for Python ${short}` };
+}
+
+/** The version of a pip; an empty reason where there is none. */
+async function readPip(folder: string, uids: ReadonlySet<number>): Promise<Parsed<string>> {
+  const read = await readPlainFile(join(folder, '__init__.py'), VERSION_FILE_MAX_BYTES);
+  if (!read.ok) return { ok: false, reason: '' };
+  const foreign = await findForeignStep(folder, uids);
+  if (foreign !== null) return { ok: false, reason: `pip is not run: ${foreign}` };
+  const [, version = ''] = /^__version__ = ["']([0-9][0-9A-Za-z.]*)["']/m.exec(read.text) ?? [];
+  const order = compareVersions('pypi', version, OLDEST_PIP);
+  if (order === 'undecidable' || order === -1) {
+    return { ok: false, reason: `pip ${version} is too old: ${OLDEST_PIP} or newer is needed` };
+  }
+  return { ok: true, value: version };
+}

@@ -1,0 +1,68 @@
+import { compareVersions } from '@tidegate/versions';
+
+/** Longest name and version that the wire takes. */
+const NAME_MAX_CHARS = 214;
+const VERSION_MAX_CHARS = 128;
+
+const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+const VERSION = /^[0-9A-Za-z][0-9A-Za-z.!+_-]*$/;
+
+/** Whether a name is one of PEP 508: it can stand on a command line and in a path. */
+export function isName(name: string): boolean {
+  return name.length <= NAME_MAX_CHARS && NAME.test(name);
+}
+
+/** Whether a version can stand on a command line and in a path; that it can be ordered is another question. */
+export function isVersion(version: string): boolean {
+  return version.length <= VERSION_MAX_CHARS && VERSION.test(version);
+}
+
+/** The one spelling that names are compared in (PEP 503). */
+export function normaliseName(name: string): string {
+  return name.replace(/[-_.]+/g, '-').toLowerCase();
+}
+
+/** Whether a version is one that pip does not take unasked (PEP 440). */
+export function isPreRelease(version: string): boolean {
+  const [publicPart = ''] = version.split('+');
+  return /[0-9][._-]?(?:a|b|c|rc|alpha|beta|pre|preview|dev)(?:[._-]?[0-9]+|[._-]|$)/i.test(publicPart);
+}
+
+export interface FileName {
+  kind: 'wheel' | 'sdist';
+  /** Normalised. */
+  name: string;
+  version: string;
+}
+
+/**
+ * Reads the name of a file of an index (binary distribution format; PEP 625 and what went before it). Null for what
+ * pip would not install either, and for every name that is not a bare file name.
+ */
+export function parseFilename(filename: string, project: string): FileName | null {
+  if (filename.length > 400 || !/^[A-Za-z0-9][A-Za-z0-9._!+-]*$/.test(filename)) return null;
+  if (filename.endsWith('.whl')) {
+    const parts = filename.slice(0, -'.whl'.length).split('-');
+    const [name = '', version = ''] = parts;
+    if (parts.length !== 5 && parts.length !== 6) return null;
+    return named('wheel', { name, version: version.replaceAll('_', '-'), project });
+  }
+  const ending = ['.tar.gz', '.zip', '.tar.bz2', '.tgz'].find((end) => filename.endsWith(end));
+  if (ending === undefined) return null;
+  const stem = filename.slice(0, -ending.length);
+  // The name may itself hold dashes: it is the one that this page is about.
+  for (let at = stem.indexOf('-'); at > 0; at = stem.indexOf('-', at + 1)) {
+    if (normaliseName(stem.slice(0, at)) !== normaliseName(project)) continue;
+    return named('sdist', { name: stem.slice(0, at), version: stem.slice(at + 1), project });
+  }
+  return null;
+}
+
+function named(
+  kind: FileName['kind'],
+  { name, version, project }: { name: string; version: string; project: string },
+): FileName | null {
+  if (normaliseName(name) !== normaliseName(project)) return null;
+  if (!isVersion(version) || compareVersions('pypi', version, version) === 'undecidable') return null;
+  return { kind, name: normaliseName(name), version };
+}

@@ -1,0 +1,39 @@
+import { downloadIdentity } from '../downloads.ts';
+import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import { fetchActions } from './fetch.ts';
+import { openIndex } from './index-client.ts';
+import { type FoundPlaces, findPlaces } from './places.ts';
+import { type Planner, planTarget } from './plan.ts';
+import { scanPypi } from './scan.ts';
+
+/** Python packages in virtual environments and of users; never those of the system's own Python. */
+export const pypiDriver: EcosystemDriver = {
+  ecosystem: 'pypi',
+  present: async (paths) => {
+    if (paths.pypi.environments.length > 0) return true;
+    const { places, faults } = await findPlaces(paths);
+    return places.length + faults.length > 0;
+  },
+  scan: (paths) => scanPypi(paths),
+  findStaleness: async (paths) => {
+    const { unseen } = await findPlaces(paths);
+    return unseen.length === 0
+      ? null
+      : `environments in folders that the agent cannot read are not seen: ${unseen.join(', ')}`;
+  },
+  plan: (paths, target) => withPypiPlanning(paths, (plan) => plan(target)),
+  withPlanning: withPypiPlanning,
+  fetch: async (paths, job) => fetchActions(await openPlanner(paths), job),
+};
+
+async function withPypiPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+  const planner = await openPlanner(paths);
+  return work((target) => planTarget(planner, target, new Date()));
+}
+
+/** `found` unless the host is to be searched. */
+export async function openPlanner(paths: HostPaths, found?: FoundPlaces): Promise<Planner> {
+  const identity = await downloadIdentity(null);
+  const uids = new Set([0, process.geteuid?.() ?? 0]);
+  return { index: openIndex(paths), found: found ?? (await findPlaces(paths)), identity, uids };
+}

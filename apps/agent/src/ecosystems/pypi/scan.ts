@@ -1,0 +1,86 @@
+import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { HostPaths, Scan } from '../ecosystem.ts';
+import { type IndexClient, openIndex } from './index-client.ts';
+import { type Distribution, readInstalled } from './installed.ts';
+import { findNewest } from './newest-rules.ts';
+import { type FoundPlaces, findPlaces, isExternallyManaged, type PypiPlace } from './places.ts';
+
+const REASON_MAX_CHARS = 2_000;
+const ORIGIN_MAX_CHARS = 512;
+/** Most updates that one report of the wire holds. */
+const UPDATES_MAX = 5_000;
+/** How many projects the index is asked for at a time. */
+const ASKED_AT_ONCE = 8;
+
+/**
+ * Reads what is installed in every place, and asks the index for newer versions. Updates of pinned and externally
+ * managed packages are listed too, as they exist; no plan can be made of them, and asking for one tells why.
+ * Whatever cannot be read makes the scan incomplete: it never looks like a place without packages or updates.
+ */
+export async function scanPypi(paths: HostPaths, found?: FoundPlaces): Promise<Scan> {
+  const { places, faults: lost } = found ?? (await findPlaces(paths));
+  const faults = [...lost];
+  const installed: Installed[] = [];
+  for (const place of places) {
+    const state = await readInstalled(place);
+    faults.push(...state.faults);
+    const isManaged = await isExternallyManaged(place);
+    installed.push(...state.distributions.map((distribution) => ({ place, distribution, isManaged })));
+  }
+  const index = openIndex(paths);
+  const offers = await readOffers(index, installed);
+  faults.push(...offers.faults);
+  return {
+    complete: faults.length === 0,
+    reason: faults.length === 0 ? null : faults.join('; ').slice(0, REASON_MAX_CHARS),
+    packages: installed.map(describe),
+    updates: offers.updates,
+  };
+}
+
+interface Installed {
+  place: PypiPlace;
+  distribution: Distribution;
+  isManaged: boolean;
+}
+
+async function readOffers(
+  index: IndexClient,
+  installed: readonly Installed[],
+): Promise<{ updates: InventoryUpdate[]; faults: string[] }> {
+  const updatable = installed.filter(({ distribution }) => distribution.source === 'index');
+  const names = [...new Set(updatable.map(({ distribution }) => distribution.name))].sort();
+  for (let at = 0; at < names.length; at += ASKED_AT_ONCE) {
+    await Promise.all(names.slice(at, at + ASKED_AT_ONCE).map(index.files));
+  }
+  const faults = new Set<string>();
+  const updates: InventoryUpdate[] = [];
+  for (const { place, distribution } of updatable) {
+    const files = await index.files(distribution.name);
+    if (!files.ok) {
+      faults.add(files.reason);
+      continue;
+    }
+    const { name, version } = distribution;
+    const newest = findNewest(files.value, { version, pythonVersion: place.pythonVersion });
+    if (newest === null) continue;
+    updates.push({
+      ...{ name, current_version: version, available_version: newest.version, arch: place.path },
+      origin: index.origin.slice(0, ORIGIN_MAX_CHARS),
+      ...(newest.sizeBytes !== null && { size_bytes: newest.sizeBytes }),
+    });
+  }
+  if (updates.length > UPDATES_MAX)
+    faults.add(`there are ${updates.length} updates, more than ${UPDATES_MAX}`);
+  return { updates: updates.slice(0, UPDATES_MAX), faults: [...faults] };
+}
+
+function describe({ place, distribution, isManaged }: Installed): InventoryPackage {
+  const { name, version, source, directUrl, pinned } = distribution;
+  const origin = source === 'direct' ? `direct: ${directUrl}` : null;
+  return {
+    ...{ name, version, arch: place.path },
+    ...(origin !== null && { origin: origin.slice(0, ORIGIN_MAX_CHARS) }),
+    held: pinned || isManaged,
+  };
+}

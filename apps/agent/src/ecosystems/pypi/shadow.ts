@@ -1,0 +1,113 @@
+import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import type { Interpreter } from './interpreter.ts';
+import type { CoreMetadata } from './parse-metadata.ts';
+
+/** A resolver that has to go back often, over a slow line. */
+const PIP_TIMEOUT_MS = 10 * 60_000;
+/** A report holds the whole description of every package. */
+const PIP_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
+
+/** What must be so whatever a user has configured for himself: nothing is inherited, nothing is built or waved through. */
+export const PIP_OPTIONS = [
+  ...['--isolated', '--no-input', '--disable-pip-version-check', '--no-cache-dir', '--no-color'],
+  ...['--retries=2', '--timeout=30'],
+];
+
+/**
+ * A folder that looks to pip like the place: the words that each distribution says of itself, and no code of any. Pip
+ * resolves against it as it would in the place, without a file of the place being run.
+ */
+export interface Shadow {
+  /** A folder that the user who runs pip can read, and nobody but this process can write. */
+  readonly folder: string;
+  /** The pip of the host in a folder that holds nothing else: to be run by an interpreter that sees the place itself. */
+  readonly pip: string;
+  /** A folder of the user who runs pip. */
+  readonly scratch: string;
+  /** Writes a requirements file for the user who runs pip alone: an index in it may have a password. Returns its path. */
+  addRequirements(text: string): Promise<string>;
+  run(args: readonly string[], limits?: { timeoutMs: number }): Promise<ProgramResult>;
+}
+
+export interface ShadowOptions {
+  interpreter: Interpreter;
+  distributions: readonly CoreMetadata[];
+  /** Who runs pip; only root can choose. */
+  identity: Identity | null;
+}
+
+/** Makes a shadow, and removes it in the end. */
+export async function withShadow<T>(
+  { interpreter, distributions, identity }: ShadowOptions,
+  work: (shadow: Shadow) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegate-pip-'));
+  try {
+    await chmod(folder, 0o755);
+    const site = join(folder, 'site');
+    const scratch = join(folder, 'scratch');
+    await mkdir(scratch, { mode: 0o700 });
+    if (identity !== null) await chown(scratch, identity.uid, identity.gid);
+    await makeReadable(site);
+    await symlink(interpreter.pip, join(site, 'pip'));
+    const tool = join(folder, 'tool');
+    await makeReadable(tool);
+    await symlink(interpreter.pip, join(tool, 'pip'));
+    for (const distribution of distributions) await addDistribution(site, distribution);
+    let asked = 0;
+    return await work({
+      ...{ folder, pip: join(tool, 'pip'), scratch },
+      addRequirements: async (text) => {
+        const file = join(folder, `requirements-${++asked}.txt`);
+        await writeFile(file, text, { flag: 'wx', mode: 0o600 });
+        if (identity !== null) await chown(file, identity.uid, identity.gid);
+        return file;
+      },
+      run: (args, { timeoutMs } = { timeoutMs: PIP_TIMEOUT_MS }) =>
+        runProgram({
+          program: interpreter.python,
+          args: ['-I', '-S', join(site, 'pip'), ...args],
+          timeoutMs,
+          maxOutputBytes: PIP_OUTPUT_MAX_BYTES,
+          env: pipEnvironment(scratch),
+          identity,
+          cwd: scratch,
+        }),
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** An environment in which pip reads no configuration file, of no user and not of the system. */
+export function pipEnvironment(scratch: string): Record<string, string> {
+  return { PIP_CONFIG_FILE: '/dev/null', HOME: scratch, TMPDIR: scratch, PYTHONDONTWRITEBYTECODE: '1' };
+}
+
+/** Writes a distribution out of what was parsed: neither its names nor its words are taken unread. */
+async function addDistribution(site: string, distribution: CoreMetadata): Promise<void> {
+  const { name, version, requires, extras } = distribution;
+  const info = join(site, `${name.replaceAll('-', '_')}-${version}.dist-info`);
+  await makeReadable(info);
+  const lines = [
+    ...['Metadata-Version: 2.1', `Name: ${name}`, `Version: ${version}`],
+    ...extras.map((extra) => `Provides-Extra: ${extra}`),
+    ...requires.map((requirement) => `Requires-Dist: ${requirement}`),
+  ];
+  await writeReadable(join(info, 'METADATA'), `${lines.join('\n')}\n\n`);
+  await writeReadable(join(info, 'INSTALLER'), 'pip\n');
+}
+
+async function makeReadable(folder: string): Promise<void> {
+  await mkdir(folder);
+  await chmod(folder, 0o755);
+}
+
+/** Writes a file that every user can read, whatever the umask is. */
+async function writeReadable(file: string, content: string): Promise<void> {
+  await writeFile(file, content, { flag: 'wx' });
+  await chmod(file, 0o644);
+}

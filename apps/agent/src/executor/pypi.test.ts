@@ -1,0 +1,261 @@
+import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmod, chown, mkdtemp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import {
+  createPypiHost,
+  type PypiHost,
+  type PypiHostOptions,
+  pypiHostMissing,
+} from '@tidegate/testkit/pypi-host';
+import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
+import { PYPI_DEMO, type PypiPackage } from '@tidegate/testkit/pypi-packages';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fetchActions } from '../ecosystems/pypi/fetch.ts';
+import { findPlaces } from '../ecosystems/pypi/places.ts';
+import { planTarget } from '../ecosystems/pypi/plan.ts';
+import { openPlanner } from '../ecosystems/pypi/pypi.ts';
+import { hostPaths } from '../host-places.ts';
+import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { pypiInstaller } from './pypi.ts';
+
+const missing = pypiHostMissing();
+if (missing !== null) console.log(`skipped: the installer of PyPI on a real environment: ${missing}`);
+const asRoot = process.getuid?.() === 0;
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
+const BLOCKED: PypiPackage = {
+  name: 'demo-app',
+  version: '3.0',
+  requires: ['demo-lib>=1.1'],
+  extraFiles: [{ path: 'in_the_way/inside.py', content: '' }],
+};
+
+describe.skipIf(missing !== null)('the installer of PyPI on a real environment', { timeout: 120_000 }, () => {
+  const dir = tmpDir('tidegate-pypi-installer-');
+  let index: PypiIndex;
+  beforeAll(async () => {
+    await chmod(dir.path, 0o755);
+    index = await startPypiIndex([...PYPI_DEMO.old, ...PYPI_DEMO.offered, BLOCKED]);
+  });
+  afterAll(async () => {
+    await index.stop();
+    dir.remove();
+  });
+
+  let made = 0;
+  const newHost = (options: PypiHostOptions = {}) =>
+    createPypiHost(join(dir.path, `env-${++made}`), { installed: PYPI_DEMO.old, ...options });
+
+  /** Plans, approves and stages an update as the agent and the executor would. */
+  async function prepare(host: PypiHost, toVersion = '2.0', change = (actions: PlanAction[]) => actions) {
+    const paths = hostPaths({ pypi_environments: [host.path], pypi_index: index.url });
+    // As root, which may run the interpreter of everybody's environment: it is the machine's own.
+    const planner = await openPlanner(paths, await findPlaces(paths, NOWHERE));
+    const outcome = await planTarget(planner, { name: 'demo-app', toVersion, arch: host.path }, new Date());
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const stage = await mkdtemp(join(dir.path, 'stage-'));
+    const fetched = await fetchActions(planner, { actions: outcome.plan.actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    await chmod(stage, 0o700);
+    const actions = change(outcome.plan.actions);
+    return { paths, stage, actions, approval: approve(actions, { name: 'demo-app', toVersion }) };
+  }
+
+  const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
+  const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1' };
+
+  test('the simulation is the approved plan, and changes nothing', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    const bare = job.actions.map(({ artifact, origin, ...action }) => action);
+    expect(await pypiInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await host.installed()).toEqual(OLD);
+  });
+
+  test('installs from the stage alone, without an index and without a pip in the environment', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    index.mode = 'down';
+    const outcome = await pypiInstaller.install(job);
+    index.mode = 'up';
+    expect(outcome).toMatchObject({ ok: true });
+    expect(outcome.output).toContain('All requirements are met.');
+    expect(await host.installed()).toEqual(NEW);
+    expect(outcome.ok && outcome.installed).toEqual([
+      { name: 'demo-app', version: '2.0', arch: host.path },
+      { name: 'demo-lib', version: '1.1', arch: host.path },
+    ]);
+    const said = await runTool(host.python, ['-c', 'import demo_app, demo_lib; print(demo_app.VERSION)']);
+    expect(said).toBe('2.0\n');
+    const installer = await readFile(join(host.sitePackages, 'demo_app-2.0.dist-info/INSTALLER'), 'utf8');
+    expect(installer).toBe('pip\n');
+    expect(existsSync(join(host.sitePackages, 'demo_app-2.0.dist-info/direct_url.json'))).toBe(false);
+  });
+
+  test.runIf(asRoot)('acts as the owner of the environment, and can then do no more than he', async () => {
+    const host = await newHost({ owner: NOBODY });
+    const proof = join(dir.path, 'proof');
+    mkdirSync(proof);
+    await chmod(proof, 0o777);
+    const script = `import os; open(${JSON.stringify(proof)} + f"/{os.getuid()}-{os.getgid()}-{os.getgroups()}", "w").close()\n`;
+    writeFileSync(join(host.sitePackages, 'who.pth'), script);
+    await chown(join(host.sitePackages, 'who.pth'), NOBODY.uid, NOBODY.gid);
+    expect(await pypiInstaller.install(await prepare(host))).toMatchObject({ ok: true });
+    expect(await host.installed()).toEqual(NEW);
+    expect(statSync(join(host.sitePackages, 'demo_app.py')).uid).toBe(NOBODY.uid);
+    expect(readdirSync(proof)).toEqual([`${NOBODY.uid}-${NOBODY.gid}-[]`]);
+  });
+
+  test.runIf(asRoot)('refuses a place of root that somebody else could change', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    const inside = join(host.sitePackages, 'demo_lib.py');
+    await chown(inside, NOBODY.uid, NOBODY.gid);
+    expect(await pypiInstaller.simulate(job)).toEqual({
+      ok: false,
+      detail: `${host.path} is root's, but ${inside} belongs to user ${NOBODY.uid}`,
+    });
+    await chown(inside, 0, 0);
+    await chmod(join(host.path, 'bin'), 0o777);
+    expect(await pypiInstaller.install(job)).toMatchObject({ ok: false, reason: 'install_failed' });
+    await chmod(join(host.path, 'bin'), 0o755);
+    expect(await pypiInstaller.simulate(job)).toMatchObject({ ok: true });
+    await chmod(dir.path, 0o777);
+    const above = await pypiInstaller.simulate(job);
+    await chmod(dir.path, 0o755);
+    expect(above).toEqual({
+      ok: false,
+      detail: `${host.path} is not changed: ${dir.path} can be written by others`,
+    });
+    expect(await host.installed()).toEqual(OLD);
+  });
+
+  test('an environment that is externally managed is refused (PEP 668)', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    writeFileSync(join(host.sitePackages, '../EXTERNALLY-MANAGED'), '[externally-managed]\n');
+    const refused = `${host.path} is externally managed (PEP 668)`;
+    expect(await pypiInstaller.simulate(job)).toEqual({ ok: false, detail: refused });
+    expect(await host.installed()).toEqual(OLD);
+  });
+
+  test.each<[string, (actions: PlanAction[]) => PlanAction[]]>([
+    ['fewer actions', (actions) => actions.slice(0, 1)],
+    ['another version before', ([app, lib]) => [{ ...at(app), from_version: '0.9' }, at(lib)]],
+    ['an installation where it is an upgrade', ([app, lib]) => [{ ...at(app), action: 'install' }, at(lib)]],
+    [
+      'a package more, whose file is there',
+      ([app, lib]) => [at(app), at(lib), { ...at(lib), name: 'demo-lib2', artifact: renamed(at(lib)) }],
+    ],
+    [
+      'a removal',
+      ([app, lib]) => [at(app), at(lib), { action: 'remove', name: 'other', arch: at(app).arch ?? '' }],
+    ],
+    ['another place', ([app, lib]) => [at(app), { ...at(lib), arch: '/srv/elsewhere' }]],
+  ])('a plan of %s is refused, and nothing starts', async (_title, change) => {
+    const host = await newHost();
+    const job = await prepare(host, '2.0', change);
+    for (const { artifact } of job.actions) {
+      const file = join(job.stage, artifact?.filename ?? 'none');
+      if (artifact?.filename.startsWith('demo_lib2'))
+        writeFileSync(file, await readFile(join(job.stage, LIB)));
+    }
+    const outcome = await pypiInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false });
+    expect(await host.installed()).toEqual(OLD);
+  });
+
+  test('an environment that moved on since the approval is drift', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    await host.install({ name: 'demo-lib', version: '1.1' });
+    const outcome = await pypiInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(!outcome.ok && outcome.detail).toContain('would not upgrade demo-lib');
+    expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
+  });
+
+  test('a staged file that changed after it was hashed is caught by pip itself, with nothing changed', async () => {
+    const host = await newHost();
+    const job = await prepare(host);
+    const bytes = await readFile(join(job.stage, LIB));
+    const place = bytes.indexOf('VERSION = ');
+    bytes[place] = (bytes[place] ?? 0) ^ 1;
+    writeFileSync(join(job.stage, LIB), bytes);
+    const outcome = await pypiInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
+    expect(outcome.output).toContain('DO NOT MATCH THE HASHES');
+    expect(await host.installed()).toEqual(OLD);
+  });
+
+  test('a package that cannot be put in place leaves its old version, and the result says what is there', async () => {
+    const host = await newHost();
+    const job = await prepare(host, '3.0');
+    writeFileSync(join(host.sitePackages, 'in_the_way'), 'a file where a folder is to be');
+    const outcome = await pypiInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 1 });
+    expect(!outcome.ok && outcome.detail).toContain('now demo-app is 1.0, demo-lib is 1.1');
+    expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
+    const said = await runTool(host.python, ['-c', 'import demo_app; print(demo_app.VERSION)']);
+    expect(said).toBe('1.0\n');
+  });
+});
+
+const LIB = 'demo_lib-1.1-py3-none-any.whl';
+
+function at(action: PlanAction | undefined): PlanAction {
+  if (action === undefined) throw new Error('no action');
+  return action;
+}
+
+function renamed({ artifact }: PlanAction) {
+  if (artifact === undefined) throw new Error('no artifact');
+  return { ...artifact, filename: artifact.filename.replace('demo_lib', 'demo_lib2') };
+}
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+
+/** Signs an approval of these actions, and has it verified: there is no other way to get one (A4). */
+function approve(actions: PlanAction[], target: { name: string; toVersion: string }): VerifiedApproval {
+  const [keyId, fleetId, agentId, updateId, tokenId] = Array.from({ length: 5 }, () => randomUUID());
+  const [at, later] = ['2026-01-01T00:00:00Z', '2026-01-08T00:00:00Z'];
+  const payload = {
+    ...{
+      v: 1,
+      token_id: tokenId,
+      fleet_id: fleetId,
+      update_id: updateId,
+      agent_id: agentId,
+      ecosystem: 'pypi',
+    },
+    package: { name: target.name, from_version: null, to_version: target.toVersion },
+    actions,
+    plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
+    verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: at, source: null, snapshot: null },
+    ...{ override: null, issued_at: at, expires_at: later },
+  } satisfies Record<keyof ApprovalPayload, unknown>;
+  const body = Buffer.from(JSON.stringify(payload));
+  const head = `DSSEv1 ${APPROVAL_TYPE.length} ${APPROVAL_TYPE} ${body.length} `;
+  const sig = sign(null, Buffer.concat([Buffer.from(head), body]), privateKey).toString('base64');
+  const envelope = {
+    ...{ payloadType: APPROVAL_TYPE, payload: body.toString('base64') },
+    signatures: [{ keyid: keyId, sig }],
+  };
+  const hex = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
+  const key = { key_id: keyId ?? '', version: 1, public_key_hex: hex, status: 'active' as const };
+  const outcome = verifyApproval(envelope, {
+    trusted: {
+      ...{ fleet_id: fleetId ?? '', version: 1, expires_at: later },
+      keys: [{ ...key, created_at: at, revoked_at: null }],
+    },
+    ...{ agentId: agentId ?? '', updateId: updateId ?? '', nowMs: Date.parse(at) },
+    reference: { token_id: tokenId ?? '', sha256: createHash('sha256').update(body).digest('hex') },
+  });
+  if (!outcome.ok) throw new Error(outcome.reason);
+  return outcome.approval;
+}

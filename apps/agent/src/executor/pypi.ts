@@ -1,0 +1,180 @@
+import { chmod, constants, copyFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { compareVersions } from '@tidegate/versions';
+import { toActions } from '../ecosystems/pypi/actions.ts';
+import { type Distribution, readInstalled } from '../ecosystems/pypi/installed.ts';
+import type { Parsed } from '../ecosystems/pypi/read-file.ts';
+import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
+import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
+import { runProgram } from '../run-program.ts';
+import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { planDifference } from './plan-difference.ts';
+import { type OpenedPlace, openPlace } from './pypi-place.ts';
+
+/** Large wheels on a slow disk; ending pip in its middle does more harm than waiting. */
+const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
+
+/** Installs approved wheels into one environment, as its owner, from staged files alone. */
+export const pypiInstaller: Installer = {
+  simulate: async (job) => {
+    const opened = await openPlace(job.approval.payload.actions);
+    if (!opened.ok) return { ok: false, detail: opened.reason };
+    const simulated = await withStaged(job, opened.value, (shadow, wheels) =>
+      simulate(job, opened.value, { shadow, wheels }),
+    );
+    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+  },
+  install: async (job) => {
+    const opened = await openPlace(job.approval.payload.actions);
+    if (!opened.ok) return refusal('install_failed', opened.reason);
+    return withStaged(job, opened.value, async (shadow, wheels) => {
+      const simulated = await simulate(job, opened.value, { shadow, wheels });
+      if (!simulated.ok) return refusal('plan_drift', simulated.reason);
+      const difference = planDifference(job.approval.payload.actions, simulated.value);
+      if (difference !== null) return refusal('plan_drift', difference);
+      return install(job, opened.value, { shadow, wheels });
+    });
+  },
+};
+
+interface Staged {
+  shadow: Shadow;
+  /** The staged files where the owner of the place can read them, and only root write. */
+  wheels: string;
+}
+
+/** The stage is root's alone: its files are copied to where the owner of the place can read them and not change them. */
+async function withStaged<T>(
+  { approval, stage }: InstallJob,
+  { interpreter, distributions, identity }: OpenedPlace,
+  work: (shadow: Shadow, wheels: string) => Promise<T>,
+): Promise<T> {
+  return withShadow({ interpreter, distributions, identity }, async (shadow) => {
+    const wheels = join(shadow.folder, 'wheels');
+    await mkdir(wheels);
+    await chmod(wheels, 0o755);
+    for (const { artifact } of approval.payload.actions) {
+      if (artifact === undefined) continue;
+      const copy = join(wheels, artifact.filename);
+      await copyFile(
+        join(stage, artifact.filename),
+        copy,
+        constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE,
+      );
+      await chmod(copy, 0o644);
+    }
+    return work(shadow, wheels);
+  });
+}
+
+/** The transaction as pip would do it now; fails too where pip would take another file than the approved one. */
+async function simulate(
+  { approval }: InstallJob,
+  { distributions, place }: OpenedPlace,
+  { shadow, wheels }: Staged,
+): Promise<Parsed<PlanAction[]>> {
+  const { actions, package: target } = approval.payload;
+  const asked = { name: target.name, version: target.to_version };
+  const resolved = await resolveWheels(shadow, asked, { folder: wheels });
+  if (!resolved.ok) return resolved;
+  for (const { name, filename } of resolved.value) {
+    const approved = actions.find((action) => action.name === name)?.artifact?.filename;
+    if (approved !== filename)
+      return { ok: false, reason: `pip would take ${filename}, which is not approved` };
+  }
+  return toActions(resolved.value, distributions, place);
+}
+
+async function install(
+  job: InstallJob,
+  opened: OpenedPlace,
+  { shadow, wheels }: Staged,
+): Promise<InstallOutcome> {
+  const { place, distributions, identity } = opened;
+  const { actions } = job.approval.payload;
+  const pins = actions.map(
+    ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
+  );
+  // A second hash over what pip itself reads, each file once.
+  const requirements = await shadow.addRequirements(pins.join(''));
+  const run = await runProgram({
+    program: join(place.path, 'bin/python'),
+    args: [
+      ...['-I', shadow.pip, 'install', ...PIP_OPTIONS, '--no-index', '--find-links', wheels],
+      ...['--require-hashes', '--no-deps', '--only-binary=:all:', '--no-warn-script-location'],
+      ...['--progress-bar=off', '-r', requirements],
+    ],
+    timeoutMs: INSTALL_TIMEOUT_MS,
+    maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
+    onOverflow: 'keep_tail',
+    env: pipEnvironment(shadow.scratch),
+    identity,
+    cwd: shadow.scratch,
+  });
+  const output = run.stdout;
+  const after = await readInstalled(place);
+  const [fault] = after.faults;
+  const lacking = fault ?? findLacking(actions, { before: distributions, after: after.distributions });
+  if (!run.ok) {
+    const left = describeLeft(actions, after.distributions);
+    return {
+      ok: false,
+      reason: 'install_failed',
+      detail: `${run.detail}; ${left}`,
+      exitCode: run.exitCode,
+      output,
+    };
+  }
+  if (lacking !== null) return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
+  const unmet = await describeUnmet(opened, after.distributions);
+  const installed = actions.flatMap(({ name, arch, to_version: version }) =>
+    version === undefined || arch === undefined ? [] : [{ name, version, arch }],
+  );
+  return { ok: true, installed, output: `${output}\n${unmet}\n` };
+}
+
+function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
+  return { ok: false, reason, detail, exitCode: null, output: '' };
+}
+
+/** What is not as the approval says, although pip reported success; null when all of it is, and the rest as before. */
+function findLacking(
+  actions: readonly PlanAction[],
+  { before, after }: { before: readonly Distribution[]; after: readonly Distribution[] },
+): string | null {
+  const expected = new Map(before.map(({ name, version }) => [name, version]));
+  for (const { name, to_version: to } of actions) expected.set(name, to ?? '');
+  const actual = new Map(after.map(({ name, version }) => [name, version]));
+  for (const name of new Set([...expected.keys(), ...actual.keys()])) {
+    const [wanted, found] = [expected.get(name), actual.get(name)];
+    if (wanted !== found && !isSameVersion(wanted, found))
+      return `${name} is ${found ?? 'not installed'}, not ${wanted ?? 'absent'}`;
+  }
+  return null;
+}
+
+/** A project may spell a version in its own words otherwise than in the name of its file. */
+function isSameVersion(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && b !== undefined && compareVersions('pypi', a, b) === 0;
+}
+
+/** Pip takes back the package that failed, and keeps those that it had installed before it. */
+function describeLeft(actions: readonly PlanAction[], after: readonly Distribution[]): string {
+  const now = actions.map(({ name }) => {
+    const version = after.find((distribution) => distribution.name === name)?.version;
+    return `${name} is ${version ?? 'not installed'}`;
+  });
+  return `now ${now.join(', ')}`.slice(0, 1_000);
+}
+
+/** What does not fit together in the place now, for the output; it undoes no update. */
+async function describeUnmet(
+  { interpreter, identity }: OpenedPlace,
+  distributions: readonly Distribution[],
+): Promise<string> {
+  const unmet = await withShadow({ interpreter, distributions, identity }, findUnmet);
+  if (!unmet.ok) return `whether all requirements are met cannot be said: ${unmet.reason}`;
+  return unmet.value.size === 0 ? 'All requirements are met.' : [...unmet.value].join('\n');
+}
