@@ -299,6 +299,18 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/v1/admin/resync': { expected: operator('viewer', '200') },
   'POST /api/v1/admin/resync': { body: { hours: 1, reason: 'test' }, expected: operator('admin', '201') },
   'DELETE /api/v1/admin/resync': { expected: operator('admin', '204') },
+  'GET /api/v1/updates/:id/decisions': {
+    path: `/api/v1/updates/${NOBODY}/decisions`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/decisions/:id': {
+    path: `/api/v1/decisions/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/decisions/:id/statement': {
+    path: `/api/v1/decisions/${NOBODY}/statement`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/artifacts/divergences': { expected: operator('viewer', '200') },
   'GET /api/v1/artifacts/divergences/:id': {
     path: `/api/v1/artifacts/divergences/${NOBODY}`,

@@ -1,5 +1,6 @@
 import { backupCommand } from './backup.ts';
 import type { CliCommand } from './command.ts';
+import { decisionsCommand } from './decisions.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { keysCommand } from './keys.ts';
@@ -18,4 +19,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['restore', restoreCommand],
   ['doctor', doctorCommand],
   ['events', eventsCommand],
+  ['decisions', decisionsCommand],
 ]);

@@ -1,0 +1,193 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { signDecision } from '../approvals/decision-statement.ts';
+import { type DecisionRow, findDecision, listDecisions } from '../approvals/decision-store.ts';
+import { decisionDetail, decisionItem, readRecord } from '../approvals/read-decision.ts';
+import { replayDecision } from '../approvals/replay-decision.ts';
+import { verifyStatement } from '../approvals/verify-statement.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { keysOfFile, keysOfInstallation } from './doctor-keys.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+/** Largest file that verify reads, in bytes: what base64 makes of the largest payload, and its signatures. */
+const STATEMENT_MAX_BYTES = 6 * 1024 * 1024;
+/** Decisions of one update that are shown or decided again: no update keeps more, but for those that minted. */
+const DECISIONS_MAX = 1_000;
+
+export const decisionsCommand: CliCommand = {
+  summary: 'show what decisions of the gate rested on, decide them again, export and verify them',
+  usage: `Usage: tidegate decisions show ID [--json]
+       tidegate decisions replay ID [--json]
+       tidegate decisions export ID [--out FILE]
+       tidegate decisions verify FILE --keys FILE [--json]
+
+  show     the decisions about an update, or one of them with all that it rested on
+  replay   decide again from what was recorded, and say whether the gate of this program says the same; exit status 1
+           where it does not
+  export   one decision as an in-toto statement, signed now by the key in use (--out: a new file)
+  verify   an exported statement, with the public keys alone; needs no server
+ID is the id of a decision or, for show and replay, of an update.
+  --keys FILE   public keys, as GET /api/v1/public-keys answers them
+  --json        the result as JSON
+All but verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ...{ json: { type: 'boolean' }, out: { type: 'string' }, keys: { type: 'string' } },
+    });
+    const { json = false, out = null, keys = null } = values;
+    const [act, subject, ...more] = positionals;
+    const isKnown = ['show', 'replay', 'export', 'verify'].includes(act ?? '');
+    if (!isKnown) throw new UsageError('decisions needs one of: show, replay, export, verify');
+    if (subject === undefined || more.length > 0) throw new UsageError(`${act} needs one word: see below`);
+    if (out !== null && act !== 'export') throw new UsageError('--out goes with export');
+    if ((keys !== null) !== (act === 'verify')) throw new UsageError('--keys FILE goes with verify, always');
+    if (json && act === 'export') throw new UsageError('export is JSON already');
+    if (keys !== null) return runVerify(world, { file: subject, keys, json });
+    return withInstallation(world, async (installation) => {
+      if (act === 'export') return runExport(installation, world, { id: subject, out });
+      const rows = await decisionsOf(installation, subject);
+      return act === 'replay' ? replay(world, rows, json) : show(world, { rows, id: subject, json });
+    });
+  },
+};
+
+/** The decision with this id, or those about the update with it. */
+async function decisionsOf({ platform }: Installation, id: string): Promise<DecisionRow[]> {
+  const db = platform.database.read;
+  const one = await findDecision(db, id);
+  if (one) return [one];
+  const all = await listDecisions(db, { updateId: id, limit: DECISIONS_MAX, before: null });
+  if (all.length === 0) throw new CommandFault(`there is no decision ${id}, and none about an update ${id}`);
+  return all;
+}
+
+function show(
+  { out }: CliWorld,
+  { rows, id, json }: { rows: DecisionRow[]; id: string; json: boolean },
+): ExitCode {
+  const [one] = rows;
+  if (one?.id === id) {
+    // What it rested on is a tree: JSON is how a person reads it, too.
+    out(JSON.stringify(decisionDetail(one), null, 2));
+    return EXIT.ok;
+  }
+  const items = rows.map(decisionItem);
+  out(
+    json
+      ? JSON.stringify(items, null, 2)
+      : showTable([
+          ['ID', 'DECIDED', 'OUTCOME', 'BY', 'AGAIN'],
+          ...items.map(({ id, decided_at, outcome, actor, repeats }) => [
+            ...[id, decided_at, outcome, actor, String(repeats)],
+          ]),
+        ]),
+  );
+  return EXIT.ok;
+}
+
+function replay({ out }: CliWorld, rows: DecisionRow[], json: boolean): ExitCode {
+  const replays = rows.map((row) => {
+    const record = readRecord(row);
+    return { id: row.id, gate_version: record.gate_version, recorded: record.verdict, ...now(record) };
+  });
+  const isSame = replays.every(({ same }) => same);
+  out(
+    json
+      ? JSON.stringify({ ok: isSame, decisions: replays }, null, 2)
+      : replays
+          .map(
+            ({ id, same, recorded, now }) =>
+              `${id} ${same ? 'same' : `DIFFERS: ${JSON.stringify({ recorded, now })}`}`,
+          )
+          .join('\n'),
+  );
+  return isSame ? EXIT.ok : EXIT.failed;
+}
+
+function now(record: RecordedDecision) {
+  const { verdict, isSame } = replayDecision(record);
+  return { now: verdict, same: isSame };
+}
+
+async function runExport(
+  installation: Installation,
+  world: CliWorld,
+  { id, out }: { id: string; out: string | null },
+): Promise<ExitCode> {
+  const { platform } = installation;
+  const { signer } = await keysOfInstallation(installation);
+  if (signer === null)
+    throw new CommandFault('the private half of the key in use is not here: nothing can be signed');
+  const outcome = await signDecision(platform.database.read, signer, { id, nowMs: platform.now() });
+  switch (outcome.kind) {
+    case 'signed':
+      break;
+    case 'not_found':
+      throw new CommandFault(`there is no decision ${id}`);
+    case 'no_plan':
+      throw new CommandFault('no plan was known then: there is no artifact to speak of');
+    case 'too_large':
+      throw new CommandFault('the plan of this decision is too large for one statement');
+  }
+  const text = JSON.stringify(outcome.envelope);
+  if (out === null) world.out(text);
+  else {
+    writeNew(out, `${text}\n`);
+    world.out(`Statement exported: ${out}`);
+  }
+  return EXIT.ok;
+}
+
+function writeNew(path: string, text: string): void {
+  try {
+    const file = openSync(path, 'wx', 0o600);
+    try {
+      writeSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw new CommandFault(`${path} cannot be made (${code})`);
+  }
+}
+
+function runVerify(
+  world: CliWorld,
+  { file, keys, json }: { file: string; keys: string; json: boolean },
+): ExitCode {
+  try {
+    for (const path of [file, keys]) if (!existsSync(path)) throw new CommandFault(`${path} does not exist`);
+    if (statSync(file).size > STATEMENT_MAX_BYTES) throw new CommandFault(`${file} is larger than 6 MiB`);
+    const parsed = parseStrictJson(readFileSync(file));
+    if (!parsed.ok) throw new CommandFault(`${file} is not JSON`);
+    const verified = verifyStatement(parsed.value, keysOfFile(keys));
+    if (!verified.ok) {
+      if (json) world.out(JSON.stringify(verified));
+      throw new CommandFault(`${file} proves nothing: ${verified.reason}`);
+    }
+    const { statement, keyId } = verified;
+    world.out(json ? JSON.stringify({ ok: true, key_id: keyId, statement }, null, 2) : inWords(verified));
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof CommandFault)) throw error;
+    world.err(error.message);
+    return EXIT.failed;
+  }
+}
+
+function inWords({ statement, keyId }: Extract<ReturnType<typeof verifyStatement>, { ok: true }>): string {
+  const { predicate, subject } = statement;
+  const { update, outcome, outcome_reason: reason, override } = predicate;
+  return [
+    `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
+    `  update    ${predicate.ecosystem} ${update.name} ${update.from_version ?? '-'} -> ${update.to_version}, ${update.id}`,
+    `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
+    `  artifacts ${subject.length}`,
+    ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),
+    `  signed    ${predicate.signed_at} by key ${keyId}`,
+  ].join('\n');
+}
