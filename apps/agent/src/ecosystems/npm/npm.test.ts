@@ -155,25 +155,26 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
     expect(outcome).toMatchObject({ ok: false });
   });
 
-  test.each([
+  test.each<[string, { name?: string; arch?: string; toVersion?: string }]>([
     ['a place that is not kept here', { arch: '/etc' }],
-    ['no place', { arch: undefined }],
     ['a nested package', { arch: '$prefix//lib/node_modules/demo-cli/node_modules/demo-lib' }],
     ['a range', { toVersion: '^1.0.0' }],
     ['an address', { name: 'git+https://example.test/x' }],
     ['an option', { name: '--force' }],
     ['a version that was never published', { toVersion: '9.9.9' }],
   ])('no plan is made for %s', async (_what, wrong) => {
-    const arch = wrong.arch?.replace('$prefix', host.prefix);
-    const target = {
-      name: 'demo-cli',
-      toVersion: '1.1.0',
-      ...wrong,
-      arch: 'arch' in wrong ? arch : host.prefix,
-    };
-    const { arch: place, ...rest } = target;
-    const outcome = await npmDriver.plan(paths, place === undefined ? rest : { ...rest, arch: place });
+    const target = { name: 'demo-cli', toVersion: '1.1.0', arch: '$prefix', ...wrong };
+    const outcome = await npmDriver.plan(paths, {
+      ...target,
+      arch: target.arch.replace('$prefix', host.prefix),
+    });
     expect(outcome).toMatchObject({ ok: false });
+  });
+
+  test('no plan is made without a place', async () => {
+    expect(await npmDriver.plan(paths, { name: 'demo-cli', toVersion: '1.1.0' })).toMatchObject({
+      ok: false,
+    });
   });
 
   test('a project that is not as its lockfile says makes the scan incomplete, and no plan is made of it', async () => {

@@ -1,4 +1,4 @@
-import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import {
@@ -42,30 +42,37 @@ export interface SessionOptions {
   identity?: Identity | null;
   /** Nothing but what lies in the cache. */
   isOffline?: boolean;
+  /** Puts files into the cache before anybody else can reach it. */
+  fill?: (cache: string) => Promise<void>;
 }
 
 /** Opens a session in a private folder, which is removed in the end. Nothing of any user's configuration is read. */
 export async function withNpmSession<T>(
   paths: HostPaths,
   work: (session: NpmSession) => Promise<T>,
-  { identity = null, isOffline = false }: SessionOptions = {},
+  { identity = null, isOffline = false, fill }: SessionOptions = {},
 ): Promise<T> {
   const program = await findNpm();
   const root = await mkdtemp(join(tmpdir(), 'tidegate-npm-'));
-  const give = async (path: string) => {
-    if (identity !== null) await chown(path, identity.uid, identity.gid);
+  const given: string[] = [];
+  // What is given away lies in a folder that is not: nobody can put a link in its place while it is used.
+  const give = async (folder: string) => {
+    given.push(folder);
+    if (identity === null) return;
+    for (const name of await readdir(folder, { recursive: true })) {
+      await lchown(join(folder, name), identity.uid, identity.gid);
+    }
+    await lchown(folder, identity.uid, identity.gid);
   };
   try {
     const [cache, home] = [join(root, 'cache'), join(root, 'home')];
-    for (const folder of [cache, home]) {
-      await mkdir(folder, { mode: 0o700 });
-      await give(folder);
-    }
+    for (const folder of [cache, home]) await mkdir(folder, { mode: 0o700 });
+    await fill?.(cache);
+    for (const folder of [cache, home]) await give(folder);
     const registry = registryOf(paths);
     const options = [...fixedOptions({ root, cache, registry }), ...(isOffline ? ['--offline'] : [])];
-    await writeFile(join(root, 'empty-user'), '');
-    await writeFile(join(root, 'empty-global'), '');
-    await give(root);
+    for (const name of ['empty-user', 'empty-global']) await writeFile(join(root, name), '', { mode: 0o644 });
+    await chmod(root, 0o711);
     return await work({
       registry,
       cache,
@@ -74,7 +81,6 @@ export async function withNpmSession<T>(
         const folder = await mkdtemp(join(root, 'work-'));
         for (const [name, text] of Object.entries(files)) {
           await writeFile(join(folder, name), text, { flag: 'wx' });
-          await give(join(folder, name));
         }
         await give(folder);
         return folder;
@@ -92,8 +98,16 @@ export async function withNpmSession<T>(
         }),
     });
   } finally {
+    await removeAs(identity, given);
     await rm(root, { recursive: true, force: true });
   }
+}
+
+/** Whoever owns folders could put a link into them while they are emptied: it must not be root who follows it. */
+async function removeAs(identity: Identity | null, folders: readonly string[]): Promise<void> {
+  if (identity === null || folders.length === 0) return;
+  const limits = { timeoutMs: NPM_TIMEOUT_MS, maxOutputBytes: 64 * 1024, onOverflow: 'keep_tail' as const };
+  await runProgram({ program: 'rm', args: ['-rf', '--', ...folders], identity, ...limits });
 }
 
 /** The host's own npm; null where npm, or the node that it runs on, is missing. */

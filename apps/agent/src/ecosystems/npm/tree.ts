@@ -118,7 +118,7 @@ async function readPackage(folder: string, location: string): Promise<Found> {
 }
 
 /** A package.json in the wild may repeat a key or bear a byte order mark; npm takes it, so it is installed. */
-function parseLoosely(text: string): unknown {
+export function parseLoosely(text: string): unknown {
   const strict = parseStrictJson(text);
   if (strict.ok) return strict.value;
   try {

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { isAddress } from '../ecosystems/npm/artifacts.ts';
+import { placePathOf } from '../ecosystems/npm/locations.ts';
+import type { Parsed } from '../ecosystems/npm/lockfile.ts';
+import { isSpeakable } from '../ecosystems/npm/session.ts';
+import { parseLoosely } from '../ecosystems/npm/tree.ts';
+import { readTarball } from './npm-tarball.ts';
+
+const Manifest = Type.Record(Type.String(), Type.Unknown());
+const Scripts = Type.Record(Type.String(), Type.Unknown());
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall'];
+
+/** A package of the approval, by its staged file. */
+export interface StagedPackage {
+  name: string;
+  version: string;
+  path: string;
+  artifact: { url: string; sha512: string };
+  /** The package.json inside the file. */
+  manifest: Record<string, unknown>;
+  hasShrinkwrap: boolean;
+  /** Whether npm would run something of it while it installs. */
+  hasScripts: boolean;
+}
+
+/** The place that all of an approval is about. */
+export function placeOf(actions: readonly PlanAction[]): Parsed<string> {
+  const places = new Set(actions.map(({ arch }) => (arch === undefined ? '' : placePathOf(arch))));
+  const [place, ...others] = places;
+  if (place === undefined || place === '' || others.length > 0) {
+    return { ok: false, reason: 'the approval is not about one place' };
+  }
+  return { ok: true, value: place };
+}
+
+/** Reads what the staged files say they are. A file of another package than its action's is refused. */
+export async function readStaged(
+  actions: readonly PlanAction[],
+  stage: string,
+): Promise<Parsed<StagedPackage[]>> {
+  const staged = new Map<string, StagedPackage>();
+  for (const { action, name, to_version: version, artifact } of actions) {
+    if (action === 'remove') continue;
+    if (version === undefined || !isSpeakable({ name, version })) {
+      return { ok: false, reason: `${name} cannot be given to npm` };
+    }
+    if (artifact?.sha512 === undefined || !isAddress(artifact.url)) {
+      return { ok: false, reason: `the file of ${name} has no SHA-512 or no address` };
+    }
+    const { url, sha512, filename } = artifact;
+    const key = `${name}@${version}`;
+    const known = staged.get(key);
+    if (known !== undefined && known.artifact.sha512 !== sha512) {
+      return { ok: false, reason: `the approval holds two files of ${key}` };
+    }
+    if (known !== undefined) continue;
+    const path = join(stage, filename);
+    const read = await readTarball(path);
+    if (!read.ok) return { ok: false, reason: `${name}: ${read.reason}` };
+    const manifest = parseLoosely(read.facts.manifest);
+    if (!Check(Manifest, manifest)) return { ok: false, reason: `${name}: the package.json cannot be read` };
+    if (manifest.name !== name || manifest.version !== version) {
+      return { ok: false, reason: `the file of ${key} is another package` };
+    }
+    const { hasShrinkwrap, hasGyp } = read.facts;
+    const scripts = Check(Scripts, manifest.scripts) ? manifest.scripts : {};
+    const hasScripts = hasGyp || INSTALL_SCRIPTS.some((script) => Object.hasOwn(scripts, script));
+    staged.set(key, { name, version, path, artifact: { url, sha512 }, manifest, hasShrinkwrap, hasScripts });
+  }
+  return { ok: true, value: [...staged.values()] };
+}

@@ -1,0 +1,229 @@
+import { existsSync, lstatSync } from 'node:fs';
+import { appendFile, chmod, copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
+import { marking, NPM_DEMO } from '@tidegate/testkit/npm-packages';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import { npmDriver } from '../ecosystems/npm/npm.ts';
+import { hostPaths } from '../host-places.ts';
+import { approvalOf } from '../testing/approval-of.ts';
+import { npmInstaller } from './npm.ts';
+
+const missing = npmHostMissing();
+if (missing !== null) console.log(`skipped: the installer of npm on a real host: ${missing}`);
+
+describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
+  let dir: ReturnType<typeof tmpDir>;
+  let host: NpmHost;
+  let paths: HostPaths;
+  let mark: string;
+
+  beforeEach(async () => {
+    dir = tmpDir('tidegate-npm-installer-');
+    mark = join(dir.path, 'mark');
+    const offered = NPM_DEMO.offered.map((pkg) => marking(pkg, mark));
+    host = await createNpmHost(dir.path, { packages: { ...NPM_DEMO, offered } });
+    paths = hostPaths({
+      npm_prefix: host.prefix,
+      npm_projects: [host.project],
+      npm_registry: host.registry.url,
+    });
+  }, 120_000);
+  afterEach(async () => {
+    await host.stop();
+    dir.remove();
+  });
+
+  /** Plans, approves and stages an update as the agent would; from then on the registry is gone. */
+  async function prepare(name: string, { arch, toVersion = '1.1.0' }: { arch: string; toVersion?: string }) {
+    const outcome = await npmDriver.plan(paths, { name, arch, toVersion });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const { actions } = outcome.plan;
+    const stage = await mkdtemp(join(dir.path, 'stage-'));
+    const fetched = await npmDriver.fetch(paths, { actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    host.registry.mode = 'down';
+    host.registry.fetched.length = 0;
+    const job = { paths, stage, actions, approval: approve(name, actions, toVersion) };
+    return job;
+  }
+
+  const approve = (name: string, actions: readonly PlanAction[], toVersion = '1.1.0') =>
+    approvalOf({ ecosystem: 'npm', name, toVersion, actions });
+
+  const OLD_GLOBALS = {
+    'node_modules/demo-cli': 'demo-cli 1.0.0',
+    'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.0.0',
+    'node_modules/demo-cli/node_modules/leaf': 'leaf 1.0.0',
+  };
+  const OLD_MODULES = {
+    'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
+    'node_modules/demo-lib': 'demo-lib 1.0.0',
+    'node_modules/leaf': 'leaf 1.0.0',
+    'node_modules/pinned': 'pinned 1.0.0',
+  };
+
+  test('the simulation is the approved plan, and neither it nor a global installation asks the registry', async () => {
+    const job = await prepare('demo-cli', { arch: host.prefix });
+    const bare = job.actions.map(({ artifact, ...action }) => action);
+    expect(await npmInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await host.globals()).toEqual(OLD_GLOBALS);
+
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: true });
+    expect(await host.globals()).toEqual({
+      'node_modules/demo-cli': 'demo-cli 1.1.0',
+      'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.1.0',
+      'node_modules/demo-cli/node_modules/demo-lib/node_modules/leaf': 'leaf 1.0.0',
+      'node_modules/demo-cli/node_modules/leaf': 'leaf 2.0.0',
+    });
+    const listed = JSON.parse(await host.npm(['ls', '-g', '--all', '--json', `--prefix=${host.prefix}`]));
+    expect(listed.dependencies['demo-cli'].version).toBe('1.1.0');
+    expect(host.registry.fetched).toEqual([]);
+    expect(await host.modules()).toEqual(OLD_MODULES);
+    expect(existsSync(join(host.prefix, 'bin/demo-cli'))).toBe(true);
+  });
+
+  test('a project gets the new tree and lockfile as its owner, keeps its package.json, and nothing else changes', async () => {
+    const manifest = await readFile(join(host.project, 'package.json'), 'utf8');
+    const job = await prepare('@demo/app-kit', { arch: host.project });
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: true });
+    expect(await host.modules()).toEqual({
+      ...OLD_MODULES,
+      'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
+      'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
+      'node_modules/demo-lib': 'demo-lib 1.1.0',
+    });
+    expect(await readFile(join(host.project, 'package.json'), 'utf8')).toBe(manifest);
+    expect((await readdir(host.project)).sort()).toEqual([
+      'node_modules',
+      'package-lock.json',
+      'package.json',
+    ]);
+    const lock = JSON.parse(await readFile(join(host.project, 'package-lock.json'), 'utf8'));
+    expect(lock).toMatchObject({ name: 'story', version: '0.0.1', lockfileVersion: 3 });
+    expect(lock.packages['']).toMatchObject({ license: 'MIT', dependencies: { '@demo/app-kit': '^1.0.0' } });
+    expect(lock.packages['node_modules/@demo/app-kit']).toMatchObject({
+      version: '1.1.0',
+      resolved: `${host.registry.url}/@demo/app-kit/-/app-kit-1.1.0.tgz`,
+      integrity: expect.stringMatching(/^sha512-/),
+    });
+    const { uid } = lstatSync(join(host.project, 'node_modules/@demo/app-kit/package.json'));
+    expect(uid).toBe(lstatSync(host.project).uid);
+    // The registry has the last word: npm itself finds nothing to change.
+    host.registry.mode = 'up';
+    expect(await host.npm(['ci', '--dry-run'], host.project)).not.toMatch(/(changed|removed) \d/);
+    expect(await host.npm(['install', '--dry-run'], host.project)).toContain('up to date');
+  });
+
+  test('lifecycle scripts are not run, and the output says which there are', async () => {
+    for (const [name, arch] of [
+      ['demo-cli', host.prefix],
+      ['demo-lib', host.project],
+    ] as const) {
+      host.registry.mode = 'up';
+      const outcome = await npmInstaller.install(await prepare(name, { arch }));
+      expect(outcome).toMatchObject({ ok: true });
+      expect(outcome.output).toContain('Install scripts were not run: ');
+      expect(outcome.output).toContain(`${name}@1.1.0`);
+    }
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test('a plan of fewer, more or other actions than npm would take is drift, and nothing starts', async () => {
+    for (const [name, arch] of [
+      ['demo-cli', host.prefix],
+      ['@demo/app-kit', host.project],
+    ] as const) {
+      host.registry.mode = 'up';
+      const job = await prepare(name, { arch });
+      const [first, ...rest] = job.actions;
+      if (first === undefined) throw new Error('the plan is empty');
+      const extra: PlanAction = {
+        action: 'remove',
+        name: 'leaf',
+        arch: `${arch}//node_modules/x`,
+        from_version: '1.0.0',
+      };
+      for (const actions of [
+        [first],
+        [{ ...first, from_version: '0.9.0' }, ...rest],
+        [{ ...first, action: 'install' as const }, ...rest],
+        [...job.actions, extra],
+      ]) {
+        const outcome = await npmInstaller.install({ ...job, approval: approve(name, actions) });
+        expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+      }
+    }
+    expect(await host.globals()).toEqual(OLD_GLOBALS);
+    expect(await host.modules()).toEqual(OLD_MODULES);
+  });
+
+  test('a project that moved on since the approval is drift', async () => {
+    const job = await prepare('@demo/app-kit', { arch: host.project });
+    host.registry.mode = 'up';
+    expect(await npmInstaller.install(await prepare('demo-lib', { arch: host.project }))).toMatchObject({
+      ok: true,
+    });
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect((await host.modules())['node_modules/@demo/app-kit']).toBe('@demo/app-kit 1.0.0');
+  });
+
+  test('a staged file of another package than its action names is refused', async () => {
+    const job = await prepare('demo-cli', { arch: host.prefix });
+    await copyFile(join(job.stage, 'leaf-2.0.0.tgz'), join(job.stage, 'demo-lib-1.1.0.tgz'));
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(!outcome.ok && outcome.detail).toContain('another package');
+    expect(await host.globals()).toEqual(OLD_GLOBALS);
+  });
+
+  test('a staged file whose bytes are not those of the approval is never unpacked', async () => {
+    const job = await prepare('demo-cli', { arch: host.prefix });
+    await appendFile(join(job.stage, 'demo-lib-1.1.0.tgz'), Buffer.alloc(1));
+    expect(await npmInstaller.install(job)).toMatchObject({ ok: false });
+    expect(await host.globals()).toEqual(OLD_GLOBALS);
+  });
+
+  test('a place that the administrator did not name is refused', async () => {
+    const job = await prepare('demo-lib', { arch: host.project });
+    const outcome = await npmInstaller.install({
+      ...job,
+      paths: { ...paths, npm: { ...paths.npm, projects: [] } },
+    });
+    expect(outcome).toMatchObject({ ok: false, detail: expect.stringContaining('not a place') });
+    expect(await host.modules()).toEqual(OLD_MODULES);
+  });
+
+  test('an installation that fails in its middle leaves the old tree and lockfile', async () => {
+    const job = await prepare('demo-lib', { arch: host.project });
+    const lock = await readFile(join(host.project, 'package-lock.json'), 'utf8');
+    // What the owner may not replace cannot be swapped either.
+    const stranger = join(host.project, 'node_modules/leaf/cli.js');
+    await rm(stranger);
+    await writeFile(stranger, 'of another user', { mode: 0o600 });
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
+    expect(await host.modules()).toEqual(OLD_MODULES);
+    expect(await readFile(join(host.project, 'package-lock.json'), 'utf8')).toBe(lock);
+    expect((await readdir(host.project)).sort()).toEqual([
+      'node_modules',
+      'package-lock.json',
+      'package.json',
+    ]);
+  });
+
+  test('a global installation that fails in its middle is put back by npm, and the result says so', async () => {
+    const job = await prepare('demo-cli', { arch: host.prefix });
+    await chmod(join(host.prefix, 'bin'), 0o555); // the links to commands come last
+    const outcome = await npmInstaller.install(job);
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
+    expect(!outcome.ok && outcome.detail).toContain('npm left everything as it was');
+    expect(await host.globals()).toEqual(OLD_GLOBALS);
+  });
+});

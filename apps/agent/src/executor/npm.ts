@@ -1,0 +1,157 @@
+import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { toActions } from '../ecosystems/npm/actions.ts';
+import { childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
+import type { Parsed } from '../ecosystems/npm/lockfile.ts';
+import { findPlaces } from '../ecosystems/npm/places.ts';
+import { findPlace } from '../ecosystems/npm/plan.ts';
+import { type Resolution, resolveWish, type Wish } from '../ecosystems/npm/resolve.ts';
+import {
+  isSpeakable,
+  type NpmSession,
+  registryOf,
+  unprivileged,
+  withNpmSession,
+} from '../ecosystems/npm/session.ts';
+import { readTree } from '../ecosystems/npm/tree.ts';
+import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { fillCache } from './npm-cache.ts';
+import { findOwner } from './npm-owner.ts';
+import { type Applied, applyToProject } from './npm-project.ts';
+import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
+import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
+import { planDifference } from './plan-difference.ts';
+
+/** How many packages the note on scripts names. */
+const NAMED_SCRIPTS_MAX = 50;
+
+/** Installs approved npm packages from staged files alone, as the owner of the place, and runs none of their scripts. */
+export const npmInstaller: Installer = {
+  simulate: async (job) => {
+    const simulated = await withTransaction(job, async ({ actions }) => actions);
+    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+  },
+  install,
+};
+
+async function install(job: InstallJob): Promise<InstallOutcome> {
+  const { actions: approved } = job.approval.payload;
+  const outcome = await withTransaction(job, async (transaction): Promise<InstallOutcome> => {
+    const difference = planDifference(approved, transaction.actions);
+    if (difference !== null) return refusal('plan_drift', difference);
+    const applied = await apply(transaction);
+    const output = `${applied.output}${scriptNote(transaction.staged)}`.slice(-OUTPUT_TAIL_MAX_CHARS);
+    if (!applied.ok) {
+      return {
+        ok: false,
+        reason: 'install_failed',
+        detail: applied.detail,
+        exitCode: applied.exitCode,
+        output,
+      };
+    }
+    return { ok: true, installed: installedOf(approved), output };
+  });
+  return outcome.ok ? outcome.value : refusal('plan_drift', outcome.reason);
+}
+
+function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
+  return { ok: false, reason, detail, exitCode: null, output: '' };
+}
+
+/** What npm would do now, with nothing but the approved files in its world. */
+interface Transaction {
+  session: NpmSession;
+  place: NpmPlace;
+  wish: Wish;
+  resolution: Resolution;
+  actions: PlanAction[];
+  staged: readonly StagedPackage[];
+}
+
+/** Resolves the approved update as planning did, offline and as the owner of its place, and leaves it to `work`. */
+async function withTransaction<T>(
+  { paths, stage, approval }: InstallJob,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<Parsed<T>> {
+  const { actions, package: target } = approval.payload;
+  const wish = { name: target.name, version: target.to_version };
+  if (!isSpeakable(wish)) return { ok: false, reason: `${wish.name} cannot be given to npm` };
+  const named = placeOf(actions);
+  if (!named.ok) return named;
+  const { places } = await withNpmSession(paths, (session) => findPlaces(session, paths), {
+    identity: await unprivileged(),
+    isOffline: true,
+  });
+  const place = findPlace(places, named.value);
+  if (place === null) return { ok: false, reason: `${named.value} is not a place that npm keeps here` };
+  const owner = findOwner(place);
+  if (!owner.ok) return owner;
+  const staged = await readStaged(actions, stage);
+  if (!staged.ok) return staged;
+  const fill = (cache: string) => fillCache(cache, registryOf(paths), staged.value);
+  return withNpmSession(
+    paths,
+    async (session) => {
+      const resolved = await resolveWish(session, place, wish);
+      if (!resolved.ok) return resolved;
+      const simulated = toActions(place, resolved.value);
+      if (!simulated.ok) return simulated;
+      const resolution = resolved.value;
+      const bare = simulated.value.map(({ action }) => action);
+      const transaction = { session, place, wish, resolution, actions: bare, staged: staged.value };
+      return { ok: true, value: await work(transaction) };
+    },
+    { identity: owner.value, isOffline: true, fill },
+  );
+}
+
+function apply(transaction: Transaction): Promise<Applied> {
+  const { session, place, resolution } = transaction;
+  const { project } = resolution;
+  if (project === null) return applyGlobally(transaction);
+  return applyToProject(session, { path: place.path, resolution, project });
+}
+
+/** npm moves what it replaces aside, and back again when it fails. */
+async function applyGlobally({ session, place, wish, resolution }: Transaction): Promise<Applied> {
+  const folder = folderOfPlace(place);
+  const top = childOf('', wish.name);
+  const before = await readTree(folder);
+  const cwd = await session.makeFolder({});
+  const options = ['--global', `--prefix=${place.path}`, '--install-strategy=shallow'];
+  const run = await session.run(['install', ...options, `${wish.name}@${wish.version}`], {
+    cwd,
+    onOverflow: 'keep_tail',
+  });
+  const after = await readTree(folder);
+  if (!run.ok) {
+    const state = isSameTree(before, after)
+      ? 'npm left everything as it was'
+      : 'npm left a part of it behind';
+    return { ok: false, detail: `${run.detail}; ${state}`, exitCode: run.exitCode, output: run.stdout };
+  }
+  const { own, others } = splitTree(after, top);
+  const difference = isSameTree(splitTree(before, top).others, others)
+    ? treeDifference(resolution.after, own)
+    : 'other global packages are not as they were';
+  if (difference === null) return { ok: true, output: run.stdout };
+  return { ok: false, detail: difference, exitCode: 0, output: run.stdout };
+}
+
+/** Nothing in an approval allows scripts yet: what has some is told, as it may not work without them. */
+function scriptNote(staged: readonly StagedPackage[]): string {
+  const names = staged
+    .filter(({ hasScripts }) => hasScripts)
+    .map(({ name, version }) => `${name}@${version}`);
+  if (names.length === 0) return '';
+  return `\nInstall scripts were not run: ${names.slice(0, NAMED_SCRIPTS_MAX).join(', ')}\n`;
+}
+
+function installedOf(actions: readonly PlanAction[]) {
+  return actions.flatMap(({ action, name, arch, to_version: version }) =>
+    action === 'remove' || version === undefined
+      ? []
+      : [{ name, version, ...(arch !== undefined && { arch }) }],
+  );
+}
