@@ -2,6 +2,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import { chooseMachineIdSource } from './choose-machine-id.ts';
 import {
@@ -36,6 +37,8 @@ export interface EnrolOptions {
   /** The user that will run the agent; null for the one that enrols. */
   user: { uid: number; gid: number } | null;
   layout: HostLayout;
+  /** The package managers that are to be looked at; all that are on the host when null or left out. */
+  ecosystems?: readonly Ecosystem[] | null;
   client?: ServerClient;
 }
 
@@ -65,7 +68,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
     method: 'POST',
     path: '/api/v1/agents/register',
     headers: { authorization: `Bearer ${options.token}`, [MACHINE_ID_HEADER]: machine.machineId },
-    body: describeHost(),
+    body: describeHost(options.layout),
     ownConnection: true,
   });
   if (answer.kind === 'unreachable') return { ok: false, retryable: true, detail: answer.detail };
@@ -88,7 +91,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
     highest_seq: same?.highest_seq ?? { epoch: 0, seq: 0 },
     strict: true,
     polling: { check_in_seconds: answer.body.check_in_interval_seconds, scan_seconds: SCAN_SECONDS },
-    ecosystems: null,
+    ecosystems: options.ecosystems ? [...options.ecosystems] : null,
     allow_insecure_http: options.allowInsecureHttp,
     ...(Object.keys(options.layout).length === 0 ? {} : { paths: options.layout }),
   };

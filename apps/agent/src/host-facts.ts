@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { arch, hostname, platform, release } from 'node:os';
+import { join } from 'node:path';
 import type { RegisterRequest } from '@tidegate/protocol/agent-api';
+import type { HostPlaces } from './host-places.ts';
 import { AGENT_VERSION } from './version.ts';
 
-/** What a host says of itself when it registers. */
-export function describeHost(): RegisterRequest {
-  const osRelease = readOsRelease();
+/** What a host says of itself when it registers. An install root is the system that it holds, not this one. */
+export function describeHost({ dnf_root: root }: Pick<HostPlaces, 'dnf_root'> = {}): RegisterRequest {
+  const own = root === undefined ? null : readOsRelease(root);
+  const osRelease = own ?? readOsRelease('/') ?? new Map<string, string>();
   return {
     hostname: hostname().slice(0, 253) || 'unknown',
     os: {
@@ -28,14 +31,14 @@ export function parseOsRelease(text: string): Map<string, string> {
   return fields;
 }
 
-function readOsRelease(): Map<string, string> {
-  if (process.platform !== 'linux') return new Map();
-  for (const path of ['/etc/os-release', '/usr/lib/os-release']) {
+function readOsRelease(root: string): Map<string, string> | null {
+  if (process.platform !== 'linux') return null;
+  for (const path of ['etc/os-release', 'usr/lib/os-release']) {
     try {
-      return parseOsRelease(readFileSync(path, 'utf8'));
+      return parseOsRelease(readFileSync(join(root, path), 'utf8'));
     } catch {
       // The next place, or none: a host without the file still has a name and a kernel.
     }
   }
-  return new Map();
+  return null;
 }

@@ -1,5 +1,7 @@
 import { aptDriver } from './apt/apt.ts';
+import { dnfDriver } from './dnf/dnf.ts';
 import type { EcosystemDriver } from './ecosystem.ts';
+import { pypiDriver } from './pypi/pypi.ts';
 
 /** Every ecosystem that the agent knows. Adding one changes this file and no other. */
-export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [aptDriver];
+export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [aptDriver, dnfDriver];

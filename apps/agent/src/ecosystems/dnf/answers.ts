@@ -1,0 +1,96 @@
+import { strict } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { ProgramResult } from '../../run-program.ts';
+import type { Parsed } from './places.ts';
+
+/** Most updates and packages that one answer may hold. */
+const LIST_MAX = 50_000;
+const REASON_MAX_CHARS = 2_000;
+
+const Name = Type.String({ pattern: '^[A-Za-z0-9_][A-Za-z0-9_.+-]*$', maxLength: 214 });
+const Part = Type.String({ pattern: '^[A-Za-z0-9._+~^]+$', maxLength: 128 });
+const Epoch = Type.String({ pattern: '^(0|[1-9][0-9]{0,9})$' });
+const Arch = Type.String({ pattern: '^[a-z0-9_]+$', maxLength: 32 });
+const SourceRpm = Type.String({ pattern: '^[A-Za-z0-9_.+~^-]+\\.(no)?src\\.rpm$', maxLength: 512 });
+const RepositoryId = Type.String({ pattern: '^[A-Za-z0-9_.:@-]+$', maxLength: 256 });
+const Text = Type.String({ maxLength: 4_096 });
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** A package as dnf knows it. */
+const Described = {
+  name: Name,
+  epoch: Epoch,
+  version: Part,
+  release: Part,
+  arch: Arch,
+  source_rpm: orNull(SourceRpm),
+  /** The epoch of the package that bears the name of the source and comes of it, where there is one. */
+  source_epoch: orNull(Epoch),
+  /** Null for what is installed. */
+  repository: orNull(RepositoryId),
+  size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  /** Of the repository's metadata, in hex: its length says which algorithm it is. */
+  checksum: orNull(Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' })),
+};
+export const DnfPackage = strict(Described);
+export type DnfPackage = Static<typeof DnfPackage>;
+
+const Coming = strict({ ...Described, url: orNull(Type.String({ minLength: 1, maxLength: 4_096 })) });
+
+export const TransactionAnswer = strict({
+  ok: Type.Literal(true),
+  coming: Type.Array(Coming, { maxItems: LIST_MAX }),
+  going: Type.Array(DnfPackage, { maxItems: LIST_MAX }),
+});
+export type TransactionAnswer = Static<typeof TransactionAnswer>;
+
+export const Evr = Type.String({ pattern: '^[0-9]+:[A-Za-z0-9._+~^]+-[A-Za-z0-9._+~^]+$', maxLength: 256 });
+
+export const ScanAnswer = strict({
+  ok: Type.Literal(true),
+  faults: Type.Array(Text, { maxItems: LIST_MAX }),
+  /** Whether rpm is in a transaction. */
+  locked: Type.Boolean(),
+  updates: Type.Array(
+    strict({ from: DnfPackage, to: DnfPackage, security: Type.Boolean(), held: Type.Boolean() }),
+    { maxItems: LIST_MAX },
+  ),
+  /** The repository that each installed package came from, where dnf remembers it. */
+  origins: Type.Array(strict({ name: Text, evr: Text, arch: Text, repository: orNull(Text) }), {
+    maxItems: LIST_MAX,
+  }),
+});
+export type ScanAnswer = Static<typeof ScanAnswer>;
+
+export const AgesAnswer = strict({
+  ok: Type.Literal(true),
+  /** When the metadata of each enabled repository were last found to be the newest, in seconds since 1970. */
+  repositories: Type.Array(strict({ id: RepositoryId, fetched_at: orNull(Type.Integer({ minimum: 0 })) }), {
+    maxItems: LIST_MAX,
+  }),
+});
+export type AgesAnswer = Static<typeof AgesAnswer>;
+
+export const FetchAnswer = strict({ ok: Type.Literal(true) });
+
+const Refused = strict({ ok: Type.Literal(false), reason: Text });
+
+/** Takes the one JSON document of an answer, or says why there is none: nothing of a bad one is used. */
+export function parseAnswer<T extends TSchema>(run: ProgramResult, schema: T): Parsed<Static<T>> {
+  if (!run.ok) return { ok: false, reason: run.detail };
+  const parsed = parseStrictJson(run.stdout);
+  if (!parsed.ok) return { ok: false, reason: 'the answer of dnf cannot be read' };
+  if (Check(Refused, parsed.value)) {
+    return {
+      ok: false,
+      reason: parsed.value.reason
+        .trim()
+        .replaceAll(/\s*\n\s*/g, '; ')
+        .slice(0, REASON_MAX_CHARS),
+    };
+  }
+  if (!Check(schema, parsed.value)) return { ok: false, reason: 'the answer of dnf has an unknown form' };
+  return { ok: true, value: parsed.value };
+}

@@ -1,0 +1,324 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { InventoryReport } from '@tidegate/protocol/agent-api';
+import type { Plan, PlanAction } from '@tidegate/protocol/plan';
+import { createDnfHost, type DnfHost, dnfHostMissing } from '@tidegate/testkit/dnf-host';
+import {
+  DNF_DEMO,
+  DNF_HELD,
+  DNF_NEW_DEPENDENCY,
+  DNF_OBSOLETING,
+  DNF_REMOVAL,
+  DNF_SIDE_BY_SIDE,
+  DNF_STUCK,
+  type DnfSet,
+} from '@tidegate/testkit/dnf-packages';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { Check } from 'typebox/value';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hostPaths } from '../../host-places.ts';
+import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
+import { dnfDriver } from './dnf.ts';
+
+const missing = dnfHostMissing();
+if (missing !== null) console.log(`skipped: dnf on a real host: ${missing}`);
+
+/** A subpackage with an epoch that its source does not have, as mod_ssl of httpd. */
+const SUBPACKAGE: DnfSet = {
+  installed: [
+    { name: 'server', version: '2.4', release: '1' },
+    { name: 'server-module', epoch: 1, version: '2.4', release: '1', source: 'server' },
+  ],
+  offered: [],
+};
+
+describe.skipIf(missing !== null)('dnf on a real host', () => {
+  const dir = tmpDir('tidegate-dnf-test-');
+  let host: DnfHost;
+  let paths: HostPaths;
+
+  beforeAll(async () => {
+    const sets = [DNF_DEMO, DNF_HELD, DNF_NEW_DEPENDENCY, DNF_REMOVAL, DNF_OBSOLETING, DNF_STUCK];
+    const packages = [...sets, DNF_SIDE_BY_SIDE, SUBPACKAGE];
+    host = await createDnfHost(dir.path, { packages, transport: 'http' });
+    paths = hostPaths({ dnf_root: host.root });
+  }, 120_000);
+  beforeEach(() => host.rollBack());
+  afterAll(async () => {
+    await host.stop();
+    dir.remove();
+  });
+
+  async function planOf(name: string, toVersion: string): Promise<Plan> {
+    const outcome = await dnfDriver.plan(paths, { name, arch: 'noarch', toVersion });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    return outcome.plan;
+  }
+
+  const brief = ({ action, name, arch, from_version, to_version }: PlanAction) =>
+    [action, name, arch, from_version, to_version].join(' ');
+
+  test('a scan is complete and as the wire wants it, with epochs, source names and repositories', async () => {
+    const scan = await dnfDriver.scan(paths);
+    expect(scan).toMatchObject({ complete: true, reason: null });
+    const { complete, packages, updates } = scan;
+    const report = { scanned_at: '2026-01-01T00:00:00Z', complete, packages, updates };
+    expect(Check(InventoryReport, report)).toBe(true);
+    expect(packages.map(({ name, version }) => `${name} ${version}`).sort()).toEqual(await host.installed());
+    expect(packages.find(({ name }) => name === 'demo')).toEqual({
+      ...{ name: 'demo', version: '1:1.0-1.el9', arch: 'noarch', held: false, origin: 'baseos' },
+      ...{ source_name: 'demo-src', source_version: '1:1.0-1.el9' },
+    });
+    const offers = updates.map((u) => [u.name, u.current_version, u.available_version, u.security, u.origin]);
+    expect(offers.sort()).toEqual([
+      ['demo', '1:1.0-1.el9', '1:1.1-1.el9', false, 'baseos'],
+      ['growing', '0:1.0-1', '0:2.0-1', false, 'baseos'],
+      ['heir', '0:1.0-1', '0:2.0-1', false, 'baseos'],
+      ['libdemo', '0:1.0-1.el9', '0:1.0-2.el9', true, 'appstream'],
+      ['ousting', '0:1.0-1', '0:2.0-1', false, 'baseos'],
+      ['parallel', '0:3.0-1', '0:4.0-1', false, 'baseos'],
+      ['pinned', '0:2.0-1', '0:2.1-1', false, 'baseos'],
+      ['stuck', '0:1.0-1', '0:2.0-1', false, 'baseos'],
+    ]);
+    const { size } = await stat(host.rpmPath('demo', '1:1.1-1.el9'));
+    expect(updates.find(({ name }) => name === 'demo')?.size_bytes).toBe(size);
+  });
+
+  test('the source has the epoch of the package that bears its name, not that of a subpackage', async () => {
+    const { packages } = await dnfDriver.scan(paths);
+    expect(packages.filter(({ source_name }) => source_name === 'server')).toMatchObject([
+      { name: 'server', version: '0:2.4-1', source_version: '0:2.4-1' },
+      { name: 'server-module', version: '1:2.4-1', source_version: '0:2.4-1' },
+    ]);
+  });
+
+  test('neither a scan nor a plan changes anything on the host', async () => {
+    const look = () => runTool('find', [host.root, '-printf', '%p %s %T@ %u %m\\n']);
+    const [before, temporary] = [await look(), (await readdir('/var/tmp')).sort()];
+    await dnfDriver.scan(paths);
+    await planOf('demo', '1:1.1-1.el9');
+    expect(await look()).toBe(before);
+    expect((await readdir('/var/tmp')).sort()).toEqual(temporary);
+  });
+
+  test('a plan holds the closure with the hash of every file and the source of the candidate', async () => {
+    const { actions } = await planOf('demo', '1:1.1-1.el9');
+    expect(actions.map(brief)).toEqual([
+      'upgrade demo noarch 1:1.0-1.el9 1:1.1-1.el9',
+      'upgrade libdemo noarch 0:1.0-1.el9 0:1.0-2.el9',
+    ]);
+    expect(actions[0]).toMatchObject({
+      source_name: 'demo-src',
+      source_version: '1:1.1-1.el9',
+      origin: 'baseos',
+    });
+    expect(actions[1]).toMatchObject({ source_version: '0:1.0-2.el9', origin: 'appstream' });
+    for (const { name, to_version: version = '', artifact } of actions) {
+      const path = host.rpmPath(name, version);
+      const bytes = await readFile(path);
+      expect(artifact).toMatchObject({
+        sha256: createHash('sha256').update(bytes).digest('hex'),
+        size_bytes: bytes.length,
+        filename: path.split('/').at(-1),
+      });
+      expect(artifact?.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/(baseos|appstream)\/.*\.rpm$/);
+    }
+  });
+
+  test.each([
+    ['growing', '0:2.0-1', ['upgrade growing noarch 0:1.0-1 0:2.0-1', 'install libgrowing noarch  0:2.0-1']],
+    ['ousting', '0:2.0-1', ['remove ousted noarch 0:1.0-1 ', 'upgrade ousting noarch 0:1.0-1 0:2.0-1']],
+    ['heir', '0:2.0-1', ['remove elder noarch 0:1.0-1 ', 'upgrade heir noarch 0:1.0-1 0:2.0-1']],
+    ['parallel', '0:4.0-1', ['upgrade parallel noarch 0:1.0-1 0:4.0-1']], // the oldest of three makes room
+  ])('the plan of %s %s says all that it brings and takes', async (name, version, expected) => {
+    expect((await planOf(name, version)).actions.map(brief)).toEqual(expected);
+  });
+
+  test('a downgrade is planned as one', async () => {
+    await runTool('rpm', [
+      '--root',
+      host.root,
+      '--dbpath',
+      '/var/lib/rpm',
+      '-U',
+      host.rpmPath('libdemo', '0:1.0-2.el9'),
+    ]);
+    const { actions } = await planOf('libdemo', '0:1.0-1.el9');
+    expect(actions.map(brief)).toEqual(['downgrade libdemo noarch 0:1.0-2.el9 0:1.0-1.el9']);
+  });
+
+  test('plans of one round are those that are made one by one', async () => {
+    const targets = ['demo 1:1.1-1.el9', 'growing 0:2.0-1', 'stuck 0:2.0-1'].map((text) => {
+      const [name = '', toVersion = ''] = text.split(' ');
+      return { name, toVersion };
+    });
+    const timeless = (outcome: PlanOutcome) => (outcome.ok ? outcome.plan.actions : outcome.reason);
+    const alone: unknown[] = [];
+    for (const target of targets) alone.push(timeless(await dnfDriver.plan(paths, target)));
+    const together = await dnfDriver.withPlanning(paths, async (plan) => {
+      const outcomes: unknown[] = [];
+      for (const target of targets) outcomes.push(timeless(await plan(target)));
+      return outcomes;
+    });
+    expect(together).toEqual(alone);
+  });
+
+  test.each([
+    ['one whose needs nobody offers', 'stuck', '0:2.0-1', 'never-published'],
+    ['a version that nobody offers', 'demo', '1:9.9-1', 'no enabled repository offers demo 1:9.9-1'],
+    ['an absent package', 'libgrowing', '0:2.0-1', 'libgrowing is not installed'],
+    ['what is installed already', 'demo', '1:1.0-1.el9', 'installed already'],
+    ['an option', '--nogpgcheck', '0:1-1', 'cannot be given to dnf'],
+    ['a pattern', 'de*', '1:1.1-1.el9', 'cannot be given to dnf'],
+    ['a version without its epoch', 'demo', '1.1-1.el9', 'cannot be given to dnf'],
+  ])('no plan is made for %s, and the reason is told', async (_, name, toVersion, reason) => {
+    const outcome = await dnfDriver.plan(paths, { name, toVersion });
+    expect(!outcome.ok && outcome.reason).toContain(reason);
+  });
+
+  test.each([
+    ['excluded', 'etc/dnf/dnf.conf', '[main]\nexcludepkgs=pinned\n', 'excluded by the configuration of dnf'],
+    [
+      'locked',
+      'etc/dnf/plugins/versionlock.list',
+      '# a lock\npinned-0:2.0-1.*\n',
+      'held back by versionlock',
+    ],
+    ['shut out', 'etc/dnf/plugins/versionlock.list', '!pinned-0:2.1-*\n', 'held back by versionlock'],
+  ])(
+    'a package that is %s is reported as held, its update is listed and not planned',
+    async (_, file, text, why) => {
+      await writeFile(join(host.root, file), text);
+      const scan = await dnfDriver.scan(paths);
+      expect(scan.complete).toBe(true);
+      expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
+      expect(scan.updates.find(({ name }) => name === 'pinned')?.available_version).toBe('0:2.1-1');
+      const outcome = await dnfDriver.plan(paths, { name: 'pinned', arch: 'noarch', toVersion: '0:2.1-1' });
+      expect(!outcome.ok && outcome.reason).toContain(why);
+    },
+  );
+
+  test('a versionlock that is switched off holds nothing', async () => {
+    await writeFile(join(host.root, 'etc/dnf/plugins/versionlock.conf'), '[main]\nenabled = 0\n');
+    await writeFile(join(host.root, 'etc/dnf/plugins/versionlock.list'), 'pinned-0:2.0-1.*\n');
+    expect((await planOf('pinned', '0:2.1-1')).actions).toHaveLength(1);
+  });
+
+  test('a fetch brings exactly the files of the plan, owned by who asked', async () => {
+    const directory = join(dir.path, 'fetched');
+    await mkdir(directory, { mode: 0o700 });
+    const { actions } = await planOf('ousting', '0:2.0-1');
+    expect(await dnfDriver.fetch(paths, { actions, directory })).toEqual({ ok: true });
+    expect(await readdir(directory)).toEqual(['ousting-2.0-1.noarch.rpm']);
+    for (const path of [directory, join(directory, 'ousting-2.0-1.noarch.rpm')]) {
+      expect((await stat(path)).uid).toBe(process.getuid?.());
+    }
+    expect(host.fetched).toContain('/baseos/ousting-2.0-1.noarch.rpm');
+  });
+
+  test('a plan of other hashes than the metadata is refused before anything is fetched (A4)', async () => {
+    const directory = join(dir.path, 'refused');
+    await mkdir(directory);
+    const { actions } = await planOf('demo', '1:1.1-1.el9');
+    const before = host.fetched.length;
+    const forged = actions.map((action) =>
+      action.name === 'demo' && action.artifact
+        ? { ...action, artifact: { ...action.artifact, sha256: 'ab'.repeat(32) } }
+        : action,
+    );
+    const outcome = await dnfDriver.fetch(paths, { actions: forged, directory });
+    expect(!outcome.ok && outcome.reason).toMatch(/^artifact_mismatch: .*demo/);
+    expect(host.fetched.slice(before).filter((path) => path.endsWith('.rpm'))).toEqual([]);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('a file that was changed in the repository, to the same size, does not come through (A4)', async () => {
+    const directory = join(dir.path, 'tampered');
+    await mkdir(directory);
+    const { actions } = await planOf('growing', '0:2.0-1');
+    const rpm = host.rpmPath('libgrowing', '0:2.0-1');
+    const original = await readFile(rpm);
+    const tampered = Buffer.from(original);
+    tampered[tampered.length - 20] = (tampered[tampered.length - 20] ?? 0) ^ 1;
+    await writeFile(rpm, tampered);
+    const outcome = await dnfDriver.fetch(paths, { actions, directory });
+    await writeFile(rpm, original);
+    expect(!outcome.ok && outcome.reason).toMatch(/^artifact_mismatch/);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('a transaction of rpm that is under way makes a scan incomplete', async () => {
+    const hold = `import fcntl, sys
+lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", flush=True); sys.stdin.read()`;
+    const holder = spawn('/usr/bin/python3', ['-c', hold, join(host.root, 'var/lib/rpm/.rpm.lock')]);
+    await once(holder.stdout, 'data');
+    const scan = await dnfDriver.scan(paths);
+    holder.stdin.end();
+    await once(holder, 'exit');
+    expect(scan).toMatchObject({ complete: false, reason: 'another program is changing packages' });
+    expect(scan.packages.length).toBeGreaterThan(0);
+  });
+
+  test('a database that is damaged or gone makes a scan incomplete, never empty and complete', async () => {
+    const database = join(host.root, 'var/lib/rpm/rpmdb.sqlite');
+    const bytes = await readFile(database);
+    await writeFile(database, bytes.fill(0x5a, 0, bytes.length / 2));
+    expect(await dnfDriver.scan(paths)).toMatchObject({ complete: false });
+    await rename(join(host.root, 'var/lib/rpm'), join(host.root, 'var/lib/rpm.away'));
+    const gone = await dnfDriver.scan(paths);
+    expect(gone).toMatchObject({ complete: false, packages: [], reason: "rpm's database is not there" });
+    const nowhere = await dnfDriver.scan(hostPaths({ dnf_root: join(dir.path, 'nowhere') }));
+    expect(nowhere).toMatchObject({ complete: false, packages: [] }); // above all not the packages of this machine
+  });
+
+  test.each([
+    [
+      'repositories that are all off',
+      (text: string) => text.replaceAll('enabled=1', 'enabled=0'),
+      'no repository',
+    ],
+    ['a repository that cannot be reached', (text: string) => text.replace('/baseos', '/nowhere'), 'baseos'],
+    [
+      'one that may be left out when it cannot be reached',
+      (text: string) => text.replace('/baseos\n', '/nowhere\nskip_if_unavailable=1\n'),
+      'baseos',
+    ],
+    ['a file that cannot be read as settings', (text: string) => `${text}\n[broken\n`, 'test.repo'],
+    ['a key that is elsewhere than on the host', keyFromNetwork, 'baseos'],
+  ])('%s make a scan incomplete, with the reason', async (_, change, reason) => {
+    const file = join(host.root, 'etc/yum.repos.d/test.repo');
+    await writeFile(file, change(await readFile(file, 'utf8')));
+    const scan = await dnfDriver.scan(paths);
+    expect(scan).toMatchObject({ complete: false });
+    expect(scan.reason).toContain(reason);
+    expect(scan.packages.length).toBeGreaterThan(0);
+  });
+
+  test('metadata that somebody else signed are not taken', async () => {
+    const repomd = join(host.repositories.folder, 'baseos/repodata/repomd.xml');
+    const original = await readFile(repomd, 'utf8');
+    await writeFile(repomd, original.replace('<revision>', '<revision>9'));
+    const scan = await dnfDriver.scan(paths);
+    await writeFile(repomd, original);
+    expect(scan).toMatchObject({ complete: false, updates: [] });
+  });
+
+  test("settings of a user's home and plugins of this machine decide nothing", async () => {
+    const plugin = join(host.root, 'etc/dnf/plugins');
+    await rm(plugin, { recursive: true });
+    expect((await dnfDriver.scan(paths)).complete).toBe(true);
+  });
+
+  test('this machine, which has the programs and no database of rpm in its place, is no dnf host', async () => {
+    expect(await dnfDriver.present(hostPaths(undefined))).toBe(false);
+    expect(await dnfDriver.present(paths)).toBe(true);
+  });
+});
+
+function keyFromNetwork(text: string): string {
+  return text.replaceAll(/gpgkey=.*/g, 'gpgkey=http://127.0.0.1:9/key');
+}

@@ -1,0 +1,39 @@
+import { downloadIdentity } from '../downloads.ts';
+import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
+import { AgesAnswer, parseAnswer } from './answers.ts';
+import { fetchActions } from './fetch.ts';
+import { findStaleRepository } from './metadata-age.ts';
+import { findDnfPlaces, isDnfHost } from './places.ts';
+import { planTarget } from './plan.ts';
+import { scanDnf } from './scan.ts';
+import { withDnfSession } from './session.ts';
+
+/** Red Hat's, Fedora and their kin. */
+export const dnfDriver: EcosystemDriver = {
+  ecosystem: 'dnf',
+  present: isDnfHost,
+  scan: scanDnf,
+  findStaleness,
+  plan: (paths, target) => withDnfPlanning(paths, (plan) => plan(target)),
+  withPlanning: withDnfPlanning,
+  fetch: fetchActions,
+};
+
+async function findStaleness(paths: HostPaths, nowMs: number): Promise<string | null> {
+  const places = await findDnfPlaces(paths);
+  if (!places.ok) return null; // the scan tells
+  const identity = await downloadIdentity(null);
+  return withDnfSession(places.value, identity, async (session) => {
+    const ages = parseAnswer(await session.ask('ages', {}), AgesAnswer);
+    return ages.ok ? findStaleRepository(ages.value, nowMs) : null;
+  });
+}
+
+async function withDnfPlanning<T>(paths: HostPaths, work: (plan: PlanOne) => Promise<T>): Promise<T> {
+  const places = await findDnfPlaces(paths);
+  if (!places.ok) return work(async () => places);
+  const identity = await downloadIdentity(null);
+  return withDnfSession(places.value, identity, (session) =>
+    work((target) => planTarget(session, target, new Date())),
+  );
+}

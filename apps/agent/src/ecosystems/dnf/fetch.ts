@@ -1,0 +1,66 @@
+import { chown } from 'node:fs/promises';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import {
+  checkFiles,
+  type DownloadedFile,
+  downloadIdentity,
+  findLackOfSpace,
+  takeBack,
+} from '../downloads.ts';
+import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
+import { FetchAnswer, parseAnswer } from './answers.ts';
+import { isSpeakable, rpmFilename } from './names-rules.ts';
+import { findDnfPlaces } from './places.ts';
+import { withDnfSession } from './session.ts';
+
+/** A large transaction over a slow line. */
+const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
+
+/**
+ * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan. Before
+ * the first byte the host's repositories must name the same sizes and hashes. What does not match is removed.
+ */
+export async function fetchActions(
+  paths: HostPaths,
+  { actions, directory }: { actions: readonly PlanAction[]; directory: string },
+): Promise<FetchOutcome> {
+  const expected: DownloadedFile[] = [];
+  for (const action of actions) {
+    if (action.action === 'remove') continue;
+    const file = expectedFile(action);
+    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
+    expected.push(file);
+  }
+  if (expected.length === 0) return { ok: true };
+  const lack = await findLackOfSpace(expected, directory);
+  if (lack !== null) return { ok: false, reason: lack };
+  const places = await findDnfPlaces(paths);
+  if (!places.ok) return places;
+
+  const identity = await downloadIdentity(null);
+  if (identity !== null) await chown(directory, identity.uid, identity.gid);
+  let fetched: FetchOutcome;
+  try {
+    fetched = await withDnfSession(places.value, identity, async (session) => {
+      const files = expected.map(({ name, arch, version: evr, filename, sizeBytes: size, sha256 }) => ({
+        ...{ name, arch, evr, filename, size, sha256 },
+      }));
+      const run = await session.ask('fetch', { directory, files }, { timeoutMs: DOWNLOAD_TIMEOUT_MS });
+      const answer = parseAnswer(run, FetchAnswer);
+      return answer.ok ? { ok: true } : answer;
+    });
+  } finally {
+    if (identity !== null) await takeBack(directory);
+  }
+  const checked = await checkFiles(directory, fetched.ok ? expected : []);
+  return fetched.ok ? checked : fetched;
+}
+
+function expectedFile(action: PlanAction): DownloadedFile | null {
+  const { name, arch, to_version: version, artifact } = action;
+  if (!arch || !version || !artifact?.sha256 || !isSpeakable({ name, arch, evr: version })) return null;
+  // The executor finds a package by the name that it must have.
+  if (artifact.filename !== rpmFilename({ name, evr: version, arch })) return null;
+  const { filename, size_bytes: sizeBytes, sha256 } = artifact;
+  return { name, arch, version, filename, sizeBytes, sha256 };
+}

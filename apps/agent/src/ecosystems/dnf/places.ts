@@ -1,0 +1,86 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProgram, runProgram } from '../../run-program.ts';
+import type { HostPaths } from '../ecosystem.ts';
+
+/** `ok` with what was found out, or why it was not. */
+export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
+
+/** The generation of dnf that answers. */
+export type Flavour = 'dnf4';
+
+export interface DnfPlaces {
+  /** `/`, or the install root of a throw-away host. */
+  root: string;
+  flavour: Flavour;
+  /** The interpreter that has the modules of dnf. */
+  python: string;
+  /** The folder of rpm's database, as the host's own path. */
+  database: string;
+}
+
+const RPM_TIMEOUT_MS = 20_000;
+const RPM_OUTPUT_MAX_BYTES = 64 * 1024;
+/** RHEL 8 keeps an interpreter of the system's own apart from those that administrators choose. */
+const INTERPRETERS = ['/usr/libexec/platform-python', '/usr/bin/python3'];
+/** Below an install root, where rpm's own setting is the one of another distribution. */
+const DATABASE_FOLDERS = ['usr/lib/sysimage/rpm', 'var/lib/rpm'];
+const DATABASE_FILES = ['rpmdb.sqlite', 'Packages.db', 'Packages'];
+
+/**
+ * Whether this is a dnf host. Programs say little: Debian has rpm and dnf for those who build images. It is one where
+ * the administrator names an install root, or where rpm's database is in its place and does not deny that rpm itself
+ * was installed by rpm; a database that cannot answer is the scan's to tell.
+ */
+export async function isDnfHost({ dnfRoot }: HostPaths): Promise<boolean> {
+  if (dnfRoot !== null) return true;
+  if ((await findFlavour()) === null || (await findProgram('rpm')) === null) return false;
+  const database = await findDatabase(null);
+  if (database === null || !(await hasDatabase(database))) return false;
+  const self = await runRpm(['-q', '--qf', 'present', 'rpm']);
+  return self.ok || self.stdout.trim() !== 'package rpm is not installed';
+}
+
+/** Finds the interpreter and the database; nothing is started but rpm. */
+export async function findDnfPlaces({ dnfRoot }: HostPaths): Promise<Parsed<DnfPlaces>> {
+  const flavour = await findFlavour();
+  if (flavour === null) return { ok: false, reason: 'dnf is not installed' };
+  if ((await findProgram('rpm')) === null) return { ok: false, reason: 'rpm is not installed' };
+  const pythons = await Promise.all(INTERPRETERS.map(findProgram));
+  const python = pythons.find((path) => path !== null) ?? null;
+  if (python === null) return { ok: false, reason: 'the Python of dnf is not installed' };
+  const database = await findDatabase(dnfRoot);
+  if (database === null) return { ok: false, reason: "rpm's database is not there" };
+  return { ok: true, value: { root: dnfRoot ?? '/', flavour, python, database } };
+}
+
+async function findFlavour(): Promise<Flavour | null> {
+  return (await findProgram('dnf-3')) === null ? null : 'dnf4';
+}
+
+async function findDatabase(dnfRoot: string | null): Promise<string | null> {
+  if (dnfRoot === null) {
+    const asked = await runRpm(['--eval', '%{_dbpath}']);
+    return asked.ok && asked.stdout.startsWith('/') ? asked.stdout.trim() : null;
+  }
+  for (const folder of DATABASE_FOLDERS.map((path) => join(dnfRoot, path))) {
+    if (await hasDatabase(folder)) return folder;
+  }
+  return null;
+}
+
+async function hasDatabase(folder: string): Promise<boolean> {
+  for (const name of DATABASE_FILES) {
+    const found = await access(join(folder, name)).then(
+      () => true,
+      () => false,
+    );
+    if (found) return true;
+  }
+  return false;
+}
+
+function runRpm(args: readonly string[]) {
+  const limits = { timeoutMs: RPM_TIMEOUT_MS, maxOutputBytes: RPM_OUTPUT_MAX_BYTES };
+  return runProgram({ program: 'rpm', args, ...limits });
+}

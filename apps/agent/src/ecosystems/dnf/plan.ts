@@ -1,0 +1,49 @@
+import { Plan, planFaults } from '@tidegate/protocol/plan';
+import { Check } from 'typebox/value';
+import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
+import { addArtifacts, toActions } from './actions.ts';
+import { parseAnswer, TransactionAnswer } from './answers.ts';
+import { isSpeakable } from './names-rules.ts';
+import type { DnfSession } from './session.ts';
+
+/**
+ * Resolves what updating one package would do: everything that is installed, upgraded, downgraded or removed with it,
+ * with the hash of every file from the repositories' metadata. As an unprivileged user, changing nothing.
+ */
+export async function planTarget(
+  session: DnfSession,
+  target: PlanTarget,
+  resolvedAt: Date,
+): Promise<PlanOutcome> {
+  const { name, arch, toVersion } = target;
+  if (!isSpeakable({ name, arch, evr: toVersion })) {
+    return { ok: false, reason: 'the name or version cannot be given to dnf' };
+  }
+  const asked = { target: { name, arch: arch ?? null, evr: toVersion } };
+  const answer = parseAnswer(await session.ask('plan', asked), TransactionAnswer);
+  return answer.ok ? describePlan(answer.value, target, resolvedAt) : answer;
+}
+
+/** Turns the resolver's answer into a plan that is sound and brings what was asked for. */
+export function describePlan(
+  transaction: TransactionAnswer,
+  { name, arch, toVersion }: PlanTarget,
+  resolvedAt: Date,
+): PlanOutcome {
+  const bare = toActions(transaction);
+  if (!bare.ok) return bare;
+  const reaches = bare.value.some(
+    (action) =>
+      action.name === name &&
+      action.to_version === toVersion &&
+      (arch === undefined || action.arch === arch || [arch, action.arch].includes('noarch')),
+  );
+  if (!reaches) return { ok: false, reason: `dnf would not bring ${name} to ${toVersion}` };
+  const actions = addArtifacts(bare.value, transaction.coming);
+  if (!actions.ok) return actions;
+  const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
+  const fault = planFaults(plan)[0];
+  if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
+  if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
+  return { ok: true, plan };
+}

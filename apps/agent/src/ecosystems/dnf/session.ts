@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { chown, lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import { DNF4_PROGRAM } from './dnf4-program.ts';
+import type { DnfPlaces } from './places.ts';
+
+/** Metadata of large repositories over a slow line, and a resolver that takes its time. */
+const DNF_TIMEOUT_MS = 10 * 60_000;
+/** 20,000 packages with their updates take about 10 MB. */
+const DNF_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
+
+export type DnfWork = 'scan' | 'ages' | 'plan' | 'fetch' | 'simulate' | 'install';
+
+export interface RunLimits {
+  timeoutMs?: number;
+  maxOutputBytes?: number;
+  onOverflow?: 'fail' | 'keep_tail';
+}
+
+/** A round of questions to dnf that share a private folder. */
+export interface DnfSession {
+  readonly places: DnfPlaces;
+  readonly identity: Identity | null;
+  /** Has dnf do something; its answer is what it prints. */
+  ask(work: DnfWork, request: Record<string, unknown>, limits?: RunLimits): Promise<ProgramResult>;
+  /** Runs rpm on the database of this host. */
+  rpm(args: readonly string[], limits: { timeoutMs: number; maxOutputBytes: number }): Promise<ProgramResult>;
+}
+
+/**
+ * Opens a session in a private folder, which is removed in the end. `identity` is who asks; only root can choose.
+ * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next.
+ */
+export async function withDnfSession<T>(
+  places: DnfPlaces,
+  identity: Identity | null,
+  work: (session: DnfSession) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'tidegate-dnf-'));
+  try {
+    const home = join(folder, 'home');
+    await mkdir(home, { mode: 0o700 });
+    // The database of an install root is where its own distribution has it, not where this one's rpm would.
+    const database = `/${relative(places.root, places.database)}`;
+    if (places.root !== '/') await writeFile(join(home, '.rpmmacros'), `%_dbpath ${database}\n`);
+    const cache = (await openKeptCache(places.root)) ?? join(folder, 'cache');
+    await mkdir(cache, { recursive: true, mode: 0o700 });
+    const request = join(folder, 'request.json');
+    const run = (
+      call: Pick<Parameters<typeof runProgram>[0], 'program' | 'args'>,
+      limits: Required<RunLimits>,
+    ) => runProgram({ ...call, ...limits, env: { HOME: home }, identity, cwd: folder });
+    if (identity !== null) {
+      for (const path of [folder, home, cache]) await chown(path, identity.uid, identity.gid);
+    }
+    return await work({
+      places,
+      identity,
+      ask: async (what, members, limits = {}) => {
+        const { root, database: path } = places;
+        await rm(request, { force: true });
+        await writeFile(request, JSON.stringify({ ...members, do: what, root, database: path, cache }), {
+          mode: 0o644, // no secret: names, versions and paths
+          flag: 'wx',
+        });
+        // -I: neither the environment nor the folders of a user add modules; -B: nothing is left beside them.
+        const args = ['-I', '-B', '-c', DNF4_PROGRAM, request];
+        return run(
+          { program: places.python, args },
+          { timeoutMs: DNF_TIMEOUT_MS, maxOutputBytes: DNF_OUTPUT_MAX_BYTES, onOverflow: 'fail', ...limits },
+        );
+      },
+      rpm: (args, limits) => {
+        const root = places.root === '/' ? [] : ['--root', places.root];
+        return run({ program: 'rpm', args: [...root, ...args] }, { onOverflow: 'fail', ...limits });
+      },
+    });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Root keeps nothing: whoever it drops its rights to shares them with others. The name can be foretold, so what stands
+ * there is used only where it is a folder of one's own that is closed to everybody else.
+ */
+async function openKeptCache(root: string): Promise<string | null> {
+  const uid = process.getuid?.() ?? 0;
+  if (uid === 0) return null;
+  const key = createHash('sha256').update(root).digest('hex').slice(0, 12);
+  const path = join(tmpdir(), `tidegate-dnf-cache-${uid}-${key}`);
+  await mkdir(path, { mode: 0o700 }).catch(() => null);
+  const found = await lstat(path).catch(() => null);
+  const isOwn = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
+  return isOwn ? path : null;
+}

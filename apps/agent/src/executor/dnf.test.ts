@@ -1,0 +1,208 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { createDnfHost, type DnfHost, dnfHostMissing } from '@tidegate/testkit/dnf-host';
+import {
+  DNF_DEMO,
+  DNF_FAILING,
+  DNF_NEW_DEPENDENCY,
+  DNF_OBSOLETING,
+  DNF_REMOVAL,
+  DNF_SIDE_BY_SIDE,
+  type DnfPackage,
+} from '@tidegate/testkit/dnf-packages';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
+import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import { hostPaths } from '../host-places.ts';
+import { approvalOf } from '../testing/approval-of.ts';
+import { dnfInstaller } from './dnf.ts';
+
+const missing = dnfHostMissing();
+if (missing !== null) console.log(`skipped: the installer of dnf on a real host: ${missing}`);
+
+describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
+  const dir = tmpDir('tidegate-dnf-installer-');
+  let host: DnfHost;
+  let paths: HostPaths;
+  let original: string[];
+
+  beforeAll(async () => {
+    const sets = [DNF_DEMO, DNF_FAILING, DNF_NEW_DEPENDENCY, DNF_REMOVAL, DNF_OBSOLETING, DNF_SIDE_BY_SIDE];
+    host = await createDnfHost(dir.path, { packages: sets });
+    paths = hostPaths({ dnf_root: host.root });
+    original = await host.installed();
+  }, 120_000);
+  beforeEach(() => host.rollBack());
+  afterAll(async () => {
+    await host.stop();
+    dir.remove();
+  });
+
+  /** Plans, approves and stages an update as the agent would. */
+  async function prepare(name: string, toVersion: string) {
+    const outcome = await dnfDriver.plan(paths, { name, toVersion });
+    if (!outcome.ok) throw new Error(outcome.reason);
+    const { actions } = outcome.plan;
+    const stage = await mkdtemp(join(dir.path, 'stage-'));
+    const fetched = await dnfDriver.fetch(paths, { actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    return { paths, stage, actions, approval: approve(actions, { name, toVersion }) };
+  }
+
+  const unchanged = async () => expect(await host.installed()).toEqual(original);
+
+  test('the simulation is the approved plan, and changes nothing', async () => {
+    const job = await prepare('demo', '1:1.1-1.el9');
+    const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
+    expect(await dnfInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    await unchanged();
+  });
+
+  test.each([
+    [
+      'demo',
+      '1:1.1-1.el9',
+      ['demo 1:1.1-1.el9', 'libdemo 0:1.0-2.el9'],
+      ['demo 1:1.0-1.el9', 'libdemo 0:1.0-1.el9'],
+    ],
+    ['growing', '0:2.0-1', ['growing 0:2.0-1', 'libgrowing 0:2.0-1'], ['growing 0:1.0-1']],
+    ['ousting', '0:2.0-1', ['ousting 0:2.0-1'], ['ousting 0:1.0-1', 'ousted 0:1.0-1']],
+    ['heir', '0:2.0-1', ['heir 0:2.0-1'], ['heir 0:1.0-1', 'elder 0:1.0-1']],
+    ['parallel', '0:4.0-1', ['parallel 0:4.0-1'], ['parallel 0:1.0-1']],
+  ])(
+    '%s %s is installed from the stage, and what was not approved stays',
+    async (name, version, comes, goes) => {
+      const outcome = await dnfInstaller.install(await prepare(name, version));
+      expect(outcome).toMatchObject({ ok: true });
+      const expected = [...original.filter((line) => !goes.includes(line)), ...comes].sort();
+      expect(await host.installed()).toEqual(expected);
+      const reported = outcome.ok ? outcome.installed.map((pkg) => `${pkg.name} ${pkg.version}`) : [];
+      expect(reported.sort()).toEqual(comes.sort());
+    },
+  );
+
+  test('scriptlets run once, and their transaction is in the history of dnf', async () => {
+    expect(await dnfInstaller.install(await prepare('demo', '1:1.1-1.el9'))).toMatchObject({ ok: true });
+    const trace = await readFile(join(host.root, 'trace'), 'utf8');
+    expect(trace.trim().split('\n').sort()).toEqual(['demo 1.1-1.el9', 'libdemo 1.0-2.el9']);
+    const history = ['-q', `--installroot=${host.root}`, '--setopt=plugins=0', 'history', 'info', 'last'];
+    expect(await runTool('dnf-3', history)).toContain('Tidegate');
+  });
+
+  test('a package that was built again and not signed is refused, even if its hash were approved', async () => {
+    const job = await prepare('libdemo', '0:1.0-2.el9');
+    const published = host.rpmPath('libdemo', '0:1.0-2.el9');
+    const signed = await readFile(published);
+    await host.repositories.add([{ ...offered('libdemo'), content: 'not what was signed' }], {
+      isSigned: false,
+    });
+    await writeFile(join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm'), await readFile(published));
+    await writeFile(published, signed);
+    const simulated = await dnfInstaller.simulate(job);
+    expect(!simulated.ok && simulated.detail).toContain('GPG check FAILED');
+    const outcome = await dnfInstaller.install(job);
+    expect(!outcome.ok && outcome.detail).toContain('GPG check FAILED');
+    await unchanged();
+  });
+
+  test('a package signed by a key that rpm does not have is refused, and the key is not brought in', async () => {
+    const job = await prepare('libdemo', '0:1.0-2.el9');
+    const database = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
+    const keys = await runTool('rpm', [...database, '-q', 'gpg-pubkey']);
+    await runTool('rpm', [...database, '-e', ...keys.trim().split('\n')]);
+    const simulated = await dnfInstaller.simulate(job);
+    expect(!simulated.ok && simulated.detail).toMatch(/GPG check FAILED: Public key .* not installed/);
+    expect(await runTool('rpm', [...database, '-qa', 'gpg-pubkey'])).toBe('');
+  });
+
+  test('a file of which one byte was changed is refused', async () => {
+    const job = await prepare('libdemo', '0:1.0-2.el9');
+    const file = join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm');
+    const bytes = await readFile(file);
+    bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
+    await writeFile(file, bytes);
+    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    await unchanged();
+  });
+
+  test('a plan of fewer, more or other actions than dnf would take is drift, and nothing starts', async () => {
+    const job = await prepare('demo', '1:1.1-1.el9');
+    const [demo = missingAction, lib = missingAction] = job.actions;
+    const extra = (await prepare('heir', '0:2.0-1')).actions;
+    const others: PlanAction[][] = [
+      [demo],
+      [{ ...demo, from_version: '1:0.9-1.el9' }, lib],
+      [{ ...demo, action: 'install' }, lib],
+      [demo, lib, ...extra], // approved, but its file is not staged
+    ];
+    for (const actions of others) {
+      const approval = approve(actions, { name: 'demo', toVersion: '1:1.1-1.el9' });
+      const outcome = await dnfInstaller.install({ ...job, approval });
+      expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    }
+    await unchanged();
+  });
+
+  test('a removal that was not approved is drift', async () => {
+    const job = await prepare('ousting', '0:2.0-1');
+    const actions = job.actions.filter(({ action }) => action !== 'remove');
+    const approval = approve(actions, { name: 'ousting', toVersion: '0:2.0-1' });
+    const outcome = await dnfInstaller.install({ ...job, approval });
+    expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
+    await unchanged();
+  });
+
+  test('a host that moved on since the approval is drift, and so is one that locked the package', async () => {
+    const job = await prepare('demo', '1:1.1-1.el9');
+    await writeFile(join(host.root, 'etc/dnf/plugins/versionlock.list'), 'demo-1:1.0-1.el9.*\n');
+    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    await unchanged();
+    await rm(join(host.root, 'etc/dnf/plugins/versionlock.list'));
+    expect(await dnfInstaller.install(await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
+    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await host.installed()).toContain('demo 1:1.0-1.el9');
+  });
+
+  test('a file that is missing from the stage is never taken from a repository instead', async () => {
+    const job = await prepare('demo', '1:1.1-1.el9');
+    await rm(join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm'));
+    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    await unchanged();
+  });
+
+  test('a scriptlet that fails is reported with its words', async () => {
+    const outcome = await dnfInstaller.install(await prepare('fragile', '0:1.1-1'));
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
+    expect(outcome.output).toContain('fragile');
+    await unchanged();
+  });
+
+  test('a downgrade happens only where the approval holds it', async () => {
+    expect(await dnfInstaller.install(await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
+    const job = await prepare('libdemo', '0:1.0-1.el9');
+    expect(job.actions).toMatchObject([{ action: 'downgrade', from_version: '0:1.0-2.el9' }]);
+    const posing = job.actions.map((action) => ({ ...action, action: 'upgrade' as const }));
+    const approval = approve(posing, { name: 'libdemo', toVersion: '0:1.0-1.el9' });
+    expect(await dnfInstaller.install({ ...job, approval })).toMatchObject({
+      ok: false,
+      reason: 'plan_drift',
+    });
+    expect(await dnfInstaller.install(job)).toMatchObject({ ok: true });
+    expect(await host.installed()).toContain('libdemo 0:1.0-1.el9');
+  });
+});
+
+const missingAction: PlanAction = { action: 'remove', name: 'missing' };
+
+function approve(actions: readonly PlanAction[], { name, toVersion }: { name: string; toVersion: string }) {
+  return approvalOf({ ecosystem: 'dnf', name, toVersion, actions });
+}
+
+function offered(name: string): DnfPackage {
+  const pkg = DNF_DEMO.offered.find((candidate) => candidate.name === name);
+  if (pkg === undefined) throw new RangeError(`${name} is not offered`);
+  return pkg;
+}

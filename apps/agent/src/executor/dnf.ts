@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { toActions } from '../ecosystems/dnf/actions.ts';
+import { parseAnswer, TransactionAnswer } from '../ecosystems/dnf/answers.ts';
+import { type InstalledPackage, readInstalled } from '../ecosystems/dnf/installed.ts';
+import { isSpeakable, rpmFilename } from '../ecosystems/dnf/names-rules.ts';
+import { findDnfPlaces, type Parsed } from '../ecosystems/dnf/places.ts';
+import { type DnfSession, withDnfSession } from '../ecosystems/dnf/session.ts';
+import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { planDifference } from './plan-difference.ts';
+
+/** A large upgrade on a slow disk; ending rpm in its middle does more harm than waiting. */
+const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
+/** How the program says that the transaction became another one between the simulation and now. */
+const EXIT_DRIFT = 3;
+
+/** Installs approved dnf transactions from staged files alone: no repository is read, every signature is checked. */
+export const dnfInstaller: Installer = {
+  simulate: async (job) => {
+    const simulated = await withStage(job, (session, request) => simulate(session, request));
+    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+  },
+  install: async (job) => {
+    const outcome = await withStage(job, async (session, request) => ({
+      ok: true,
+      value: await install(session, request, job.approval.payload.actions),
+    }));
+    return outcome.ok ? outcome.value : refusal('install_failed', outcome.reason);
+  },
+};
+
+/** What dnf is asked for: the staged files, and leave to remove only where the approval holds a removal. */
+interface StageRequest {
+  files: string[];
+  removals: boolean;
+}
+
+async function withStage<T>(
+  { paths, stage, approval }: InstallJob,
+  work: (session: DnfSession, request: StageRequest) => Promise<Parsed<T>>,
+): Promise<Parsed<T>> {
+  const { actions } = approval.payload;
+  const files: string[] = [];
+  for (const { action, name, arch, from_version: from, to_version: to, artifact } of actions) {
+    const evr = action === 'remove' ? from : to;
+    if (arch === undefined || evr === undefined || !isSpeakable({ name, evr, arch })) {
+      return { ok: false, reason: `${name} cannot be given to dnf` };
+    }
+    if (action === 'remove') continue;
+    if (artifact?.filename !== rpmFilename({ name, evr, arch })) {
+      return { ok: false, reason: `the file of ${name} does not have the name of its package` };
+    }
+    files.push(join(stage, artifact.filename));
+  }
+  const places = await findDnfPlaces(paths);
+  if (!places.ok) return places;
+  const removals = actions.some(({ action }) => action === 'remove');
+  return withDnfSession(places.value, null, (session) => work(session, { files, removals }));
+}
+
+/** The transaction as dnf would do it now, of the staged files, each with a signature of a key that rpm trusts. */
+async function simulate(session: DnfSession, request: StageRequest): Promise<Parsed<PlanAction[]>> {
+  const answer = parseAnswer(await session.ask('simulate', { ...request }), TransactionAnswer);
+  return answer.ok ? toActions(answer.value) : answer;
+}
+
+async function install(
+  session: DnfSession,
+  request: StageRequest,
+  actions: readonly PlanAction[],
+): Promise<InstallOutcome> {
+  const simulated = await simulate(session, request);
+  if (!simulated.ok) return refusal('plan_drift', simulated.reason);
+  const difference = planDifference(actions, simulated.value);
+  if (difference !== null) return refusal('plan_drift', difference);
+
+  const run = await session.ask(
+    'install',
+    { ...request, expected: expectedChanges(actions) },
+    { timeoutMs: INSTALL_TIMEOUT_MS, maxOutputBytes: OUTPUT_TAIL_MAX_CHARS, onOverflow: 'keep_tail' },
+  );
+  const output = run.stdout;
+  if (!run.ok && run.exitCode === EXIT_DRIFT) return refusal('plan_drift', run.detail);
+  if (!run.ok) {
+    return { ok: false, reason: 'install_failed', detail: run.detail, exitCode: run.exitCode, output };
+  }
+  const after = await readInstalled(session);
+  const lacking = after.ok ? findLacking(actions, after.value) : after.reason;
+  if (lacking !== null) {
+    return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
+  }
+  return { ok: true, installed: installedOf(actions), output };
+}
+
+function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
+  return { ok: false, reason, detail, exitCode: null, output: '' };
+}
+
+/** The approved transaction in dnf's words: what comes and what goes. */
+function expectedChanges(actions: readonly PlanAction[]): string[][] {
+  return actions.flatMap(({ name, arch = '', from_version: from, to_version: to }) => [
+    ...(to === undefined ? [] : [['coming', name, arch, to]]),
+    ...(from === undefined ? [] : [['going', name, arch, from]]),
+  ]);
+}
+
+/** What is not as the approval says, although dnf reported success; null when all of it is. */
+function findLacking(actions: readonly PlanAction[], installed: readonly InstalledPackage[]): string | null {
+  const present = new Set(installed.map(({ name, arch, evr }) => `${name}.${arch} ${evr}`));
+  for (const { name, arch, from_version: from, to_version: to } of actions) {
+    if (to !== undefined && !present.has(`${name}.${arch} ${to}`)) return `${name} ${to} is not installed`;
+    if (from !== undefined && present.has(`${name}.${arch} ${from}`))
+      return `${name} ${from} is still installed`;
+  }
+  return null;
+}
+
+function installedOf(actions: readonly PlanAction[]) {
+  return actions.flatMap(({ name, arch, to_version: version }) =>
+    version === undefined ? [] : [{ name, version, ...(arch !== undefined && { arch }) }],
+  );
+}
