@@ -4,4 +4,4 @@ import type { EcosystemDriver } from './ecosystem.ts';
 import { pypiDriver } from './pypi/pypi.ts';
 
 /** Every ecosystem that the agent knows. Adding one changes this file and no other. */
-export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [aptDriver, dnfDriver];
+export const ECOSYSTEM_DRIVERS: readonly EcosystemDriver[] = [aptDriver, dnfDriver, pypiDriver];

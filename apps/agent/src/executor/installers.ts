@@ -5,7 +5,11 @@ import type { Installer } from './installer.ts';
 import { pypiInstaller } from './pypi.ts';
 
 /** What can be installed on a host. Adding an ecosystem changes this file and no other. */
-const INSTALLERS: Partial<Record<Ecosystem, Installer>> = { apt: aptInstaller, dnf: dnfInstaller };
+const INSTALLERS: Partial<Record<Ecosystem, Installer>> = {
+  apt: aptInstaller,
+  dnf: dnfInstaller,
+  pypi: pypiInstaller,
+};
 
 export function installerOf(ecosystem: Ecosystem): Installer | null {
   return INSTALLERS[ecosystem] ?? null;
