@@ -39,7 +39,15 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
     const config = join(folder.path, 'config');
     const enrol = ['enrol', '--json', '--server', fleet.url, '--token', token, '--config', config];
     const [state, spool] = [join(folder.path, 'executor'), join(folder.path, 'spool')];
-    const places = ['--allow-insecure-http', '--executor-state', state, '--spool', spool];
+    const places = [
+      '--ecosystems',
+      'apt',
+      '--allow-insecure-http',
+      '--executor-state',
+      state,
+      '--spool',
+      spool,
+    ];
     // Also in a container, which would be asked for the source: this agent is gone in minutes.
     const source = ['--machine-id-source', 'machine-id'];
     const enrolled = spawnSync(agent, [...enrol, ...places, ...source], { encoding: 'utf8' });

@@ -45,6 +45,9 @@ export type Host = InstalledAgent & {
   stop(): Promise<void>;
 };
 
+/** What this machine itself has of other package managers is no part of a story. */
+export const ONLY_APT = ['--ecosystems', 'apt'] as const;
+
 const Json = Type.Record(Type.String(), Type.Unknown());
 
 /** Makes the host in `dir`, which is opened to every user: the agent downloads without root's rights. */
@@ -54,7 +57,11 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   const aptDir = join(dir, 'apt');
   await mkdir(aptDir, { recursive: true });
   const apt = await createAptHost(aptDir, { transport: 'http', ...aptOptions });
-  const agent = await createAgentOn(dir, { serverUrl, machineId, places: ['--apt-config', apt.aptConf] });
+  const agent = await createAgentOn(dir, {
+    serverUrl,
+    machineId,
+    places: [...ONLY_APT, '--apt-config', apt.aptConf],
+  });
   return {
     ...agent,
     apt,

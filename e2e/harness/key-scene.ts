@@ -6,7 +6,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { AGENT_BINARY } from './agent-binary.ts';
-import { createAgentOn, type InstalledAgent, must } from './host.ts';
+import { createAgentOn, type InstalledAgent, must, ONLY_APT } from './host.ts';
 import { logIn, type Operator } from './operator.ts';
 import { type CommandRun, missingLines, type RunbookStep, runCommands, withVariables } from './runbook.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
@@ -72,12 +72,12 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
     const host = await createAgentOn(dir, {
       serverUrl: server.url,
       machineId: `machine-${name}`,
-      places: ['--apt-config', aptConfig],
+      places: [...ONLY_APT, '--apt-config', aptConfig],
     });
     must(await host.enrol(await operator.registrationToken()));
     must(await host.runOnce());
     // What a runbook calls on the host: the agent, in the folders of this one.
-    const places = `--config "${host.configDir}" --executor-state "${dir}/executor" --spool "${dir}/spool"`;
+    const places = `--config "${host.configDir}" --ecosystems apt --executor-state "${dir}/executor" --spool "${dir}/spool"`;
     const machine = `--machine-id-source "file:${dir}/machine-id" --apt-config "${aptConfig}"`;
     writeTool(
       bin,

@@ -8,7 +8,7 @@ import { Value } from 'typebox/value';
 import { expect, onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { AGENT_BINARY } from './agent-binary.ts';
-import { createAgentOn, type InstalledAgent, must } from './host.ts';
+import { createAgentOn, type InstalledAgent, must, ONLY_APT } from './host.ts';
 import { logIn, type Operator, pause } from './operator.ts';
 import { type CommandRun, missingLines, readRunbook, runCommands, stepOf, withVariables } from './runbook.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
@@ -67,7 +67,11 @@ export async function createRunbookScene(engine: TestEngine, file: string): Prom
     await mkdir(dir);
     const aptConfig = await writeEmptyApt(join(dir, 'apt'));
     const agent = await createAgentOn(dir, {
-      ...{ serverUrl: url, places: ['--apt-config', aptConfig], machineId: machineId ?? `machine-${name}` },
+      ...{
+        serverUrl: url,
+        places: [...ONLY_APT, '--apt-config', aptConfig],
+        machineId: machineId ?? `machine-${name}`,
+      },
     });
     const bin = await writePrograms(dir, { configDir: agent.configDir, aptConfig });
     const variables: Record<string, string> = {
@@ -135,7 +139,7 @@ async function writePrograms(
 ): Promise<string> {
   const bin = join(dir, 'bin');
   await mkdir(bin);
-  const places = `--executor-state "${dir}/executor" --spool "${dir}/spool" --apt-config "${aptConfig}"`;
+  const places = `--ecosystems apt --executor-state "${dir}/executor" --spool "${dir}/spool" --apt-config "${aptConfig}"`;
   await writeScript(
     join(bin, 'tidegate-agent'),
     `command=$1; shift

@@ -34,6 +34,8 @@ enrol:
                              cloud           the instance id that cloud-init left
                              machine-id+dmi  both: a copied disk is another machine
                              file:/path      what another file holds
+  --ecosystems LIST        package managers to look at, such as apt,npm, and no others;
+                           all of apt, dnf, npm and pypi that are there unless given
   --npm-project DIR        project folder that npm keeps; may be repeated
   --npm-registry URL       registry to ask instead of the public one
   --pypi-environment DIR   virtual environment beside those that are found; may be repeated
@@ -69,6 +71,7 @@ const OPTIONS = {
   replace: { type: 'boolean' },
   'allow-insecure-http': { type: 'boolean' },
   'machine-id-source': { type: 'string' },
+  ecosystems: { type: 'string' },
   'apt-config': { type: 'string' },
   'dnf-root': { type: 'string' },
   'npm-prefix': { type: 'string' },
@@ -95,6 +98,7 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
     'replace',
     'allow-insecure-http',
     'machine-id-source',
+    'ecosystems',
     'apt-config',
     'dnf-root',
     'npm-prefix',

@@ -91,6 +91,7 @@ async function host(): Promise<{
     '--allow-insecure-http',
     '--config',
     config,
+    ...['--ecosystems', 'apt'],
     ...places,
     ...machine,
   ];
@@ -116,6 +117,17 @@ describe('enrol', () => {
       newest_state_is_old: false,
     });
     expect(status.out).not.toContain('refresh-0');
+  });
+
+  test('keeps which package managers are to be looked at, and refuses one that there is not', async () => {
+    const { config, enrol } = await host();
+    const wrong = await run([...enrol, '--token', 't', '--ecosystems', 'apt,nix']);
+    expect([wrong.exit, wrong.err]).toEqual([
+      2,
+      expect.stringContaining('--ecosystems takes a list of npm, pypi'),
+    ]);
+    expect((await run([...enrol, '--token', 't', '--ecosystems', 'npm, apt'])).exit).toBe(0);
+    expect(loadConfig(config)).toMatchObject({ ok: true, config: { ecosystems: ['npm', 'apt'] } });
   });
 
   test('status warns when the newest signed state is older than three intervals (T12)', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
 import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
 import { HostLayout, loadConfig, makeConfigFolder } from './config-file.ts';
@@ -65,6 +66,8 @@ async function runEnrol(values: Values): Promise<Ending> {
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
   const layout = readLayout(values);
   if (!layout.ok) return failed(EXIT.terminal, layout.detail);
+  const ecosystems = readEcosystems(values.ecosystems);
+  if (!ecosystems.ok) return failed(EXIT.terminal, ecosystems.detail);
   const made = makeConfigFolder(folder);
   if (!made.ok) return failed(EXIT.terminal, made.detail);
   const locked = await holdInstanceLock(folder);
@@ -78,6 +81,7 @@ async function runEnrol(values: Values): Promise<Ending> {
     replace: values.replace ?? false,
     user,
     layout: layout.layout,
+    ecosystems: ecosystems.value,
   });
   locked.lock.release();
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
@@ -114,6 +118,17 @@ function readLayout(values: Values): { ok: true; layout: HostLayout } | { ok: fa
     .replace(/(project|environment)s$/, '$1');
   const allowed = /registry|index/.test(option) ? 'an http:// or https:// address' : 'an absolute path';
   return { ok: false, detail: `--${option} takes ${allowed}` };
+}
+
+/** The package managers that are to be looked at; null for all that are on the host. */
+function readEcosystems(
+  list: string | undefined,
+): { ok: true; value: Ecosystem[] | null } | { ok: false; detail: string } {
+  if (list === undefined) return { ok: true, value: null };
+  const named = [...new Set(list.split(',').map((name) => name.trim()))];
+  const value = ECOSYSTEMS.filter((ecosystem) => named.includes(ecosystem));
+  if (value.length === named.length) return { ok: true, value };
+  return { ok: false, detail: `--ecosystems takes a list of ${ECOSYSTEMS.join(', ')}, parted by commas` };
 }
 
 /** A token in the arguments can be read by every user of the host, so there are two other ways. */
