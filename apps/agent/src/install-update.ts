@@ -247,6 +247,7 @@ function eventTypeOf({ failure }: JobResult) {
     case 'artifact_not_a_file':
     case 'artifact_size_differs':
     case 'artifact_hash_differs':
+    case 'artifact_unsigned':
       return 'ARTIFACT_MISMATCH';
     case 'command_refused':
     case 'approval_refused':

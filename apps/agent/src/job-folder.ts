@@ -40,6 +40,7 @@ export const EXECUTOR_REFUSALS = [
   'artifact_not_a_file',
   'artifact_size_differs',
   'artifact_hash_differs',
+  'artifact_unsigned',
   'plan_drift',
   'storage_failed',
   'install_failed',

@@ -158,6 +158,7 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   artifact_not_a_file: 'ARTIFACT_MISMATCH',
   artifact_size_differs: 'ARTIFACT_MISMATCH',
   artifact_hash_differs: 'ARTIFACT_MISMATCH',
+  artifact_unsigned: 'ARTIFACT_MISMATCH',
   plan_drift: 'PLAN_DRIFT',
   storage_failed: 'AGENT_ERROR',
   host_policy: 'COMMAND_REFUSED',

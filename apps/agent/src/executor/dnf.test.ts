@@ -102,6 +102,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     await writeFile(join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm'), await readFile(published));
     await writeFile(published, signed);
     const simulated = await dnfInstaller.simulate(job);
+    expect(simulated).toMatchObject({ ok: false, reason: 'artifact_unsigned' });
     expect(!simulated.ok && simulated.detail).toContain('GPG check FAILED');
     const outcome = await dnfInstaller.install(job);
     expect(!outcome.ok && outcome.detail).toContain('GPG check FAILED');

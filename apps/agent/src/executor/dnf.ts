@@ -12,6 +12,8 @@ import { planDifference } from './plan-difference.ts';
 
 /** A large upgrade on a slow disk; ending rpm in its middle does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
+/** How a reason begins where a signature does not hold. */
+const UNSIGNED = 'artifact_unsigned';
 /** How the program says that the transaction became another one between the simulation and now. */
 const EXIT_DRIFT = 3;
 
@@ -19,7 +21,9 @@ const EXIT_DRIFT = 3;
 export const dnfInstaller: Installer = {
   simulate: async (job) => {
     const simulated = await withStage(job, (session, request) => simulate(session, request));
-    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+    if (simulated.ok) return { ok: true, actions: simulated.value };
+    const { reason: detail } = simulated;
+    return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
   },
   install: async (job) => {
     const outcome = await withStage(job, async (session, request) => ({

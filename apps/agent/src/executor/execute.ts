@@ -226,7 +226,10 @@ async function installStaged(
   { nowMs, askAgain }: { nowMs: () => number; askAgain: () => JobEnd | null },
 ): Promise<JobEnd> {
   const simulated = await installer.simulate(job);
-  if (!simulated.ok) return refused('plan_drift', `the transaction cannot be simulated: ${simulated.detail}`);
+  if (!simulated.ok) {
+    const { reason = 'plan_drift', detail } = simulated;
+    return refused(reason, `the transaction cannot be simulated: ${detail}`);
+  }
   const difference = planDifference(job.approval.payload.actions, simulated.actions);
   if (difference !== null) return refused('plan_drift', difference);
   const veto = askAgain(); // copying and simulating may have taken past the end of the hours

@@ -13,10 +13,15 @@ export type InstallOutcome =
       output: string;
     };
 
+export type SimulateOutcome =
+  | { ok: true; actions: PlanAction[] }
+  /** `artifact_unsigned`: the package manager's own signature of a staged file does not hold; else it is drift. */
+  | { ok: false; detail: string; reason?: 'artifact_unsigned' };
+
 /** Installs one ecosystem's packages, as root and without network. It takes nothing that was not verified (A4). */
 export interface Installer {
   /** The transaction as the package manager would do it now, from the staged artifacts alone. */
-  simulate(job: InstallJob): Promise<{ ok: true; actions: PlanAction[] } | { ok: false; detail: string }>;
+  simulate(job: InstallJob): Promise<SimulateOutcome>;
   install(job: InstallJob): Promise<InstallOutcome>;
 }
 
