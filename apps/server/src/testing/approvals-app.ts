@@ -10,8 +10,11 @@ import { createAdvisoryWorker } from '../advisories/worker.ts';
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
 import { mountCountersign } from '../approvals/countersign-routes.ts';
+import { mountDecisions } from '../approvals/decision-routes.ts';
 import type { ApprovalDeps } from '../approvals/deps.ts';
 import { createGateOf } from '../approvals/preview-update.ts';
+import { readRecord } from '../approvals/read-decision.ts';
+import { replayDecision } from '../approvals/replay-decision.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import type { Database } from '../platform/db/engine.ts';
@@ -29,6 +32,8 @@ import { createTestPlatform } from './test-platform.ts';
 export interface ApprovalsAppOptions {
   settings?: Partial<Config>;
   waitMs?: number;
+  /** How long the source of advisories may take. */
+  osvMs?: number;
   /** How long the registries may take. */
   registryMs?: number;
   /** Replaces the database by one that looks at what is done with it. */
@@ -45,6 +50,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   onTestFinished(() => folder.remove());
   const opened = await engine.open();
   const database = options.wrap ? options.wrap(opened) : opened;
+  onTestFinished(() => replayAll(opened));
   const platform = createTestPlatform(database);
   const config = defaultConfig({
     advisorySource: 'api',
@@ -56,7 +62,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   });
   const client = createOsvClient({
     baseUrl: osv.url,
-    timeouts: { batchMs: 300, singleMs: 300 },
+    timeouts: { batchMs: options.osvMs ?? 300, singleMs: options.osvMs ?? 300 },
     sleep: async () => {},
   });
   const mirror = openMirror({ platform, config, api: client, sleep: async () => {} });
@@ -86,6 +92,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
   mountApprovals(app, deps);
+  mountDecisions(app, deps);
   mountCountersign(app, { platform });
   mountAgentApprovals(app, { platform });
   mountAgeExceptions(app, { platform });
@@ -136,6 +143,16 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
       osv.addRecord({ id, summary: 'bad' }, [{ ecosystem, name, versions: [version] }]);
     },
   };
+}
+
+/** Whatever a test decides, the gate decides again in the same way from what was recorded. */
+async function replayAll({ read }: Database): Promise<void> {
+  for (const row of await read.selectFrom('decisions').selectAll().execute()) {
+    const record = readRecord(row);
+    const { verdict, isSame } = replayDecision(record);
+    if (isSame) continue;
+    throw new Error(`decided otherwise: ${JSON.stringify({ recorded: record.verdict, now: verdict })}`);
+  }
 }
 
 export type ApprovalsApp = Awaited<ReturnType<typeof createApprovalsApp>>;

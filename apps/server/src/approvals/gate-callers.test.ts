@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const SERVER = fileURLToPath(new URL('..', import.meta.url));
+
+/** Files of the server, without its tests, that say this. */
+function filesThatSay(text: string): string[] {
+  return readdirSync(SERVER, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.startsWith('testing/'))
+    .filter((path) => readFileSync(join(SERVER, path), 'utf8').includes(text))
+    .toSorted();
+}
+
+const DECIDING = ['approvals/approve-update.ts', 'approvals/bulk-approve.ts', 'approvals/sweep.ts'];
+
+describe('one gate for all (A4, A6, A8)', () => {
+  test('single, bulk and sweep mint, and nobody else', () => {
+    expect(filesThatSay('mintApproval(')).toEqual([...DECIDING, 'approvals/mint-approval.ts'].toSorted());
+  });
+
+  test('who mints has asked the same gate of the same facts, and records it', () => {
+    for (const text of ['judge(', 'factsOf(', 'recordDecision(']) {
+      expect(filesThatSay(text)).toEqual(expect.arrayContaining(DECIDING));
+    }
+    const asking = ['approvals/gate.ts', 'approvals/preview-update.ts', 'approvals/replay-decision.ts'];
+    const gate = filesThatSay('judge(').filter((path) => path.startsWith('approvals/'));
+    expect(gate).toEqual([...DECIDING, ...asking].toSorted());
+  });
+
+  test('a token is signed and stored in one place', () => {
+    expect(filesThatSay('sign(APPROVAL_TYPE')).toEqual(['approvals/mint-approval.ts']);
+    const storing = ['approvals/mint-approval.ts', 'approvals/store.ts'];
+    expect(filesThatSay('insertApproval(')).toEqual(storing);
+    expect(filesThatSay("insertInto('approvals')")).toEqual(['approvals/store.ts']);
+  });
+
+  test('only the single path takes an override from anybody (A6, A8)', () => {
+    expect(filesThatSay('override_supply_chain')).toEqual(['approvals/routes.ts']);
+    for (const path of ['approvals/bulk-approve.ts', 'approvals/sweep.ts']) {
+      expect(readFileSync(join(SERVER, path), 'utf8')).toContain('override: false, overrideReason: null');
+    }
+  });
+});

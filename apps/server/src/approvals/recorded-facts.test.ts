@@ -1,0 +1,150 @@
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
+import { RecordedFacts } from '@tidegate/protocol/decisions-api';
+import fc from 'fast-check';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts } from './gate.ts';
+import { factsOfRecord, RECORDED_MAX, recordedFacts } from './recorded-facts.ts';
+
+const text = fc.string({ maxLength: 12 });
+const textOrNull = fc.option(text, { nil: null });
+const timeOrNull = fc.option(fc.nat(), { nil: null });
+const versioned = { package: text, version: text };
+
+const finding = fc.record({
+  ...{ ...versioned, id: text, aliases: fc.array(text, { maxLength: 4 }), severity: textOrNull },
+  ...{ summary: text, fixedIn: textOrNull, malicious: fc.boolean() },
+  inClosure: fc.constantFrom('top' as const, 'dependency' as const),
+  change: fc.constantFrom('introduced' as const, 'still_present' as const),
+});
+
+function listOf<T>(item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> {
+  return fc.array(item, { maxLength: most });
+}
+
+/** Facts as the gate could ever be told them, and some that it could not. */
+function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
+  const closure = fc.record({
+    verdict: fc.constantFrom('clear' as const, 'vulnerable' as const, 'unchecked' as const),
+    unchecked: fc.option(
+      fc.constantFrom('unreachable' as const, 'undecidable' as const, 'uncovered' as const),
+      {
+        nil: null,
+      },
+    ),
+    findings: listOf(finding, most),
+    fixed: listOf(fc.record({ id: text, package: text }), most),
+    missing: fc.record({ after: fc.nat(3), before: fc.nat(3) }),
+    ...{ checkedAtMs: timeOrNull, source: textOrNull, snapshot: textOrNull },
+  });
+  const hours = fc.option(fc.double({ min: 0, max: 1e6, noNaN: true }), { nil: null });
+  const age = fc.record({
+    status: fc.constantFrom(
+      'ok' as const,
+      'violation' as const,
+      'unknown_age' as const,
+      'not_applicable' as const,
+    ),
+    ...{ minimumHours: fc.nat(1_000), pending: fc.boolean() },
+    violations: listOf(fc.record({ ...versioned, publishedAtMs: timeOrNull, ageHours: hours }), most),
+    times: listOf(fc.record({ ...versioned, publishedAtMs: timeOrNull, source: text }), most),
+    excepted: listOf(fc.record(versioned), most),
+  });
+  const hash = fc.constantFrom('a'.repeat(64), 'b'.repeat(64));
+  const divergence = fc.record({
+    ...{ ...versioned, hash, algorithm: fc.constant('sha256' as const) },
+    divergenceId: fc.constant('01900000-0000-7000-8000-00000000beef'),
+  });
+  const divergences = fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(divergence, 3));
+  return fc.record({
+    ecosystem: fc.constantFrom('npm' as const, 'pypi' as const, 'apt' as const, 'dnf' as const),
+    advisories: fc.constantFrom('judged' as const, 'pending' as const, 'unreachable' as const),
+    judged: fc.option(fc.record({ closure, age, divergences }), { nil: null, freq: 20 }),
+  });
+}
+
+const policy: fc.Arbitrary<GatePolicy> = fc.record({
+  ageMode: fc.constantFrom('block', 'warn', 'off'),
+  vulnerabilities: fc.constantFrom('any', 'introduced'),
+  uncovered: fc.constantFrom('block', 'warn'),
+});
+const request: fc.Arbitrary<ApprovalRequest> = fc.record({
+  by: fc.constantFrom('operator', 'sweep'),
+  override: fc.boolean(),
+  overrideReason: fc.constantFrom(null, '', ' ', 'a reason'),
+});
+
+/** What comes out of the database. */
+function throughText(facts: UpdateFacts): UpdateFacts {
+  return factsOfRecord(Value.Parse(RecordedFacts, JSON.parse(canonicalJson(recordedFacts(facts)))));
+}
+
+describe('facts of a decision that are recorded and read again', () => {
+  test('are the same facts, as long as no list is cut', () => {
+    fc.assert(
+      fc.property(factsWith(6), (facts) => {
+        // fast-check makes objects without a prototype.
+        expect(throughText(facts)).toEqual(structuredClone(facts));
+      }),
+    );
+  });
+
+  test('are decided in the same way, whatever was cut', () => {
+    const long = RECORDED_MAX.findings + 30;
+    fc.assert(
+      fc.property(factsWith(4), policy, request, fc.nat(long), (facts, going, asked, more) => {
+        const { judged } = facts;
+        // What decides stands last, where a cut would take it.
+        const padded = judged && {
+          ...judged,
+          closure: { ...judged.closure, findings: [...harmless(more), ...judged.closure.findings] },
+          age: { ...judged.age, violations: [...unknownAges(more), ...judged.age.violations] },
+        };
+        const given = { ...facts, judged: padded };
+        expect(judge(throughText(given), going, asked)).toEqual(judge(given, going, asked));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('are bounded, and say how many there were', () => {
+    const facts: UpdateFacts = {
+      ...{ ecosystem: 'npm', advisories: 'judged' },
+      judged: {
+        closure: {
+          ...{ verdict: 'vulnerable', unchecked: null, missing: { after: 0, before: 0 } },
+          ...{ checkedAtMs: 1, source: 'api', snapshot: null },
+          findings: harmless(5_000),
+          fixed: Array.from({ length: 5_000 }, (_, i) => ({ id: `CVE-${i}`, package: 'x' })),
+        },
+        age: {
+          ...{ status: 'unknown_age', minimumHours: 72, pending: false, violations: unknownAges(5_000) },
+          times: unknownAges(5_000).map((one) => ({ ...one, source: 'npm' })),
+          excepted: unknownAges(5_000),
+        },
+        divergences: [],
+      },
+    };
+    const recorded = recordedFacts(facts);
+    expect(recorded.judged?.closure.findings.total).toBe(5_000);
+    expect(recorded.judged?.closure.findings.items).toHaveLength(RECORDED_MAX.findings);
+    expect(recorded.judged?.age.times.items).toHaveLength(RECORDED_MAX.times);
+    expect(recorded.judged?.age.excepted.items).toHaveLength(RECORDED_MAX.excepted);
+    expect(canonicalJson(recorded).length).toBeLessThan(512 * 1024);
+  });
+});
+
+function harmless(count: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    ...{ package: 'x', version: '1', id: `CVE-${i}`, aliases: [], severity: null, summary: 's'.repeat(999) },
+    ...{ fixedIn: null, inClosure: 'top', change: 'still_present', malicious: false },
+  })) satisfies UpdateFindings;
+}
+
+type UpdateFindings = NonNullable<UpdateFacts['judged']>['closure']['findings'];
+
+function unknownAges(count: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    ...{ package: `p${i}`, version: '1', publishedAtMs: null, ageHours: null },
+  }));
+}
