@@ -7,12 +7,15 @@ import { replayDecision } from './replay-decision.ts';
 
 const records = Compile(RecordedDecision);
 
-/** What was kept; throws where the row is not what the server once wrote. */
+/** A row of the table that the server never wrote so. */
+export class TamperedDecision extends Error {}
+
+/** What was kept. @throws TamperedDecision where the row is not what the server once wrote. */
 export function readRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision {
   const parsed: unknown = JSON.parse(document);
   const sha256 = createHash('sha256').update(document).digest('hex');
   if (sha256 === document_sha256 && records.Check(parsed) && parsed.id === id) return parsed;
-  throw new Error(`the decision ${id} in the database is not valid`);
+  throw new TamperedDecision(`the decision ${id} in the database is not what the server once wrote`);
 }
 
 export function decisionItem(row: DecisionRow): DecisionItem {

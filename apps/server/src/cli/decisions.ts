@@ -1,18 +1,15 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import type { RecordedDecision } from '@tidegate/protocol/decisions-api';
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { signDecision } from '../approvals/decision-statement.ts';
 import { type DecisionRow, findDecision, listDecisions } from '../approvals/decision-store.ts';
-import { decisionDetail, decisionItem, readRecord } from '../approvals/read-decision.ts';
+import { decisionDetail, decisionItem, readRecord, TamperedDecision } from '../approvals/read-decision.ts';
 import { replayDecision } from '../approvals/replay-decision.ts';
-import { verifyStatement } from '../approvals/verify-statement.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
-import { keysOfFile, keysOfInstallation } from './doctor-keys.ts';
+import { runVerify } from './decisions-verify.ts';
+import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
-/** Largest file that verify reads, in bytes: what base64 makes of the largest payload, and its signatures. */
-const STATEMENT_MAX_BYTES = 6 * 1024 * 1024;
 /** Decisions of one update that are shown or decided again: no update keeps more, but for those that minted. */
 const DECISIONS_MAX = 1_000;
 
@@ -46,9 +43,14 @@ All but verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_UR
     if (json && act === 'export') throw new UsageError('export is JSON already');
     if (keys !== null) return runVerify(world, { file: subject, keys, json });
     return withInstallation(world, async (installation) => {
-      if (act === 'export') return runExport(installation, world, { id: subject, out });
-      const rows = await decisionsOf(installation, subject);
-      return act === 'replay' ? replay(world, rows, json) : show(world, { rows, id: subject, json });
+      try {
+        if (act === 'export') return await runExport(installation, world, { id: subject, out });
+        const rows = await decisionsOf(installation, subject);
+        return act === 'replay' ? replay(world, rows, json) : show(world, { rows, id: subject, json });
+      } catch (error) {
+        if (error instanceof TamperedDecision) throw new CommandFault(error.message);
+        throw error;
+      }
     });
   },
 };
@@ -153,41 +155,4 @@ function writeNew(path: string, text: string): void {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw new CommandFault(`${path} cannot be made (${code})`);
   }
-}
-
-function runVerify(
-  world: CliWorld,
-  { file, keys, json }: { file: string; keys: string; json: boolean },
-): ExitCode {
-  try {
-    for (const path of [file, keys]) if (!existsSync(path)) throw new CommandFault(`${path} does not exist`);
-    if (statSync(file).size > STATEMENT_MAX_BYTES) throw new CommandFault(`${file} is larger than 6 MiB`);
-    const parsed = parseStrictJson(readFileSync(file));
-    if (!parsed.ok) throw new CommandFault(`${file} is not JSON`);
-    const verified = verifyStatement(parsed.value, keysOfFile(keys));
-    if (!verified.ok) {
-      if (json) world.out(JSON.stringify(verified));
-      throw new CommandFault(`${file} proves nothing: ${verified.reason}`);
-    }
-    const { statement, keyId } = verified;
-    world.out(json ? JSON.stringify({ ok: true, key_id: keyId, statement }, null, 2) : inWords(verified));
-    return EXIT.ok;
-  } catch (error) {
-    if (!(error instanceof CommandFault)) throw error;
-    world.err(error.message);
-    return EXIT.failed;
-  }
-}
-
-function inWords({ statement, keyId }: Extract<ReturnType<typeof verifyStatement>, { ok: true }>): string {
-  const { predicate, subject } = statement;
-  const { update, outcome, outcome_reason: reason, override } = predicate;
-  return [
-    `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
-    `  update    ${predicate.ecosystem} ${update.name} ${update.from_version ?? '-'} -> ${update.to_version}, ${update.id}`,
-    `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
-    `  artifacts ${subject.length}`,
-    ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),
-    `  signed    ${predicate.signed_at} by key ${keyId}`,
-  ].join('\n');
 }

@@ -1,0 +1,47 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { verifyStatement } from '../approvals/verify-statement.ts';
+import { type CliWorld, EXIT, type ExitCode } from './command.ts';
+import { keysOfFile } from './doctor-keys.ts';
+import { CommandFault } from './open-installation.ts';
+
+/** Largest file that verify reads, in bytes: what base64 makes of the largest payload, and its signatures. */
+const STATEMENT_MAX_BYTES = 6 * 1024 * 1024;
+
+/** `tidegate decisions verify`: needs no installation. */
+export function runVerify(
+  world: CliWorld,
+  { file, keys, json }: { file: string; keys: string; json: boolean },
+): ExitCode {
+  try {
+    for (const path of [file, keys]) if (!existsSync(path)) throw new CommandFault(`${path} does not exist`);
+    if (statSync(file).size > STATEMENT_MAX_BYTES) throw new CommandFault(`${file} is larger than 6 MiB`);
+    const parsed = parseStrictJson(readFileSync(file));
+    if (!parsed.ok) throw new CommandFault(`${file} is not JSON`);
+    const verified = verifyStatement(parsed.value, keysOfFile(keys));
+    if (!verified.ok) {
+      if (json) world.out(JSON.stringify(verified));
+      throw new CommandFault(`${file} proves nothing: ${verified.reason}`);
+    }
+    const { statement, keyId } = verified;
+    world.out(json ? JSON.stringify({ ok: true, key_id: keyId, statement }, null, 2) : inWords(verified));
+    return EXIT.ok;
+  } catch (error) {
+    if (!(error instanceof CommandFault)) throw error;
+    world.err(error.message);
+    return EXIT.failed;
+  }
+}
+
+function inWords({ statement, keyId }: Extract<ReturnType<typeof verifyStatement>, { ok: true }>): string {
+  const { predicate, subject } = statement;
+  const { update, outcome, outcome_reason: reason, override } = predicate;
+  return [
+    `Decision ${predicate.decision_id} of fleet ${predicate.fleet_id}: ${outcome}${reason === null ? '' : ` (${reason})`}`,
+    `  update    ${predicate.ecosystem} ${update.name} ${update.from_version ?? '-'} -> ${update.to_version}, ${update.id}`,
+    `  decided   ${predicate.decided_at} by ${predicate.decided_by}${override === null ? '' : ', by override'}`,
+    `  artifacts ${subject.length}`,
+    ...subject.map(({ name, digest }) => `    ${digest.sha256 ?? digest.sha512 ?? ''}  ${name}`),
+    `  signed    ${predicate.signed_at} by key ${keyId}`,
+  ].join('\n');
+}
