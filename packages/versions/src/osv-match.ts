@@ -17,7 +17,7 @@ export function matcherOf<Parsed>(
   const matchRanges = ranges
     .filter((range) => range.type !== 'GIT')
     .map((range) => (rangeTypes.includes(range.type) ? rangeMatcherOf(order, range) : undecided));
-  const spellings = new Set(versions);
+  const spellings = versions.length > 0 ? new Set(versions) : NONE;
   let listed: Parsed[] | null = null;
 
   return (text) => {
@@ -33,6 +33,8 @@ export function matcherOf<Parsed>(
     return verdicts.includes('undecidable') ? 'undecidable' : 'unaffected';
   };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 type Boundary<Parsed> = { kind: 'introduced' | 'last_affected' | 'fixed'; at: Parsed | null };
 

@@ -31,7 +31,9 @@ const VARIANTS: Readonly<Record<string, (record: OsvRecord) => OsvRecord>> = {
   'last affected in place of fixed': eachEvent(({ fixed, ...event }) =>
     fixed === undefined ? event : { last_affected: fixed },
   ),
-  'limits in place of fixed': eachEvent(({ fixed, ...event }) => (fixed === undefined ? event : { limit: fixed })),
+  'limits in place of fixed': eachEvent(({ fixed, ...event }) =>
+    fixed === undefined ? event : { limit: fixed },
+  ),
   'a limit at the introduction, and none': eachRange((range) => {
     const limits = range.events.flatMap(({ introduced }) =>
       introduced && introduced !== '0' ? [{ limit: introduced }] : [],

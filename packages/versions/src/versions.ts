@@ -77,7 +77,13 @@ const maximumVersionLength = 1024;
 
 /** Closes over the ecosystem's own form of a parsed version, so that no two forms can be mixed. */
 function rulesOf<Parsed>(order: Order<Parsed>, rangeTypes: readonly string[]): EcosystemRules {
-  const parse = (text: string) => (text.length > maximumVersionLength ? null : order.parse(text));
+  // One version is held against many ranges in a row: it is read for the first of them.
+  let last: { text: string; parsed: Parsed | null } | null = null;
+  function parse(text: string): Parsed | null {
+    if (text.length > maximumVersionLength) return null;
+    if (last?.text !== text) last = { text, parsed: order.parse(text) };
+    return last.parsed;
+  }
   const bounded: Order<Parsed> = { parse, compare: order.compare };
   return {
     compare(a, b) {
