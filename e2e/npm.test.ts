@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import { must } from './harness/host.ts';
+import { createNpmWorld, type NpmWorld, npmStoryMissing } from './harness/npm-world.ts';
+import { type Approved, Blocked, expectAnswer, type Operator, pause } from './harness/operator.ts';
+
+/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
+const RECHECK_WITHIN_MS = 90_000;
+
+const OLD_GLOBALS = {
+  'node_modules/demo-cli': 'demo-cli 1.0.0',
+  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.0.0',
+  'node_modules/demo-cli/node_modules/leaf': 'leaf 1.0.0',
+};
+const NEW_GLOBALS = {
+  'node_modules/demo-cli': 'demo-cli 1.1.0',
+  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.1.0',
+  'node_modules/demo-cli/node_modules/demo-lib/node_modules/leaf': 'leaf 1.0.0',
+  'node_modules/demo-cli/node_modules/leaf': 'leaf 2.0.0',
+};
+const OLD_MODULES = {
+  'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
+  'node_modules/demo-lib': 'demo-lib 1.0.0',
+  'node_modules/leaf': 'leaf 1.0.0',
+  'node_modules/pinned': 'pinned 1.0.0',
+};
+const NEW_MODULES = {
+  ...OLD_MODULES,
+  'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
+  'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
+  'node_modules/demo-lib': 'demo-lib 1.1.0',
+};
+
+const missing = npmStoryMissing();
+const [engine] = ENGINES;
+if (engine === undefined) throw new Error('there is no engine');
+
+describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${missing})`}`, () => {
+  test('a global package and a project are stopped by a dependency (A1) until the advisory is withdrawn, and then updated offline', async () => {
+    const world = await createNpmWorld(engine, SHORT_MEMORY);
+    const { osv, operator, agent, npm, mark } = world;
+    osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
+      { ecosystem: 'npm', name: 'demo-lib', versions: ['1.1.0'] },
+    ]);
+    const updates = [
+      await updateOf(operator, { name: 'demo-cli', arch: npm.prefix }),
+      await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }),
+    ];
+    for (const id of updates) {
+      const blocked = expectAnswer(await operator.approve(id), 409, Blocked);
+      expect(blocked).toMatchObject({ blocked_by: 'vulnerability' });
+      expect(blocked.findings).toContainEqual(
+        expect.objectContaining({ id: 'GHSA-demo', package: 'demo-lib', in_closure: 'dependency' }),
+      );
+    }
+    must(await agent.runOnce());
+    expect([await npm.globals(), await npm.modules()]).toEqual([OLD_GLOBALS, OLD_MODULES]);
+
+    osv.withdraw('GHSA-demo');
+    for (const id of updates) {
+      await untilClear(operator, id);
+      expectRealHashes(await operator.approved(id), world);
+    }
+    must(await agent.runOnce());
+    expect(await outcomes(world)).toEqual(['success', 'success']);
+    expect(await npm.globals()).toEqual(NEW_GLOBALS);
+    expect(await npm.modules()).toEqual(NEW_MODULES);
+    // npm of the host itself.
+    const list: unknown = JSON.parse(await npm.npm(['ls', '-g', '--json', `--prefix=${npm.prefix}`]));
+    expect(list).toMatchObject({ dependencies: { 'demo-cli': { version: '1.1.0' } } });
+    const lock = await readFile(join(npm.project, 'package-lock.json'), 'utf8');
+    expect(lock).toContain(`${npm.registry.url}/@demo/app-kit/-/app-kit-1.1.0.tgz`);
+    for (const id of updates) expect((await operator.update(id)).state).toBe('installed');
+    expect(existsSync(mark)).toBe(false); // no lifecycle script was run
+  });
+
+  test('a tarball with one byte changed at equal size is refused, with an event and nothing changed (A4)', async () => {
+    const world = await createNpmWorld(engine);
+    const { operator, npm } = world;
+    await operator.approved(await updateOf(operator, { name: 'demo-cli', arch: npm.prefix }));
+    await operator.approved(await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }));
+    npm.registry.mode = 'tamper';
+    must(await world.agent.runOnce());
+    expect(await outcomes(world)).toEqual(['failed', 'failed']);
+    expect(await operator.events({ type: 'ARTIFACT_MISMATCH' })).toHaveLength(2);
+    expect([await npm.globals(), await npm.modules()]).toEqual([OLD_GLOBALS, OLD_MODULES]);
+  });
+
+  test('a place that is not what it was when the plan was made is refused as drift', async () => {
+    const world = await createNpmWorld(engine);
+    const { operator, npm } = world;
+    await operator.approved(await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }));
+    await npm.npm(['update', 'demo-lib'], npm.project);
+    const moved = await npm.modules();
+    expect(moved).not.toEqual(OLD_MODULES);
+    must(await world.agent.runOnce());
+    expect(await outcomes(world)).toEqual(['refused']);
+    expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
+    expect(await npm.modules()).toEqual(moved);
+  });
+});
+
+async function updateOf(operator: Operator, wanted: { name: string; arch: string }): Promise<string> {
+  for (const { id } of await operator.updates({ name: wanted.name })) {
+    const { plan, ...update } = await operator.update(id);
+    if (JSON.stringify([update, plan]).includes(JSON.stringify(wanted.arch))) return id;
+  }
+  throw new Error(`there is no update of ${wanted.name} at ${wanted.arch}`);
+}
+
+async function outcomes({ operator, agent }: NpmWorld): Promise<string[]> {
+  const commands = await operator.commands({ agent_id: agent.agentId() });
+  const installs = commands.filter(({ action }) => action === 'install_update');
+  return installs.map(({ status }) => status);
+}
+
+/** A4: the token binds the files as they were published. */
+function expectRealHashes({ token }: Approved, { npm }: NpmWorld): void {
+  const payload = Value.Parse(
+    ApprovalPayload,
+    JSON.parse(Buffer.from(token.payload, 'base64').toString('utf8')),
+  );
+  for (const { name, to_version: version = '', artifact } of payload.actions) {
+    const real = createHash('sha512').update(npm.registry.tarball(name, version)).digest('hex');
+    expect(artifact?.sha512).toBe(real);
+  }
+}
+
+async function untilClear(operator: Operator, updateId: string): Promise<void> {
+  const untilMs = performance.now() + RECHECK_WITHIN_MS;
+  for (;;) {
+    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
+    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
+    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
+    await pause(2_000); // nothing tells of a re-check but the verdict itself
+  }
+}
