@@ -1,9 +1,6 @@
-import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { chmod, chown, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canonicalJson } from '@tidegate/protocol/canonical-json';
-import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import {
   createPypiHost,
@@ -21,7 +18,7 @@ import { findPlaces } from '../ecosystems/pypi/places.ts';
 import { planTarget } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { hostPaths } from '../host-places.ts';
-import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { approvalOf } from '../testing/approval-of.ts';
 import { pypiInstaller } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -64,7 +61,12 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     if (!fetched.ok) throw new Error(fetched.reason);
     await chmod(stage, 0o700);
     const actions = change(outcome.plan.actions);
-    return { paths, stage, actions, approval: approve(actions, { name: 'demo-app', toVersion }) };
+    return {
+      paths,
+      stage,
+      actions,
+      approval: approvalOf({ ecosystem: 'pypi', name: 'demo-app', toVersion, actions }),
+    };
   }
 
   const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
@@ -217,45 +219,4 @@ function at(action: PlanAction | undefined): PlanAction {
 function renamed({ artifact }: PlanAction) {
   if (artifact === undefined) throw new Error('no artifact');
   return { ...artifact, filename: artifact.filename.replace('demo_lib', 'demo_lib2') };
-}
-const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-
-/** Signs an approval of these actions, and has it verified: there is no other way to get one (A4). */
-function approve(actions: PlanAction[], target: { name: string; toVersion: string }): VerifiedApproval {
-  const [keyId, fleetId, agentId, updateId, tokenId] = Array.from({ length: 5 }, () => randomUUID());
-  const [at, later] = ['2026-01-01T00:00:00Z', '2026-01-08T00:00:00Z'];
-  const payload = {
-    ...{
-      v: 1,
-      token_id: tokenId,
-      fleet_id: fleetId,
-      update_id: updateId,
-      agent_id: agentId,
-      ecosystem: 'pypi',
-    },
-    package: { name: target.name, from_version: null, to_version: target.toVersion },
-    actions,
-    plan_sha256: createHash('sha256').update(canonicalJson(actions)).digest('hex'),
-    verdict: { vulnerability: 'clear', age: 'not_applicable', checked_at: at, source: null, snapshot: null },
-    ...{ override: null, issued_at: at, expires_at: later },
-  } satisfies Record<keyof ApprovalPayload, unknown>;
-  const body = Buffer.from(JSON.stringify(payload));
-  const head = `DSSEv1 ${APPROVAL_TYPE.length} ${APPROVAL_TYPE} ${body.length} `;
-  const sig = sign(null, Buffer.concat([Buffer.from(head), body]), privateKey).toString('base64');
-  const envelope = {
-    ...{ payloadType: APPROVAL_TYPE, payload: body.toString('base64') },
-    signatures: [{ keyid: keyId, sig }],
-  };
-  const hex = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
-  const key = { key_id: keyId ?? '', version: 1, public_key_hex: hex, status: 'active' as const };
-  const outcome = verifyApproval(envelope, {
-    trusted: {
-      ...{ fleet_id: fleetId ?? '', version: 1, expires_at: later },
-      keys: [{ ...key, created_at: at, revoked_at: null }],
-    },
-    ...{ agentId: agentId ?? '', updateId: updateId ?? '', nowMs: Date.parse(at) },
-    reference: { token_id: tokenId ?? '', sha256: createHash('sha256').update(body).digest('hex') },
-  });
-  if (!outcome.ok) throw new Error(outcome.reason);
-  return outcome.approval;
 }

@@ -1,0 +1,145 @@
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PYPI_DEMO } from '@tidegate/testkit/pypi-packages';
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import { must } from './harness/host.ts';
+import { Blocked, expectAnswer, type Operator, pause } from './harness/operator.ts';
+import { createPypiWorld, type PypiWorld, pypiStoryMissing } from './harness/pypi-world.ts';
+
+/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
+const RECHECK_WITHIN_MS = 90_000;
+const DEMO = { installed: PYPI_DEMO.old, offered: PYPI_DEMO.offered };
+const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
+const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1' };
+const LIB = 'demo_lib-1.1-py3-none-any.whl';
+
+const missing = pypiStoryMissing();
+const [engine] = ENGINES;
+if (engine === undefined) throw new Error('there is no engine');
+
+describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` (${missing})`}`, () => {
+  test('an update with a vulnerable dependency is stopped (A1) until the advisory is withdrawn, and then installed offline', async () => {
+    const world = await createPypiWorld(engine, DEMO, SHORT_MEMORY);
+    const { osv, operator, agent, environment, index } = world;
+    osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
+      { ecosystem: 'PyPI', name: 'demo-lib', versions: ['1.1'] },
+    ]);
+    const update = await updateOf(operator, 'demo-app');
+    expect(update).toMatchObject({ ecosystem: 'pypi', state: 'pending', available_version: '2.0' });
+    const planned = (await operator.update(update.id)).plan?.actions ?? [];
+    expect(planned.map(({ name, arch, origin, to_version }) => [name, arch, origin, to_version])).toEqual([
+      ['demo-app', environment.path, index.url, '2.0'],
+      ['demo-lib', environment.path, index.url, '1.1'],
+    ]);
+    const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
+    expect(blocked).toMatchObject({ blocked_by: 'vulnerability' });
+    expect(blocked.findings).toContainEqual(
+      expect.objectContaining({ id: 'GHSA-demo', in_closure: 'dependency' }),
+    );
+    must(await agent.runOnce());
+    expect(await environment.installed()).toEqual(OLD);
+    expect(await tracesOf(world)).toEqual([]); // to scan and to plan runs nothing of the environment
+
+    osv.withdraw('GHSA-demo');
+    await untilClear(operator, update.id);
+    await operator.approved(update.id);
+    must(await agent.runOnce());
+    expect(await environment.installed()).toEqual(NEW);
+    const metadata = join(environment.sitePackages, 'demo_app-2.0.dist-info/METADATA');
+    expect(await readFile(metadata, 'utf8')).toContain('Version: 2.0\n');
+    expect((await operator.update(update.id)).state).toBe('installed');
+    const traces = await tracesOf(world);
+    expect(traces.length).toBeGreaterThan(0);
+    expect(new Set(traces)).toEqual(new Set(['0 lo'])); // of the owner, who has no network
+  });
+
+  test('a wheel with one byte changed at equal size is refused, with an event and nothing changed (A4)', async () => {
+    const world = await approvedWorld();
+    world.index.tamper(LIB);
+    await expectRefused(world, 'ARTIFACT_MISMATCH');
+  });
+
+  test('the same where the index was changed with it', async () => {
+    const world = await approvedWorld();
+    world.index.publish({ name: 'demo-lib', version: '1.1', content: 'other' });
+    await expectRefused(world, 'ARTIFACT_MISMATCH');
+  });
+
+  test('an environment that is not what it was when the plan was made is refused as drift', async () => {
+    const world = await approvedWorld();
+    const { environment, operator, agent } = world;
+    await environment.install({ name: 'demo-lib', version: '1.1' });
+    await agent.runOnce();
+    expect(await environment.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
+    expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
+  });
+
+  test('there is no plan of a version that exists as a source distribution alone, and the log says why', async () => {
+    const { operator, agent, environment } = await createPypiWorld(engine, {
+      installed: PYPI_DEMO.old,
+      offered: [{ name: 'demo-app', version: '2.0', kind: 'sdist' }],
+    });
+    const update = await updateOf(operator, 'demo-app');
+    expect((await operator.update(update.id)).plan).toBeNull();
+    expect((await operator.approve(update.id)).status).toBe(202);
+    await agent.runOnce();
+    const [asked] = (await operator.commands()).filter(({ action }) => action === 'plan_update');
+    expect(asked?.reason).toContain('only a source distribution of demo-app 2.0 exists');
+    expect(await environment.installed()).toEqual(OLD);
+    expect(existsSync('/tmp/tidegate-sdist-was-built')).toBe(false);
+  });
+
+  test('a place that is externally managed is reported and left untouched (PEP 668)', async () => {
+    const world = await approvedWorld();
+    const { environment, operator, agent } = world;
+    await writeFile(join(environment.sitePackages, '../EXTERNALLY-MANAGED'), '[externally-managed]\n');
+    await agent.runOnce();
+    expect(await environment.installed()).toEqual(OLD);
+    const [install] = (await operator.commands()).filter(({ action }) => action === 'install_update');
+    expect(install?.status).toBe('refused');
+    expect(install?.reason).toContain('externally managed (PEP 668)');
+  });
+});
+
+async function approvedWorld(): Promise<PypiWorld> {
+  if (engine === undefined) throw new Error('there is no engine');
+  const world = await createPypiWorld(engine, DEMO);
+  const update = await updateOf(world.operator, 'demo-app');
+  await world.operator.approved(update.id);
+  return world;
+}
+
+async function updateOf(operator: Operator, name: string) {
+  const [update, ...others] = await operator.updates({ name });
+  if (update === undefined || others.length > 0) throw new Error(`not one update of ${name}`);
+  return update;
+}
+
+async function expectRefused(
+  { agent, environment, operator, ...world }: PypiWorld,
+  type: string,
+): Promise<void> {
+  await agent.runOnce();
+  expect(await environment.installed()).toEqual(OLD);
+  expect(await tracesOf(world)).toEqual([]);
+  const events = await operator.events({ type });
+  expect(events.length).toBeGreaterThan(0);
+}
+
+async function tracesOf({ traceFile }: Pick<PypiWorld, 'traceFile'>): Promise<string[]> {
+  const text = await readFile(traceFile, 'utf8').catch(() => '');
+  return text.split('\n').filter((line) => line !== '');
+}
+
+async function untilClear(operator: Operator, updateId: string): Promise<void> {
+  const untilMs = performance.now() + RECHECK_WITHIN_MS;
+  for (;;) {
+    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
+    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
+    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
+    await pause(2_000); // nothing tells of a re-check but the verdict itself
+  }
+}
