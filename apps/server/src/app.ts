@@ -53,6 +53,9 @@ import { installSecurityHeaders } from './platform/http/security-headers.ts';
 import { type App, createHttpServer } from './platform/http/server.ts';
 import type { Platform } from './platform/platform.ts';
 import type { Secrets } from './platform/secrets.ts';
+import { createProvenanceClient } from './provenance/fetch-provenance.ts';
+import { createBundleVerifier, type TrustedRoot } from './provenance/verify-bundle.ts';
+import { createProvenanceWorker } from './provenance/worker.ts';
 import { createPublicGuard } from './rate-limits/public-guard.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
@@ -75,6 +78,8 @@ export interface ApplicationParts {
   keyFolder: KeyFolder;
   keyRing: KeyRing;
   tls: { cert: string; key: string } | null;
+  /** What provenance is verified against; null: nothing. */
+  trustedRoot: TrustedRoot | null;
   /** What was revoked for good, whatever the database says. */
   journal: Pick<RevocationJournal, 'has'>;
 }
@@ -121,12 +126,17 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   });
 
   const releaseTimes = createReleaseTimes({ platform, client: createRegistryClient({ config, now }) });
+  const provenance = createProvenanceWorker({
+    platform,
+    client: createProvenanceClient({ config, verify: createBundleVerifier(parts.trustedRoot) }),
+  });
   const approvals: ApprovalDeps = {
     platform,
     config,
     keyRing,
     worker: advisories,
     ageSource: releaseTimes,
+    provenance,
   };
   const voidApproval = createVoidApproval(platform);
   const offline = createOfflineWatch(platform, { bootedAt });
@@ -237,7 +247,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await http.close();
       rateLimits.stop();
       // First what calls out: it ends every wait, so that a source that hangs does not hold the others.
-      await Promise.all([advisories.stop(), releaseTimes.stop()]);
+      await Promise.all([advisories.stop(), releaseTimes.stop(), provenance.stop()]);
       await upkeep.stop();
       await eventUpkeep.stop();
       await badges.stop();

@@ -220,6 +220,14 @@ export const SETTINGS = {
     allowed: 'an http:// or https:// URL',
     parse: text,
   }),
+  sigstoreTrustedRoot: setting({
+    env: 'SERVICE_SIGSTORE_TRUSTED_ROOT',
+    doc: 'File with a trusted root of sigstore as JSON, which provenance is verified against; empty shows provenance as not verified.',
+    schema: Nullable(Type.String({ minLength: 1 })),
+    default: null,
+    allowed: 'empty, or the path of a JSON file',
+    parse: text,
+  }),
   advisoryMaxAgeHours: setting({
     env: 'SERVICE_ADVISORY_MAX_AGE_HOURS',
     doc: 'Oldest vulnerability answer that a decision may rest on, in hours.',

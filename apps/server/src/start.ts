@@ -12,6 +12,7 @@ import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts
 import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
+import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
 import { openMemory } from './restore/open-memory.ts';
 import { raiseKeySets } from './restore/raise-key-sets.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
@@ -33,9 +34,11 @@ export type StartOutcome =
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
   const tls = readTls(config);
   if (!tls.ok) return tls;
+  const read = readTrustedRoot(config.sigstoreTrustedRoot);
+  if (!read.ok) return read;
   const opened = new AsyncDisposableStack();
   try {
-    const outcome = await openAll(config, { world, tls: tls.tls, opened });
+    const outcome = await openAll(config, { world, tls: tls.tls, trustedRoot: read.root, opened });
     if (!outcome.ok) {
       await opened.disposeAsync();
       return outcome;
@@ -62,6 +65,7 @@ function announce(link: string): void {
 interface Opening {
   world: World;
   tls: Tls | null;
+  trustedRoot: TrustedRoot | null;
   /** Whatever is opened, to be closed in the opposite order. */
   opened: AsyncDisposableStack;
 }
@@ -70,7 +74,7 @@ type Opened =
   | { ok: true; application: Application; url: string; migrations: number }
   | { ok: false; fault: string };
 
-async function openAll(config: Config, { world, tls, opened }: Opening): Promise<Opened> {
+async function openAll(config: Config, { world, tls, trustedRoot, opened }: Opening): Promise<Opened> {
   const { log, now, random } = world;
   const held = openDataDir(config, log);
   if (!held.ok) return held;
@@ -109,6 +113,7 @@ async function openAll(config: Config, { world, tls, opened }: Opening): Promise
     keyFolder,
     keyRing,
     tls,
+    trustedRoot,
     journal,
   });
   opened.defer(application.stop);

@@ -104,6 +104,8 @@ export const BlockReason = Type.Enum([
   'undecidable',
 ]);
 
+export const ProvenanceStatus = Type.Enum(['verified', 'unverified', 'absent', 'unknown', 'mismatch']);
+
 /** What the gate says of an update: members of `approval_blocked`, answer of preview, `gate` of GET /updates/{id}. */
 export const GateReport = strict({
   update_id: Uuid,
@@ -118,6 +120,19 @@ export const GateReport = strict({
   /** When the fleet first had the versions that are new to the host: information, and the one age of apt and dnf. */
   first_seen: Type.Array(
     strict({ package: Type.String(), version: Type.String(), first_seen_at: Timestamp }),
+  ),
+  /** Where the versions that are new to the host come from, as far as their registry attests it; never a stop. */
+  provenance: Type.Array(
+    strict({
+      package: Type.String(),
+      version: Type.String(),
+      status: ProvenanceStatus,
+      /** Both from the certificate of a signer that was verified. */
+      source_repository: Type.Optional(Type.String()),
+      builder: Type.Optional(Type.String()),
+      /** The version on the host has provenance and this one has none. */
+      dropped: Type.Boolean(),
+    }),
   ),
   verdict: VulnerabilityVerdict,
   checked_at: nullable(Timestamp),

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { GateDivergence, GateFinding } from './approvals-api.ts';
+import { GateDivergence, GateFinding, ProvenanceStatus } from './approvals-api.ts';
 import { Count, Ecosystem, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 
@@ -32,6 +32,17 @@ export type RecordedVerdict = Static<typeof RecordedVerdict>;
 export const RecordedFacts = strict({
   ecosystem: Ecosystem,
   advisories: Type.Enum(['judged', 'pending', 'unreachable']),
+  /** Absent where it was not looked up, and in records from before there was any. */
+  provenance: Type.Optional(
+    cut(
+      strict({
+        package: Type.String(),
+        version: Type.String(),
+        status: ProvenanceStatus,
+        dropped: Type.Boolean(),
+      }),
+    ),
+  ),
   judged: nullable(
     strict({
       closure: strict({

@@ -1,6 +1,7 @@
 import type { AdvisoryWorker } from '../advisories/worker.ts';
 import type { Config } from '../config.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ProvenanceWorker } from '../provenance/worker.ts';
 import type { AgeSource } from '../release-times/worker.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import type { GatePolicy } from './gate.ts';
@@ -14,6 +15,7 @@ export interface ApprovalDeps {
   readonly keyRing: Pick<KeyRing, 'fleetId' | 'signer' | 'isActive'>;
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
   readonly ageSource: Pick<AgeSource, 'ensureTimed' | 'outcomes'>;
+  readonly provenance: Pick<ProvenanceWorker, 'want'>;
   /** How long a request waits for the worker; WAIT_MS unless a test says otherwise. */
   readonly waitMs?: number;
 }

@@ -38,6 +38,7 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
     first_seen: (facts.information?.firstSeen ?? [])
       .slice(0, FINDINGS_MAX)
       .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
+    provenance: provenanceReport(facts),
     verdict: closure?.verdict ?? 'unchecked',
     checked_at: closure?.checkedAtMs == null ? null : rfc3339(closure.checkedAtMs),
     source: closure?.source ?? null,
@@ -86,11 +87,26 @@ export function ageReport(age: AgeFacts | null): AgeReport | null {
   };
 }
 
+function provenanceReport({ information }: UpdateFacts): GateReport['provenance'] {
+  return (information?.provenance ?? [])
+    .slice(0, FINDINGS_MAX)
+    .map(({ package: name, version, status, sourceRepository, builder, dropped }) => ({
+      package: name,
+      version,
+      status,
+      ...(sourceRepository === null ? {} : { source_repository: sourceRepository }),
+      ...(builder === null ? {} : { builder }),
+      dropped,
+    }));
+}
+
 const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   override_not_needed: 'Nothing blocked this update: it was approved without the override.',
   closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
   distribution_uncovered: 'No vulnerability database covers the distribution of this host.',
   age_violation: 'A version in the closure is younger than the minimum age, or its age is not known.',
+  provenance_dropped: 'A version in the closure has no provenance, which the version on the host has.',
+  provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
 };
 
 export function warningsOf(codes: readonly GateWarning[]): Warning[] {

@@ -49,7 +49,9 @@ export type GateWarning =
   | 'override_not_needed'
   | 'closure_unchecked'
   | 'distribution_uncovered'
-  | 'age_violation';
+  | 'age_violation'
+  | 'provenance_dropped'
+  | 'provenance_mismatch';
 
 export type Verdict =
   /** `waived` is the stop that the override passed; null where none was in the way. */
@@ -84,7 +86,10 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   if (policy.ageMode === 'block' && age.pending) return { kind: 'verdict_pending' };
   if (isClosurePending(facts, closure, policy)) return { kind: 'verdict_pending' };
 
-  const warnings = warningsOf(facts.ecosystem, closure, age, policy);
+  const warnings = [
+    ...warningsOf(facts.ecosystem, closure, age, policy),
+    ...provenanceWarnings(facts.information),
+  ];
   const stop = closureStop(facts.ecosystem, closure, policy, request);
   if (!stop) {
     const unneeded: GateWarning[] = request.override ? ['override_not_needed'] : [];
@@ -161,5 +166,14 @@ function warningsOf(
   }
   // A7: informational only in `warn`.
   if (policy.ageMode === 'warn' && age.violations.length > 0) warnings.push('age_violation');
+  return warnings;
+}
+
+/** Provenance is a signal, never a stop: malicious versions carried valid one. */
+function provenanceWarnings(information: Information | undefined): GateWarning[] {
+  const provenance = information?.provenance ?? [];
+  const warnings: GateWarning[] = [];
+  if (provenance.some(({ dropped }) => dropped)) warnings.push('provenance_dropped');
+  if (provenance.some(({ status }) => status === 'mismatch')) warnings.push('provenance_mismatch');
   return warnings;
 }

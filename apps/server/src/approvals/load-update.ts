@@ -90,7 +90,7 @@ export async function factsOf(
   const judged = await readClosureFacts(deps.platform.database.read, closures, { nowMs, maxAgeMs });
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
-  const information = await readInformation(deps.platform.database.read, loaded);
+  const information = await readInformation(deps, loaded);
   const facts: UpdateFacts[] = [];
   for (const [i, one] of loaded.entries()) {
     const { ecosystem, planned } = one;

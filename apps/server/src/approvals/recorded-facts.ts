@@ -1,6 +1,7 @@
 import type { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { UpdateFacts } from './gate.ts';
 
@@ -11,21 +12,25 @@ export const RECORDED_MAX = {
   violations: 200,
   times: 500,
   excepted: 200,
+  provenance: 200,
 } as const;
 const DIVERGENCES_MAX = 100;
 const ALIASES_MAX = 20;
 const SUMMARY_MAX_CHARS = 300;
 
+type RecordedProvenance = NonNullable<RecordedFacts['provenance']>;
 type Judged = NonNullable<RecordedFacts['judged']>;
 
 /**
  * The facts of a decision in the form in which they are kept. Where a list is cut, what decides stays: malicious and
  * introduced vulnerabilities, and ages that are known, so that the gate says the same of the record.
  */
-export function recordedFacts({ ecosystem, advisories, judged }: UpdateFacts): RecordedFacts {
+export function recordedFacts(facts: UpdateFacts): RecordedFacts {
+  const { ecosystem, advisories, judged, information } = facts;
   return {
     ecosystem,
     advisories,
+    ...(information && { provenance: recordedProvenance(information.provenance) }),
     judged: judged && {
       closure: recordedClosure(judged.closure),
       age: recordedAge(judged.age),
@@ -35,10 +40,12 @@ export function recordedFacts({ ecosystem, advisories, judged }: UpdateFacts): R
 }
 
 /** What the gate is told when a record is decided again. */
-export function factsOfRecord({ ecosystem, advisories, judged }: RecordedFacts): UpdateFacts {
+export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
+  const { ecosystem, advisories, judged, provenance } = facts;
   return {
     ecosystem,
     advisories,
+    ...(provenance && { information: { firstSeen: [], provenance: provenanceOf(provenance.items) } }),
     judged: judged && {
       closure: closureOf(judged.closure),
       age: ageOf(judged.age),
@@ -129,6 +136,18 @@ function recordedDivergences(divergences: readonly BoundDivergence[]): Judged['d
     divergence_id: divergenceId,
     ...rest,
   }));
+}
+
+function recordedProvenance(provenance: readonly PackageProvenance[]): RecordedProvenance {
+  return cut(
+    provenance,
+    { most: RECORDED_MAX.provenance, first: ({ status, dropped }) => dropped || status === 'mismatch' },
+    ({ package: name, version, status, dropped }) => ({ package: name, version, status, dropped }),
+  );
+}
+
+function provenanceOf(items: RecordedProvenance['items']): PackageProvenance[] {
+  return items.map((item) => ({ ...item, sourceRepository: null, builder: null }));
 }
 
 /** The order stays as long as nothing is cut; then what decides comes first. */

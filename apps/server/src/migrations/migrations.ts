@@ -41,6 +41,7 @@ import { migration as m043 } from './043-exploited.ts';
 import { migration as m044 } from './044-advisory-stretches.ts';
 import { migration as m045 } from './045-release-times-by-file.ts';
 import { migration as m046 } from './046-first-seen.ts';
+import { migration as m047 } from './047-provenances.ts';
 import { migration as m048 } from './048-artifacts.ts';
 import { migration as m049 } from './049-artifact-divergences.ts';
 import { migration as m050 } from './050-decisions.ts';
@@ -89,6 +90,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m044,
   m045,
   m046,
+  m047,
   m048,
   m049,
   m050,

@@ -18,6 +18,9 @@ import { replayDecision } from '../approvals/replay-decision.ts';
 import { mountApprovals } from '../approvals/routes.ts';
 import { type Config, defaultConfig } from '../config.ts';
 import type { Database } from '../platform/db/engine.ts';
+import { createProvenanceClient } from '../provenance/fetch-provenance.ts';
+import { createBundleVerifier, type TrustedRoot } from '../provenance/verify-bundle.ts';
+import { createProvenanceWorker } from '../provenance/worker.ts';
 import { createRegistryClient } from '../release-times/registry-client.ts';
 import { createReleaseTimes } from '../release-times/worker.ts';
 import type { UpdateRow } from '../updates/store.ts';
@@ -36,6 +39,7 @@ export interface ApprovalsAppOptions {
   osvMs?: number;
   /** How long the registries may take. */
   registryMs?: number;
+  trustedRoot?: TrustedRoot;
   /** Replaces the database by one that looks at what is done with it. */
   wrap?: (database: Database) => Database;
 }
@@ -80,6 +84,16 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     }),
   });
   onTestFinished(() => ageSource.stop());
+  const provenance = createProvenanceWorker({
+    platform,
+    client: createProvenanceClient({
+      config,
+      verify: createBundleVerifier(options.trustedRoot ?? null),
+      timeoutMs: registryMs,
+      sleep: async () => {},
+    }),
+  });
+  onTestFinished(() => provenance.stop());
   const keyRing = createTestKeyRing();
   const deps: ApprovalDeps = {
     platform,
@@ -87,6 +101,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     keyRing,
     worker,
     ageSource,
+    provenance,
     waitMs: options.waitMs ?? 5_000,
   };
   const app = createSliceApp(platform);
@@ -130,6 +145,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     deps,
     keyRing,
     worker,
+    provenance,
     agentId,
     familyId,
     call,

@@ -48,6 +48,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     keyFolder,
     keyRing,
     tls: null,
+    trustedRoot: null,
     journal,
   });
   onTestFinished(() => application.stop());

@@ -243,6 +243,17 @@ export interface Tables {
     first_seen_at: number;
     agent_id: string;
   };
+  provenances: {
+    ecosystem: string;
+    name: string;
+    version: string;
+    /** The hash that the plan binds; empty where only whether there is any was asked. */
+    artifact: string;
+    status: 'verified' | 'unverified' | 'absent' | 'unknown' | 'mismatch';
+    source_repository: string | null;
+    builder: string | null;
+    fetched_at: number;
+  };
   approvals: {
     token_id: string;
     update_id: string;

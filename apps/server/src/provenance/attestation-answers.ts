@@ -1,0 +1,88 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { compareVersions } from '@tidegate/versions';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+
+/** Attestations of one artifact that are looked at. */
+const ATTESTATIONS_MAX = 16;
+const SLSA = 'https://slsa.dev/provenance/';
+
+const NpmAnswer = Type.Object({
+  attestations: Type.Array(Type.Object({ predicateType: Type.String(), bundle: Type.Unknown() })),
+});
+
+const PypiAttestation = Type.Object({
+  version: Type.Literal(1),
+  verification_material: Type.Object({
+    certificate: Type.String(),
+    transparency_entries: Type.Array(Type.Unknown()),
+  }),
+  envelope: Type.Object({ statement: Type.String(), signature: Type.String() }),
+});
+
+const PypiAnswer = Type.Object({
+  attestation_bundles: Type.Array(Type.Object({ attestations: Type.Array(PypiAttestation) })),
+});
+
+const ProjectAnswer = Type.Object({
+  files: Type.Array(
+    Type.Object({
+      filename: Type.String(),
+      provenance: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    }),
+  ),
+});
+
+/** Bundles of build provenance; npm's own signature that it was published is none. Null: not such an answer. */
+export function npmBundles(text: string): unknown[] | null {
+  const answer = parseAs(NpmAnswer, text);
+  return (
+    answer?.attestations
+      .filter(({ predicateType }) => predicateType.startsWith(SLSA))
+      .slice(0, ATTESTATIONS_MAX)
+      .map(({ bundle }) => bundle) ?? null
+  );
+}
+
+/** PEP 740 has a form of its own for what is in a sigstore bundle: each as a bundle. Null: not such an answer. */
+export function pypiBundles(text: string): unknown[] | null {
+  const answer = parseAs(PypiAnswer, text);
+  return (
+    answer?.attestation_bundles
+      .flatMap(({ attestations }) => attestations)
+      .slice(0, ATTESTATIONS_MAX)
+      .map(({ verification_material: material, envelope }) => ({
+        mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+        verificationMaterial: {
+          certificate: { rawBytes: material.certificate },
+          tlogEntries: material.transparency_entries,
+        },
+        dsseEnvelope: {
+          payload: envelope.statement,
+          payloadType: 'application/vnd.in-toto+json',
+          signatures: [{ sig: envelope.signature, keyid: '' }],
+        },
+      })) ?? null
+  );
+}
+
+/** Whether a file of the version has provenance, from the index of its project; null: not such an answer. */
+export function hasProvenance(text: string, version: string): boolean | null {
+  const files = parseAs(ProjectAnswer, text)?.files;
+  return (
+    files?.some((file) => typeof file.provenance === 'string' && isOfVersion(file.filename, version)) ?? null
+  );
+}
+
+/** Wheels bear the version behind the first dash, source archives behind the last. */
+function isOfVersion(filename: string, version: string): boolean {
+  const isWheel = filename.endsWith('.whl');
+  const stem = filename.slice(0, filename.lastIndexOf(filename.endsWith('.tar.gz') ? '.tar.gz' : '.'));
+  const named = isWheel ? stem.split('-', 3)[1] : stem.slice(stem.lastIndexOf('-') + 1);
+  return named !== undefined && compareVersions('pypi', named, version) === 0;
+}
+
+function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
+  const json = parseStrictJson(text);
+  return json.ok && Value.Check(schema, json.value) ? json.value : null;
+}

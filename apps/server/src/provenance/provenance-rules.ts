@@ -1,0 +1,64 @@
+import type { AgedEcosystem } from '../release-times/subjects.ts';
+
+/**
+ * `verified`: signed under the trusted root, for the very artifact of the plan. `unverified`: there is one for it, but
+ * no trusted root is set up or it does not verify. `mismatch`: it is for other bytes. `absent`: the registry says that
+ * there is none. `unknown`: anything else.
+ */
+export type ProvenanceStatus = 'verified' | 'unverified' | 'absent' | 'unknown' | 'mismatch';
+
+export interface Provenance {
+  readonly status: ProvenanceStatus;
+  /** Both from the certificate of the signer, so only where it is verified. */
+  readonly sourceRepository: string | null;
+  readonly builder: string | null;
+}
+
+/** A version to ask about; without an artifact whether there is any provenance is all that can be said. */
+export interface ProvenanceSubject {
+  readonly ecosystem: AgedEcosystem;
+  readonly name: string;
+  readonly version: string;
+  readonly artifact: { readonly filename: string; readonly hash: ArtifactHash } | null;
+}
+
+export interface ArtifactHash {
+  readonly algorithm: 'sha256' | 'sha512';
+  readonly hex: string;
+}
+
+export function provenanceKey({ ecosystem, name, version, artifact }: ProvenanceSubject): string {
+  return `${ecosystem}\n${name}\n${version}\n${artifact?.hash.hex ?? ''}`;
+}
+
+/** After these times a registry is asked again, in milliseconds; what verified once stays. */
+const RETRY_MS: Readonly<Record<ProvenanceStatus, number>> = {
+  verified: Number.POSITIVE_INFINITY,
+  mismatch: 24 * 3_600_000,
+  unverified: 24 * 3_600_000,
+  absent: 24 * 3_600_000,
+  unknown: 15 * 60_000,
+};
+
+export function isSettled(
+  { status, fetchedAtMs }: { status: ProvenanceStatus; fetchedAtMs: number },
+  nowMs: number,
+): boolean {
+  return nowMs >= fetchedAtMs && nowMs < fetchedAtMs + RETRY_MS[status];
+}
+
+const RANK: readonly ProvenanceStatus[] = ['verified', 'unverified', 'mismatch', 'absent', 'unknown'];
+
+/** Of several attestations of one artifact the one that says most; none at all is `absent`. */
+export function bestOf(all: readonly Provenance[]): Provenance {
+  return all.toSorted((a, b) => RANK.indexOf(a.status) - RANK.indexOf(b.status))[0] ?? bare('absent');
+}
+
+export function bare(status: ProvenanceStatus): Provenance {
+  return { status, sourceRepository: null, builder: null };
+}
+
+/** The version on the host had provenance and the registry says that the new one has none. */
+export function isDropped(before: ProvenanceStatus | undefined, after: ProvenanceStatus): boolean {
+  return after === 'absent' && (before === 'verified' || before === 'unverified' || before === 'mismatch');
+}

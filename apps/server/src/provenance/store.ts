@@ -1,0 +1,37 @@
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type ProvenanceRow = Tables['provenances'];
+
+/** Values in one statement; SQLite binds at most 32,766 of them. */
+const IN_VALUES = 500;
+
+/** What is known of packages of an ecosystem, every version of them. */
+export async function readProvenances(
+  db: Db,
+  { ecosystem, names }: { ecosystem: string; names: readonly string[] },
+): Promise<ProvenanceRow[]> {
+  const found: ProvenanceRow[] = [];
+  const distinct = [...new Set(names)];
+  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+    const rows = await db
+      .selectFrom('provenances')
+      .selectAll()
+      .where('ecosystem', '=', ecosystem)
+      .where('name', 'in', distinct.slice(i, i + IN_VALUES))
+      .execute();
+    found.push(...rows);
+  }
+  return found;
+}
+
+export async function saveProvenance(tx: Tx, row: ProvenanceRow): Promise<void> {
+  const { ecosystem: _, name: __, version: ___, artifact: ____, ...said } = row;
+  await tx
+    .insertInto('provenances')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(['ecosystem', 'name', 'version', 'artifact']).doUpdateSet(said),
+    )
+    .execute();
+}
