@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchAdvisories } from './advisories.ts';
 import { benchAgent } from './agent.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchInventory } from './inventory.ts';
@@ -10,15 +11,17 @@ const BENCHES = {
   renewals: benchRenewals,
   inventory: benchInventory,
   agent: benchAgent,
+  advisories: benchAdvisories,
   versions: benchVersions,
 } as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|versions> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
+  advisories  10,000 packages and closures of 500 judged from a mirror of AlmaLinux's size
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
 
   --json      last line of the output is one JSON object with the medians
@@ -54,7 +57,7 @@ function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boo
         engine: { type: 'string' },
       },
     });
-    const bench = (['check-in', 'renewals', 'inventory', 'agent', 'versions'] as const).find(
+    const bench = (['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions'] as const).find(
       (name) => name === positionals[0],
     );
     const rounds = Number(values.rounds);

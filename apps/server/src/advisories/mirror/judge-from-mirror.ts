@@ -1,13 +1,16 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
-import { type Check, saveAdvisories, saveChecks } from '../store.ts';
+import { type Check, readAdvisoryTimes, saveAdvisories, saveChecks } from '../store.ts';
 import { type Subject, subjectKey } from '../subjects.ts';
 import { readLoads } from './load-store.ts';
-import { createMatcher, type Match } from './match-entries.ts';
+import { createGroups, type Group, type Match } from './match-entries.ts';
 import { baseOf, isUsable, type Snapshot, snapshotId } from './snapshot.ts';
 import { hasEntries, lockSnapshot, readEntries, readRecords, readSnapshots } from './store.ts';
 
 /** Packages that every distribution has advisories of: a release without any of them is not covered. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];
+/** Packages whose entries are read together. */
+const NAMES_AT_ONCE = 250;
 /** Registries of whose coverage any advisory is proof. */
 const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
@@ -40,19 +43,22 @@ export interface MirrorJudgeOptions {
 
 export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   const { platform, maxAgeMs, storesUncovered, isFetching } = options;
-  const matcher = createMatcher();
+  const groups = createGroups();
+  /** Advisories whose records are where an operator is shown them, for one snapshot. */
+  let shown = { snapshot: '', ids: new Set<string>() };
+  let coverage = { snapshot: '', covered: new Map<string, boolean>() };
 
   async function judgeBase(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
-    const db = platform.database.read;
-    const { loadId, base } = snapshot;
-    const rows = await readEntries(db, { loadId, names: subjects.map(({ name }) => name) });
-    const byName = Map.groupBy(rows, ({ name }) => name);
+    const byName = await groupsOf(snapshot, new Set(subjects.map(({ name }) => name)));
     const fresh = isUsable(snapshot, { nowMs: platform.now(), maxAgeMs });
-    const covered = await coverageOf(snapshot, subjects);
+    const covered = new Set<string>();
+    for (const eco of new Set(subjects.map(({ ecosystem }) => ecosystem))) {
+      if (await isCovered(snapshot, eco)) covered.add(eco);
+    }
     const gaps = new Map<string, Gap>();
     const checks: Check[] = [];
     for (const subject of subjects) {
-      const match = matcher.match(subject, byName.get(subject.name) ?? []);
+      const match = byName.get(subject.name)?.match(subject) ?? NOTHING;
       const verdict = verdictOf(match, covered.has(subject.ecosystem));
       const key = subjectKey(subject);
       if (!fresh) gaps.set(key, 'stale');
@@ -64,18 +70,41 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     }
     const isStored = await store(snapshot, checks, { keepsNewer: !fresh });
     if (!isStored) return new Map(subjects.map((subject) => [subjectKey(subject), 'changed']));
-    platform.log.debug('judged from the mirror', { ecosystem: base, packages: subjects.length });
+    platform.log.debug('judged from the mirror', { ecosystem: snapshot.base, packages: subjects.length });
     return gaps;
   }
 
-  async function coverageOf(snapshot: Snapshot, subjects: readonly Subject[]): Promise<ReadonlySet<string>> {
-    const covered = new Set<string>();
-    for (const eco of new Set(subjects.map(({ ecosystem }) => ecosystem))) {
-      const names = WITHOUT_RELEASES.has(eco) ? [] : SENTINELS;
-      const args = { loadId: snapshot.loadId, eco, names };
-      if (await hasEntries(platform.database.read, args)) covered.add(eco);
+  /** From memory where this snapshot's are there. */
+  async function groupsOf(snapshot: Snapshot, names: ReadonlySet<string>): Promise<Map<string, Group>> {
+    const id = keyOf(snapshot);
+    const found = new Map<string, Group>();
+    const unread: string[] = [];
+    for (const name of names) {
+      const group = groups.find(id, name);
+      if (group) found.set(name, group);
+      else unread.push(name);
     }
-    return covered;
+    // Some at a time: other work goes on in between, and only what is kept is in memory.
+    for (let i = 0; i < unread.length; i += NAMES_AT_ONCE) {
+      const names = unread.slice(i, i + NAMES_AT_ONCE);
+      const rows = await readEntries(platform.database.read, { loadId: snapshot.loadId, names });
+      const read = Map.groupBy(rows, ({ name }) => name);
+      for (const name of names) found.set(name, groups.put(id, name, read.get(name) ?? []));
+      await turn();
+    }
+    return found;
+  }
+
+  async function isCovered(snapshot: Snapshot, eco: string): Promise<boolean> {
+    const id = keyOf(snapshot);
+    if (coverage.snapshot !== id) coverage = { snapshot: id, covered: new Map() };
+    const { covered } = coverage;
+    const known = covered.get(eco);
+    if (known !== undefined) return known;
+    const names = WITHOUT_RELEASES.has(eco) ? [] : SENTINELS;
+    const found = await hasEntries(platform.database.read, { loadId: snapshot.loadId, eco, names });
+    covered.set(eco, found);
+    return found;
   }
 
   /** False where the data has changed since it was read: a check of what it was must not follow on its heels. */
@@ -85,16 +114,25 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     { keepsNewer }: { keepsNewer: boolean },
   ): Promise<boolean> {
     const { database } = platform;
-    const ids = [...new Set(checks.flatMap((check) => check.ids))];
-    const records = await readRecords(database.read, { loadId: snapshot.loadId, ids });
-    const rows = records.map((record) => ({ ...record, fetched_at: platform.now() }));
-    return database.transact(async (tx) => {
+    const { loadId } = snapshot;
+    const id = keyOf(snapshot);
+    if (shown.snapshot !== id) shown = { snapshot: id, ids: new Set() };
+    const { ids: known } = shown;
+    const ids = [...new Set(checks.flatMap((check) => check.ids))].filter((one) => !known.has(one));
+    const stored = await readAdvisoryTimes(database.read, ids);
+    const records = await readRecords(database.read, { loadId, ids });
+    const rows = records
+      .filter((record) => stored.get(record.id) !== record.modified)
+      .map((record) => ({ ...record, fetched_at: platform.now() }));
+    const isStored = await database.transact(async (tx) => {
       const now = await lockSnapshot(tx, { base: snapshot.base, engine: database.engine });
-      if (!now || snapshotId(now) !== snapshotId(snapshot) || now.loadId !== snapshot.loadId) return false;
+      if (!now || keyOf(now) !== id) return false;
       await saveAdvisories(tx, rows);
       await saveChecks(tx, checks, { keepsNewer });
       return true;
     });
+    if (isStored) for (const one of ids) known.add(one);
+    return isStored;
   }
 
   return {
@@ -123,6 +161,13 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
       return { left, snapshots: used };
     },
   };
+}
+
+const NOTHING: Match = { ids: [], undecidable: false };
+
+/** The very data: other data has another key, also of a load that has the same content. */
+function keyOf(snapshot: Snapshot): string {
+  return `${snapshot.loadId} ${snapshotId(snapshot)}`;
 }
 
 function verdictOf({ ids, undecidable }: Match, covered: boolean): Pick<Check, 'verdict' | 'reason' | 'ids'> {

@@ -3,8 +3,8 @@ import type { Subject } from '../subjects.ts';
 import { parseEntryJson } from './parse-entry.ts';
 import type { EntryOf } from './store.ts';
 
-/** Entries that are kept ready to be matched; the least recently used go first. */
-export const COMPILED_MAX = 60_000;
+/** Entries that are kept ready to be matched; the packages that nobody asked about for longest go first. */
+export const KEPT_MAX = 150_000;
 
 export interface Match {
   /** Ids of the advisories that affect the version, sorted. */
@@ -13,63 +13,161 @@ export interface Match {
   readonly undecidable: boolean;
 }
 
-export interface Matcher {
-  /** What the entries of a package, of whatever release, say about one version of it on a host of `ecosystem`. */
-  match(subject: Subject, entries: readonly EntryOf[]): Match;
-  /** How many entries are kept ready. */
+/** All that one snapshot knows of the packages of one name; versions and events are read once for many versions. */
+export interface Group {
+  match(subject: Subject): Match;
+}
+
+export interface Groups {
+  /** The group of a name as the snapshot has it; null where it has to be read. */
+  find(snapshot: string, name: string): Group | null;
+  /** Keeps what was read. */
+  put(snapshot: string, name: string, entries: readonly EntryOf[]): Group;
+  /** How many entries are kept. */
   size(): number;
 }
 
-interface Compiled {
-  readonly ranges: string;
-  readonly versions: string;
-  readonly affects: ReturnType<typeof prepareRecord>;
+interface Kept extends Group {
+  readonly entries: readonly EntryOf[];
+  snapshot: string;
 }
 
-/**
- * Matches with memory: versions and events of an entry are read once. What is kept is known by its text too, so that an
- * entry which has changed since is never taken for what it was.
- */
-export function createMatcher({ most = COMPILED_MAX } = {}): Matcher {
-  const kept = new Map<string, Compiled>();
+/** Memory for matching, in two halves: when the new one is full the old one, of which nothing was asked since, goes. */
+export function createGroups({ most = KEPT_MAX } = {}): Groups {
+  let fresh = new Map<string, Kept>();
+  let old = new Map<string, Kept>();
+  let freshSize = 0;
+  let oldSize = 0;
+  let texts = createTexts();
 
-  function compiled({ ecosystem, name }: Subject, entry: EntryOf): Compiled['affects'] {
-    const key = `${ecosystem}\n${entry.id}\n${entry.part}\n${name}`;
-    const known = kept.get(key);
-    if (known && known.ranges === entry.ranges_json && known.versions === entry.versions_json) {
-      kept.delete(key);
-      kept.set(key, known);
-      return known.affects;
+  function keep(name: string, group: Kept): void {
+    if (freshSize + weight(group) > most / 2) {
+      old = fresh;
+      oldSize = freshSize;
+      fresh = new Map();
+      freshSize = 0;
+      texts = createTexts();
     }
-    const affected = [
-      {
-        package: { ecosystem: entry.eco, name: entry.name },
-        ranges: parseEntryJson(entry.ranges_json),
-        versions: parseEntryJson(entry.versions_json),
-      },
-    ];
-    const affects = prepareRecord({ affected }, { ecosystem, name });
-    kept.set(key, { ranges: entry.ranges_json, versions: entry.versions_json, affects });
-    if (kept.size > most) {
-      for (const oldest of kept.keys()) {
-        kept.delete(oldest);
-        break;
-      }
-    }
-    return affects;
+    fresh.set(name, group);
+    freshSize += weight(group);
+  }
+
+  function remembered(name: string): Kept | undefined {
+    const group = fresh.get(name);
+    if (group) return group;
+    const last = old.get(name);
+    if (!last) return undefined;
+    old.delete(name);
+    oldSize -= weight(last);
+    keep(name, last);
+    return last;
   }
 
   return {
-    match(subject, entries) {
-      const ids = new Set<string>();
+    find(snapshot, name) {
+      const group = remembered(name);
+      return group?.snapshot === snapshot ? group : null;
+    },
+    put(snapshot, name, entries) {
+      const known = remembered(name);
+      if (known && isSame(known.entries, entries)) {
+        known.snapshot = snapshot;
+        return known;
+      }
+      if (known) {
+        fresh.delete(name);
+        freshSize -= weight(known);
+      }
+      const kept = entries.map((entry) => texts.shared(entry));
+      const group: Kept = { ...groupOf(kept, texts), entries: kept, snapshot };
+      keep(name, group);
+      return group;
+    },
+    size: () => freshSize + oldSize,
+  };
+}
+
+function weight({ entries }: Kept): number {
+  return Math.max(1, entries.length);
+}
+
+/** By their text: an entry that has changed is never taken for what it was. */
+function isSame(some: readonly EntryOf[], others: readonly EntryOf[]): boolean {
+  if (some.length !== others.length) return false;
+  return some.every((one, i) => {
+    const other = others[i];
+    if (!other || one.id !== other.id || one.eco !== other.eco || one.name !== other.name) return false;
+    return one.ranges_json === other.ranges_json && one.versions_json === other.versions_json;
+  });
+}
+
+/** Text that many entries have is kept and read once: the packages of one source are fixed in the same version. */
+interface Texts {
+  shared(entry: EntryOf): EntryOf;
+  prepared(entry: EntryOf, of: { ecosystem: string; name: string }): Affects;
+}
+
+type Affects = ReturnType<typeof prepareRecord>;
+
+/** Longer text is hardly ever the same twice. */
+const SHARED_MAX_CHARS = 1_000;
+
+function createTexts(): Texts {
+  const texts = new Map<string, string>();
+  const ready = new Map<string, Affects>();
+  function text(one: string): string {
+    if (one.length > SHARED_MAX_CHARS) return one;
+    const known = texts.get(one);
+    if (known === undefined) texts.set(one, one);
+    return known ?? one;
+  }
+  return {
+    shared: ({ id, eco, name, ranges_json: ranges, versions_json: versions }) => ({
+      ...{ id: text(id), eco: text(eco), name: text(name) },
+      ...{ ranges_json: text(ranges), versions_json: text(versions) },
+    }),
+    prepared(entry, of) {
+      if (entry.ranges_json.length + entry.versions_json.length > SHARED_MAX_CHARS) return prepare(entry, of);
+      const key = [of.ecosystem, entry.eco, entry.ranges_json, entry.versions_json].join('\n');
+      const known = ready.get(key) ?? prepare(entry, of);
+      ready.set(key, known);
+      return known;
+    },
+  };
+}
+
+function groupOf(entries: readonly EntryOf[], texts: Texts): Group {
+  const byHost = new Map<string, { id: string; affects: Affects }[]>();
+  return {
+    match({ ecosystem, name, version }) {
+      let ready = byHost.get(ecosystem);
+      if (!ready) {
+        ready = entries.map((entry) => ({
+          id: entry.id,
+          affects: texts.prepared(entry, { ecosystem, name }),
+        }));
+        byHost.set(ecosystem, ready);
+      }
+      const ids: string[] = [];
       let undecidable = false;
-      for (const entry of entries) {
-        const verdict = compiled(subject, entry)(subject.version);
-        if (verdict === 'affected') ids.add(entry.id);
+      for (const { id, affects } of ready) {
+        const verdict = affects(version);
+        if (verdict === 'affected') ids.push(id);
         else if (verdict === 'undecidable') undecidable = true;
       }
-      return { ids: [...ids].toSorted(), undecidable };
+      return { ids: [...new Set(ids)].sort(), undecidable };
     },
-    size: () => kept.size,
   };
+}
+
+function prepare(entry: EntryOf, of: { ecosystem: string; name: string }): Affects {
+  const affected = [
+    {
+      // Entries are found by the name in its normal form, which is the same for all that share this text.
+      package: { ecosystem: entry.eco, name: of.name },
+      ranges: parseEntryJson(entry.ranges_json),
+      versions: parseEntryJson(entry.versions_json),
+    },
+  ];
+  return prepareRecord({ affected }, of);
 }

@@ -106,7 +106,6 @@ export async function deleteRecords(
 
 export interface EntryOf {
   readonly id: string;
-  readonly part: number;
   readonly eco: string;
   readonly name: string;
   readonly ranges_json: string;
@@ -122,7 +121,7 @@ export async function readEntries(
   for (const some of chunks([...new Set(names)])) {
     const rows = await db
       .selectFrom('mirror_entries')
-      .select(['id', 'part', 'eco', 'name', 'ranges_json', 'versions_json'])
+      .select(['id', 'eco', 'name', 'ranges_json', 'versions_json'])
       .where('load_id', '=', loadId)
       .where('name', 'in', some)
       .execute();

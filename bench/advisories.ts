@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createMirrorJudge } from '../apps/server/src/advisories/mirror/judge-from-mirror.ts';
+import { createGroups } from '../apps/server/src/advisories/mirror/match-entries.ts';
+import { readEntries } from '../apps/server/src/advisories/mirror/store.ts';
+import type { Subject } from '../apps/server/src/advisories/subjects.ts';
+import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
+import { createIdMaker } from '../apps/server/src/platform/ids.ts';
+import { createLog } from '../apps/server/src/platform/log.ts';
+import { median } from './processes.ts';
+import type { BenchOptions } from './run.ts';
+
+const RELEASE = 'AlmaLinux:9';
+const PACKAGES = 10_000;
+const CLOSURE = 500;
+const CLOSURES = 10;
+
+/** Judging from the mirror: a set of AlmaLinux's size, 10,000 packages of a fleet, and closures of 500. */
+export async function benchAdvisories({ rounds, say }: BenchOptions) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidegate-bench-'));
+  const path = join(folder, 'bench.db');
+  say('making and loading the set');
+  const script = join(import.meta.dirname, 'advisory-load.ts');
+  const loaded: unknown = JSON.parse(execFileSync(process.execPath, [script, path]).toString());
+  const database = openSqlite(path);
+  try {
+    const fleet = subjects(PACKAGES);
+    const judged = await judgeAndStore(database, { fleet, rounds });
+    say('judged and stored; now matching alone');
+    const matched = await matchAlone(database, { fleet, rounds });
+    return { set: loaded, packages: PACKAGES, closure: CLOSURE, ...matched, ...judged };
+  } finally {
+    await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Load {
+  fleet: readonly Subject[];
+  rounds: number;
+}
+
+/** What deciding costs once the entries are read. */
+async function matchAlone(database: Database, { fleet, rounds }: Load) {
+  const groups = createGroups();
+  const names = [...new Set(fleet.map(({ name }) => name))];
+  const rows = await readEntries(database.read, { loadId: 1, names });
+  const byName = Map.groupBy(rows, ({ name }) => name);
+  for (const name of names) groups.put('s', name, byName.get(name) ?? []);
+  const hitsOf = (some: readonly Subject[]) =>
+    some.reduce((sum, one) => sum + (groups.find('s', one.name)?.match(one).ids.length ?? 0), 0);
+  const first = timed(() => hitsOf(fleet));
+  const all = Array.from({ length: rounds }, () => timed(() => hitsOf(fleet)).ms);
+  const closures = Array.from({ length: rounds * CLOSURES }, (_, i) => {
+    const from = (i % CLOSURES) * CLOSURE;
+    return timed(() => hitsOf(fleet.slice(from, from + CLOSURE))).ms;
+  });
+  return {
+    hits: first.result,
+    first_match_ms: first.ms,
+    match_ms: median(all),
+    closure_match_ms: median(closures),
+  };
+}
+
+/** The same as the server does it: reads what is not in memory, matches, and stores every check. */
+async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
+  const random = (n: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(n)));
+  const log = createLog({ level: 'error', format: 'text', now: Date.now, write: () => {} });
+  const platform = { database, log, now: Date.now, random, newId: createIdMaker(Date.now, random) };
+  const maxAgeMs = 24 * 3_600_000;
+  const judge = createMirrorJudge({ platform, maxAgeMs, storesUncovered: true, isFetching: true });
+  const ms: number[] = [];
+  const closures: number[] = [];
+  const heap: number[] = [];
+  const rss: number[] = [];
+  for (let round = 0; round <= rounds; round++) {
+    ms.push(await judged(fleet));
+    const from = (round % CLOSURES) * CLOSURE;
+    closures.push(await judged(fleet.slice(from, from + CLOSURE)));
+    collectGarbage();
+    heap.push(Math.round(process.memoryUsage().heapUsed / 1_048_576));
+    rss.push(Math.round(process.memoryUsage.rss() / 1_048_576));
+  }
+  async function judged(some: readonly Subject[]): Promise<number> {
+    const began = cpuMs();
+    const { left } = await judge.judge(some);
+    if (left.size > 0) throw new Error('something was not judged');
+    return since(began);
+  }
+  return {
+    ...{ first_judged_and_stored_ms: ms[0], judged_and_stored_ms: median(ms.slice(1)) },
+    ...{ closure_judged_and_stored_ms: median(closures.slice(1)), heap_mib: heap, rss_mib: rss },
+  };
+}
+
+function subjects(count: number): Subject[] {
+  return Array.from({ length: count }, (_, i) => ({
+    ecosystem: RELEASE,
+    // Half of the names are in the set, each at several versions, as a fleet has them.
+    name: i % 2 === 0 ? `package-${(i / 2) % 2_500}` : `unknown-${i}`,
+    version: `0:${1 + (i % 40)}.${i % 7}.0-${1 + (i % 5)}.el9`,
+  }));
+}
+
+function timed<T>(work: () => T): { result: T; ms: number } {
+  const began = cpuMs();
+  const result = work();
+  return { result, ms: since(began) };
+}
+
+/** What is left after it is in use: growth from round to round would be a leak. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+}
+
+/** Time of the processor, which other work on the machine does not add to. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+function since(began: number): number {
+  return Math.round((cpuMs() - began) * 10) / 10;
+}
