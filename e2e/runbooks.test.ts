@@ -137,7 +137,7 @@ test('the index of the runbooks names those that there are', async () => {
   const named = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]);
   expect(named).toEqual([
     ...['hardware-change.md', 'clone.md', 'lost-key.md', 'key-rotation.md'],
-    ...['restore.md', 'mass-401.md', 're-enrolment.md'],
+    ...['restore.md', 'divergence.md', 'mass-401.md', 're-enrolment.md'],
   ]);
   for (const name of named) expect(readRunbook(join(RUNBOOKS, name ?? '')).length).toBeGreaterThan(1);
 });
