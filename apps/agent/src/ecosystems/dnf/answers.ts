@@ -46,8 +46,6 @@ export const TransactionAnswer = strict({
 });
 export type TransactionAnswer = Static<typeof TransactionAnswer>;
 
-export const Evr = Type.String({ pattern: '^[0-9]+:[A-Za-z0-9._+~^]+-[A-Za-z0-9._+~^]+$', maxLength: 256 });
-
 export const ScanAnswer = strict({
   ok: Type.Literal(true),
   faults: Type.Array(Text, { maxItems: LIST_MAX }),

@@ -7,7 +7,7 @@ import type { HostPaths } from '../ecosystem.ts';
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 /** The generation of dnf that answers. */
-export type Flavour = 'dnf4';
+export type Flavour = 'dnf4' | 'dnf5';
 
 export interface DnfPlaces {
   /** `/`, or the install root of a throw-away host. */
@@ -54,8 +54,10 @@ export async function findDnfPlaces({ dnfRoot }: HostPaths): Promise<Parsed<DnfP
   return { ok: true, value: { root: dnfRoot ?? '/', flavour, python, database } };
 }
 
+/** A host may have both: the older one brings the module that has been tried on real hosts. */
 async function findFlavour(): Promise<Flavour | null> {
-  return (await findProgram('dnf-3')) === null ? null : 'dnf4';
+  if ((await findProgram('dnf-3')) !== null) return 'dnf4';
+  return (await findProgram('dnf5')) === null ? null : 'dnf5';
 }
 
 async function findDatabase(dnfRoot: string | null): Promise<string | null> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
+import { DNF5_PROGRAM } from './dnf5-program.ts';
 import type { DnfPlaces } from './places.ts';
 
 /** Metadata of large repositories over a slow line, and a resolver that takes its time. */
@@ -66,7 +67,7 @@ export async function withDnfSession<T>(
           flag: 'wx',
         });
         // -I: neither the environment nor the folders of a user add modules; -B: nothing is left beside them.
-        const args = ['-I', '-B', '-c', DNF4_PROGRAM, request];
+        const args = ['-I', '-B', '-c', programOf(places), request];
         return run(
           { program: places.python, args },
           { timeoutMs: DNF_TIMEOUT_MS, maxOutputBytes: DNF_OUTPUT_MAX_BYTES, onOverflow: 'fail', ...limits },
@@ -79,6 +80,15 @@ export async function withDnfSession<T>(
     });
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function programOf({ flavour }: DnfPlaces): string {
+  switch (flavour) {
+    case 'dnf4':
+      return DNF4_PROGRAM;
+    case 'dnf5':
+      return DNF5_PROGRAM;
   }
 }
 

@@ -1,0 +1,298 @@
+/**
+ * The same as dnf4-program.ts for hosts of dnf 5: the same requests and answers through `libdnf5` of python3-libdnf5.
+ * Not run on a real host yet: calls and names are those of libdnf5's own documentation (its tutorials for Python and
+ * its headers), and the tests answer as that documentation says. Whatever a host answers in another way ends in a
+ * refusal: the answers are parsed strictly, the simulated transaction must be the approved one, and rpm says after.
+ * versionlock is a part of libdnf5 itself, so no list is read here.
+ */
+export const DNF5_PROGRAM = String.raw`
+import fcntl, json, os, shutil, struct, subprocess, sys
+
+request = json.load(open(sys.argv[1]))
+answer_fd = os.dup(1)
+os.dup2(2, 1)  # what a library prints is no answer
+
+import libdnf5
+
+ROOT = request["root"]
+REASON_MAX_CHARS = 1500
+INBOUND = ("Install", "Upgrade", "Downgrade", "Reinstall")
+OUTBOUND = ("Remove", "Replaced")
+IGNORE_ALL = libdnf5.common.ExcludeFlags_IGNORE_EXCLUDES
+IGNORE_REGULAR = libdnf5.common.ExcludeFlags_IGNORE_REGULAR_EXCLUDES
+faults = []
+
+
+class Refused(Exception):
+    pass
+
+
+class LocalKeys(libdnf5.repo.RepoCallbacks):
+    """Metadata are signed: keys are taken that the administrator put on this host, none from the network."""
+    def __init__(self, repo):
+        super().__init__()
+        self.local = all(url.startswith("file:") for url in repo.get_config().gpgkey)
+    def repokey_import(self, key):
+        return self.local
+
+
+class Download(libdnf5.repo.DownloadCallbacks):
+    told = []
+    def mirror_failure(self, user_data, message, url="", metadata=None):
+        if len(Download.told) < 20:
+            Download.told.append(str(message))
+        return 0
+
+
+def answer(**members):
+    with os.fdopen(answer_fd, "w") as out:
+        json.dump(members, out)
+
+
+def open_base():
+    base = libdnf5.base.Base()
+    config = base.get_config()
+    config.installroot = ROOT  # before the configuration is read: it is that of this root
+    base.load_config()
+    config.cachedir = config.system_cachedir = config.logdir = request["cache"]
+    config.plugins = False
+    config.assumeyes = False
+    config.clean_requirements_on_remove = False
+    config.localpkg_gpgcheck = True
+    base.setup()
+    return base
+
+
+def load(base, with_repositories):
+    sack = base.get_repo_sack()
+    if not with_repositories:
+        sack.load_repos(libdnf5.repo.Repo.Type_SYSTEM)
+        return []
+    sack.create_repos_from_system_configuration()
+    enabled = enabled_of(base)
+    for repo in enabled:
+        repo.get_config().skip_if_unavailable = False  # what is left out would look like a host without updates
+        repo.set_callbacks(libdnf5.repo.RepoCallbacksUniquePtr(LocalKeys(repo)))
+    sack.load_repos()
+    return enabled
+
+
+def enabled_of(base):
+    repos = libdnf5.repo.RepoQuery(base)
+    repos.filter_enabled(True)
+    return list(repos)
+
+
+def packages(base, flags=0, **filters):
+    query = libdnf5.rpm.PackageQuery(base, flags) if flags else libdnf5.rpm.PackageQuery(base)
+    for name, values in filters.items():
+        getattr(query, "filter_" + name)(*([values] if values is not True else []))
+    return query
+
+
+def evr_of(package):
+    return "%s:%s-%s" % (package.get_epoch() or "0", package.get_version(), package.get_release())
+
+
+def describe(base, package):
+    source = package.get_sourcerpm() or None
+    main = [other for other in packages(base, IGNORE_ALL, name=[package.get_source_name()])
+            if other.get_sourcerpm() == source] if source else []
+    installed = package.is_installed()
+    return {
+        "name": package.get_name(), "epoch": package.get_epoch() or "0", "version": package.get_version(),
+        "release": package.get_release(), "arch": package.get_arch(), "source_rpm": source,
+        "source_epoch": (main[0].get_epoch() or "0") if main else None,
+        "repository": None if installed else package.get_repo_id(),
+        "size": package.get_download_size(),
+        "checksum": None if installed else package.get_checksum().get_checksum().lower() or None,
+    }
+
+
+def address(package):
+    if package.get_repo_id() == "@commandline":
+        return None
+    return next(iter(package.get_remote_locations()), None)
+
+
+def resolve(base, goal, removals):
+    """The one resolver call of planning, simulating and installing. Removals only where a plan shows them."""
+    goal.set_allow_erasing(removals)
+    transaction = goal.resolve()
+    if transaction.get_problems() != libdnf5.base.GoalProblem_NO_PROBLEM:
+        raise Refused("; ".join(transaction.get_resolve_logs_as_strings()))
+    coming, going = [], []
+    for item in transaction.get_transaction_packages():
+        action = libdnf5.base.transaction.transaction_item_action_to_string(item.get_action())
+        package = item.get_package()
+        if action in INBOUND:
+            coming.append(dict(describe(base, package), url=address(package)))
+        elif action in OUTBOUND:
+            going.append(describe(base, package))
+    return transaction, {"coming": coming, "going": going}
+
+
+def is_locked():
+    path = os.path.join(request["database"], ".rpm.lock")
+    try:
+        with open(path) as lock:
+            state = struct.pack("@hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
+            return struct.unpack("@hhqqi", fcntl.fcntl(lock, fcntl.F_GETLK, state))[0] != fcntl.F_UNLCK
+    except FileNotFoundError:
+        return False
+
+
+def best_of(base, flags):
+    query = packages(base, flags, upgrades=True)
+    query.filter_latest_evr()
+    return {(package.get_name(), package.get_arch()): package for package in query}
+
+
+def security_nevras(base):
+    advisories = libdnf5.advisory.AdvisoryQuery(base)
+    advisories.filter_type("security")
+    return {fixed.get_nevra() for advisory in advisories
+            for collection in advisory.get_collections() for fixed in collection.get_packages()}
+
+
+def scan():
+    base = open_base()
+    if not load(base, True):
+        faults.append("no repository is enabled")
+    installed = list(packages(base, IGNORE_ALL, installed=True))
+    visible, hidden, security = best_of(base, 0), best_of(base, IGNORE_REGULAR), security_nevras(base)
+    updates = []
+    for key, package in sorted({**hidden, **visible}.items(), key=lambda item: item[0]):
+        same = [other for other in installed if other.get_name() == key[0]
+                and (other.get_arch() == key[1] or "noarch" in (other.get_arch(), key[1]))]
+        if same:
+            updates.append({"from": describe(base, max(same)), "to": describe(base, package),
+                            "security": package.get_nevra() in security, "held": key not in visible})
+    answer(ok=True, faults=faults, locked=is_locked(), updates=updates,
+           origins=[{"name": package.get_name(), "evr": evr_of(package), "arch": package.get_arch(),
+                     "repository": package.get_from_repo_id() or None} for package in installed])
+
+
+def ages():
+    base = open_base()
+    base.get_repo_sack().create_repos_from_system_configuration()
+    found = []
+    for repo in enabled_of(base):
+        folder = os.path.join(repo.get_cachedir(), "repodata")
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        times = [int(os.stat(os.path.join(folder, name)).st_mtime) for name in names if "primary" in name]
+        found.append({"id": repo.get_id(), "fetched_at": max(times, default=None)})
+    answer(ok=True, repositories=found)
+
+
+def matching(base, target, flags=0, **filters):
+    return [package for package in packages(base, flags, name=[target["name"]], **filters)
+            if evr_of(package) == target["evr"] and package.get_arch() not in ("src", "nosrc")
+            and (target["arch"] in (None, "noarch", package.get_arch()) or package.get_arch() == "noarch")]
+
+
+def plan():
+    base = open_base()
+    load(base, True)
+    target = request["target"]
+    label = "%s %s" % (target["name"], target["evr"])
+    if not list(packages(base, IGNORE_ALL, installed=True, name=[target["name"]])):
+        raise Refused("%s is not installed" % target["name"])
+    if matching(base, target, IGNORE_ALL, installed=True):
+        raise Refused("%s is installed already" % label)
+    found = matching(base, target, available=True)
+    if not found:
+        offered = matching(base, target, IGNORE_ALL, available=True)
+        raise Refused("%s is excluded or locked by the configuration of dnf on this host" % label if offered
+                      else "no enabled repository offers %s" % label)
+    problem = None
+    for removals in (False, True):
+        goal = libdnf5.base.Goal(base)
+        goal.add_rpm_install(found[0])
+        try:
+            return answer(ok=True, **resolve(base, goal, removals)[1])
+        except Refused as error:
+            problem = error
+    raise problem
+
+
+def fetch():
+    base = open_base()
+    load(base, True)
+    base.set_download_callbacks(libdnf5.repo.DownloadCallbacksUniquePtr(Download()))
+    chosen = []
+    for file in request["files"]:
+        match = [package for package in matching(base, file, IGNORE_ALL, available=True)
+                 if package.get_arch() == file["arch"] and package.get_download_size() == file["size"]
+                 and package.get_checksum().get_checksum().lower() == file["sha256"]]
+        if not match:
+            raise Refused("artifact_mismatch: the repositories do not offer %s as it was approved" % file["name"])
+        chosen.append((file, match[0]))
+    downloader = libdnf5.repo.PackageDownloader(base)
+    for file, package in chosen:
+        if not package.is_available_locally():
+            downloader.add(package, request["directory"])
+    try:
+        downloader.download()
+    except RuntimeError as error:
+        wrong = [line for line in Download.told if "checksum" in line]
+        raise Refused("artifact_mismatch: %s" % wrong[0] if wrong else "; ".join([str(error)] + Download.told))
+    for file, package in chosen:
+        target = os.path.join(request["directory"], file["filename"])
+        if package.is_available_locally() and not os.path.exists(target):
+            shutil.copyfile(package.get_package_path(), target)
+    answer(ok=True)
+
+
+def check_signature(path):
+    """By rpm itself: every signature must hold, and there must be one."""
+    options = ["--define=_pkgverify_level signature", "--define=_pkgverify_flags 0x0"]
+    root = [] if ROOT == "/" else ["--root", ROOT]
+    with open(path, "rb") as file:
+        checked = subprocess.run(["rpmkeys", "--checksig", *root, *options, "-"], stdin=file,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if checked.returncode != 0:
+        words = checked.stdout.decode("utf-8", "replace").strip()
+        raise Refused("artifact_unsigned: GPG check FAILED: %s: %s" % (os.path.basename(path), words))
+
+
+def staged():
+    base = open_base()
+    load(base, False)
+    goal = libdnf5.base.Goal(base)
+    for path in request["files"]:
+        check_signature(path)
+        goal.add_install(path)
+    return resolve(base, goal, request["removals"])
+
+
+def simulate():
+    answer(ok=True, **staged()[1])
+
+
+def install():
+    transaction, described = staged()
+    actual = sorted([way, p["name"], p["arch"], "%s:%s-%s" % (p["epoch"], p["version"], p["release"])]
+                    for way in ("coming", "going") for p in described[way])
+    if actual != sorted(request["expected"]):
+        sys.stderr.write("the transaction is not the approved one\n")
+        sys.exit(3)
+    transaction.set_description("Tidegate")
+    result = transaction.run()
+    if result != libdnf5.base.Transaction.TransactionRunResult_SUCCESS:
+        sys.exit("; ".join(transaction.get_transaction_problems()) or "the transaction failed")
+
+
+def main():
+    work = {"scan": scan, "ages": ages, "plan": plan, "fetch": fetch, "simulate": simulate, "install": install}
+    try:
+        work[request["do"]]()
+    except (Refused, OSError, RuntimeError) as error:
+        text = str(error) if isinstance(error, Refused) else "%s: %s" % (type(error).__name__, error)
+        if request["do"] == "install":
+            sys.exit(text)
+        answer(ok=False, reason=text[:REASON_MAX_CHARS])
+
+
+main()
+`;
