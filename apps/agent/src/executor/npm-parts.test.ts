@@ -1,0 +1,145 @@
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import type { NpmPackage } from '@tidegate/testkit/npm-packages';
+import { packTarball } from '@tidegate/testkit/npm-tarball';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { describe, expect, test } from 'vitest';
+import { findOpenFolder, findOwner, groupOf } from './npm-owner.ts';
+import { placeOf, readStaged } from './npm-staged.ts';
+import { readTarball } from './npm-tarball.ts';
+
+const PACKAGE: NpmPackage = { name: '@s/a', version: '1.0.0', scripts: { postinstall: 'x' } };
+const SHA512 = 'a'.repeat(128);
+
+describe('a tarball', () => {
+  const read = (bytes: Uint8Array, maxBytes?: number) => {
+    const dir = tmpDir();
+    const path = join(dir.path, 'a.tgz');
+    writeFileSync(path, bytes);
+    return readTarball(path, maxBytes).finally(dir.remove);
+  };
+
+  test('says which package it is', async () => {
+    const bundling = { ...PACKAGE, bundled: [{ name: 'b', version: '2.0.0' }] };
+    const read1 = await read(packTarball(bundling));
+    expect(read1).toMatchObject({ ok: true, facts: { hasShrinkwrap: false, hasGyp: false } });
+    expect(read1.ok && JSON.parse(read1.facts.manifest)).toMatchObject({ name: '@s/a', version: '1.0.0' });
+  });
+
+  const unpacked = gunzipSync(packTarball(PACKAGE));
+  const archive = unpacked.subarray(0, unpacked.length - 1_024);
+  const end = Buffer.alloc(1_024);
+  const badSize = Buffer.from(archive);
+  badSize.write('9999999', 124);
+
+  test.each<[string, Uint8Array, RegExp]>([
+    ['that is no gzip', Buffer.from('no gzip at all'), /cannot be unpacked/],
+    ['that is cut off', packTarball(PACKAGE).subarray(0, 100), /cannot be unpacked/],
+    ['whose archive ends in a file', gzipSync(archive.subarray(0, 600)), /in the middle/],
+    ['without a package.json', gzipSync(end), /no package\.json/],
+    ['with two package.json', gzipSync(Buffer.concat([archive, archive, end])), /two package\.json/],
+    ['with a damaged header', gzipSync(badSize), /damaged header/],
+  ])('%s is refused', async (_title, bytes, reason) => {
+    expect(await read(bytes)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+  });
+
+  test('that unpacks to more than is allowed is left at that', async () => {
+    const bomb = gzipSync(Buffer.concat([archive, Buffer.alloc(2 * 1024 * 1024)]));
+    expect(bomb.length).toBeLessThan(10_000);
+    expect(await read(bomb, 1024 * 1024)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('more than'),
+    });
+    expect(await read(bomb)).toMatchObject({ ok: true });
+  });
+});
+
+describe('the staged files of an approval', () => {
+  const action: PlanAction = {
+    ...{ action: 'install', name: '@s/a', arch: '/p', to_version: '1.0.0' },
+    artifact: { filename: 'a.tgz', url: 'https://r.test/a.tgz', size_bytes: 1, sha512: SHA512 },
+  };
+
+  test.each<[string, Partial<PlanAction>, NpmPackage]>([
+    ['another name', {}, { ...PACKAGE, name: '@s/b' }],
+    ['another version', {}, { ...PACKAGE, version: '1.0.1' }],
+    [
+      'no SHA-512',
+      { artifact: { filename: 'a.tgz', url: 'https://r.test/a', size_bytes: 1, sha256: 'a'.repeat(64) } },
+      PACKAGE,
+    ],
+    [
+      'no address of a registry',
+      { artifact: { filename: 'a.tgz', url: 'file:/etc/passwd', size_bytes: 1, sha512: SHA512 } },
+      PACKAGE,
+    ],
+    ['a name that is an option', { name: '--global' }, PACKAGE],
+  ])('with %s are refused', async (_title, wrong, pkg) => {
+    using stage = tmpDir();
+    writeFileSync(join(stage.path, 'a.tgz'), packTarball(pkg));
+    expect(await readStaged([{ ...action, ...wrong }], stage.path)).toMatchObject({ ok: false });
+  });
+
+  test('are read once for each package, with what scripts they have', async () => {
+    using stage = tmpDir();
+    writeFileSync(join(stage.path, 'a.tgz'), packTarball(PACKAGE));
+    const again = { ...action, arch: '/p//node_modules/x/node_modules/@s/a' };
+    const staged = await readStaged([action, again], stage.path);
+    expect(staged).toMatchObject({ ok: true, value: [{ name: '@s/a', hasScripts: true }] });
+    const other = {
+      ...again,
+      artifact: { filename: 'a.tgz', url: 'https://r.test/a', size_bytes: 1, sha512: 'b'.repeat(128) },
+    };
+    expect(await readStaged([action, other], stage.path)).toMatchObject({ ok: false });
+  });
+
+  test.each<[string[], boolean]>([
+    [['/p', '/p//node_modules/a/node_modules/b'], true],
+    [['/p', '/q'], false],
+    [['/p', '/p/x'], false],
+    [[], false],
+  ])('of %j are about one place: %s', (archs, ok) => {
+    expect(placeOf(archs.map((arch) => ({ ...action, arch }))).ok).toBe(ok);
+  });
+});
+
+describe('who acts in a place', () => {
+  const folder = (path: string, uid: number, mode: number) => ({ path, uid, mode: 0o040000 | mode });
+
+  test.each([
+    ['all are root’s', [folder('/', 0, 0o755), folder('/usr', 0, 0o755)], null],
+    ['the group can write', [folder('/', 0, 0o755), folder('/usr', 0, 0o775)], '/usr'],
+    [
+      'everybody can write, sticky or not',
+      [folder('/', 0, 0o755), folder('/tmp', 0, 0o1777), folder('/tmp/x', 0, 0o700)],
+      '/tmp',
+    ],
+    [
+      'one above is a user’s',
+      [folder('/', 0, 0o755), folder('/home/u', 1_000, 0o755), folder('/home/u/x', 0, 0o755)],
+      '/home/u',
+    ],
+  ])('of root’s, where %s: open is %s', (_title, chain, open) => {
+    const fault = findOpenFolder(chain);
+    expect(fault).toBe(open === null ? null : `${open} can be written by others than root`);
+  });
+
+  test('is in the group of its owner, not of the folder', () => {
+    expect(groupOf(1_000, 'root:x:0:0::/:/bin/sh\nu:x:1000:1001::/home/u:/bin/sh\n')).toBe(1_001);
+    expect(groupOf(2_000, 'root:x:0:0::/:/bin/sh\n')).toBe(65_534);
+  });
+
+  test('is nobody where the place leads through a link, or is below a folder that all can write', () => {
+    using dir = tmpDir();
+    mkdirSync(join(dir.path, 'real'));
+    symlinkSync('real', join(dir.path, 'link'));
+    const through = findOwner({ kind: 'project', path: join(dir.path, 'link') });
+    expect(through).toMatchObject({ ok: false, reason: expect.stringContaining('link') });
+    expect(findOwner({ kind: 'project', path: join(dir.path, 'absent') })).toMatchObject({ ok: false });
+    const below = findOwner({ kind: 'project', path: join(dir.path, 'real') });
+    // A place of root's own below /tmp is one that another user could have put there.
+    expect(below.ok).toBe(process.getuid?.() !== 0);
+  });
+});
