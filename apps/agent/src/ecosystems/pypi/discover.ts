@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../file-layer.ts';
 
@@ -6,15 +6,15 @@ export const ENVIRONMENT_FILE = 'pyvenv.cfg';
 /** Most places that are taken from one host. */
 export const PLACES_MAX = 256;
 /** Most folders that are looked into. */
-export const FOLDERS_MAX = 20_000;
+const FOLDERS_MAX = 20_000;
 /** Most folders that are named as not looked into. */
 const UNSEEN_MAX = 16;
 
 /** Where environments usually are, with how many levels below are looked at. */
 const SERVICE_FOLDERS = [
-  { path: 'opt', levels: 3 },
-  { path: 'srv', levels: 3 },
-  { path: 'var/lib', levels: 3 },
+  { path: 'opt', levels: 3, isTold: true },
+  { path: 'srv', levels: 3, isTold: true },
+  { path: 'var/lib', levels: 3, isTold: false }, // closed folders of other services are in every one
 ];
 const HOME_FOLDERS = [
   { path: '.', levels: 2 },
@@ -38,42 +38,57 @@ export interface Discovery {
 }
 
 /** Looks for virtual environments and users' own packages in the usual places. Links are not followed. */
-export async function discoverPlaces(root = '/'): Promise<Discovery> {
+export async function discoverPlaces(
+  root = '/',
+  { foldersMax = FOLDERS_MAX }: { foldersMax?: number } = {},
+): Promise<Discovery> {
   const environments = new Set<string>();
   const userFolders: string[] = [];
   const unseen: string[] = [];
   let looked = 0;
 
-  async function list(path: string) {
-    if (looked >= FOLDERS_MAX || environments.size + userFolders.length > PLACES_MAX) return [];
+  async function list(path: string, isTold = true) {
+    if (looked >= foldersMax || environments.size + userFolders.length > PLACES_MAX) return [];
     looked += 1;
     try {
       return (await readdir(path, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch (error) {
-      if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) unseen.push(path);
+      if (isTold && !['ENOENT', 'ENOTDIR'].includes(errorCode(error))) unseen.push(path);
       return [];
     }
   }
 
-  async function search(path: string, levels: number): Promise<void> {
-    const entries = await list(path);
+  async function search(
+    path: string,
+    { levels, isTold }: { levels: number; isTold: boolean },
+  ): Promise<void> {
+    const entries = await list(path, isTold);
     if (entries.some((entry) => entry.name === ENVIRONMENT_FILE && entry.isFile())) {
       environments.add(path);
       return;
     }
     if (levels === 0) return;
     for (const entry of entries) {
-      if (entry.isDirectory() && !SKIPPED.has(entry.name)) await search(join(path, entry.name), levels - 1);
+      if (!entry.isDirectory() || SKIPPED.has(entry.name)) continue;
+      await search(join(path, entry.name), { levels: levels - 1, isTold });
     }
   }
 
-  for (const { path, levels } of SERVICE_FOLDERS) await search(join(root, path), levels);
-  for (const home of await list(join(root, 'home'))) {
-    if (!home.isDirectory()) continue;
-    const folder = join(root, 'home', home.name);
-    for (const { path, levels } of HOME_FOLDERS) await search(join(folder, path), levels);
-    const lib = join(folder, '.local/lib');
-    for (const python of await list(lib)) {
+  /** What is below a link is looked for where it is, or not at all. */
+  async function isReal(path: string): Promise<boolean> {
+    const real = await realpath(path).catch(() => path);
+    if (real !== path) unseen.push(path);
+    return real === path;
+  }
+
+  async function searchHome(home: string): Promise<void> {
+    const entries = await list(home);
+    if (entries.length === 0) return; // empty, or closed to this user: told once
+    for (const { path, levels } of HOME_FOLDERS) {
+      if (await isReal(join(home, path))) await search(join(home, path), { levels, isTold: true });
+    }
+    const lib = join(home, '.local/lib');
+    for (const python of (await isReal(lib)) ? await list(lib) : []) {
       if (!python.isDirectory() || !/^python3\.[0-9]{1,3}$/.test(python.name)) continue;
       const inside = await list(join(lib, python.name));
       if (inside.some((entry) => entry.name === 'site-packages' && entry.isDirectory())) {
@@ -81,8 +96,16 @@ export async function discoverPlaces(root = '/'): Promise<Discovery> {
       }
     }
   }
+
+  for (const { path, ...how } of SERVICE_FOLDERS) {
+    if (await isReal(join(root, path))) await search(join(root, path), how);
+  }
+  const homes = join(root, 'home');
+  for (const home of (await isReal(homes)) ? await list(homes) : []) {
+    if (home.isDirectory()) await searchHome(join(homes, home.name));
+  }
   const tooMany = environments.size + userFolders.length > PLACES_MAX;
-  if (looked >= FOLDERS_MAX) unseen.unshift(`what comes after the first ${FOLDERS_MAX} folders`);
+  if (looked >= foldersMax) unseen.unshift(`what comes after the first ${foldersMax} folders`);
   return {
     environments: [...environments].slice(0, PLACES_MAX),
     userFolders,

@@ -4,6 +4,7 @@ import type { Parsed } from './read-file.ts';
 /** Most requirements and extras that one project may name, and longest of them. */
 const REQUIREMENTS_MAX = 2_000;
 const REQUIREMENT_MAX_CHARS = 2_000;
+const CONTROL = /\p{Cc}/u;
 
 /** What a distribution says of itself, as far as a resolver needs it. */
 export interface CoreMetadata {
@@ -34,6 +35,9 @@ export function parseMetadata(text: string): Parsed<CoreMetadata> {
   if ([...requires, ...extras].some((line) => line.length > REQUIREMENT_MAX_CHARS)) {
     return { ok: false, reason: 'has a requirement that is too long' };
   }
+  if (requires.some((line) => CONTROL.test(line))) {
+    return { ok: false, reason: 'has a requirement that is no text' };
+  }
   return { ok: true, value: { name: normaliseName(name), version, requires, extras: extras.filter(isName) } };
 }
 
@@ -41,7 +45,7 @@ export function parseMetadata(text: string): Parsed<CoreMetadata> {
 function readHeaders(text: string): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   let last: string[] | null = null;
-  for (const line of text.split(/\r?\n/)) {
+  for (const line of text.split(/\r\n|\r|\n/)) {
     if (line.trim() === '') break;
     if (/^[ \t|]/.test(line)) {
       if (last !== null) last.push(`${last.pop() ?? ''} ${line.trim()}`);
