@@ -82,10 +82,9 @@ export async function discoverPlaces(
   }
 
   async function searchHome(home: string): Promise<void> {
-    const entries = await list(home);
-    if (entries.length === 0) return; // empty, or closed to this user: told once
+    if ((await list(home, false)).length === 0) return; // empty, or closed: a home is its user's to close
     for (const { path, levels } of HOME_FOLDERS) {
-      if (await isReal(join(home, path))) await search(join(home, path), { levels, isTold: true });
+      if (await isReal(join(home, path))) await search(join(home, path), { levels, isTold: false });
     }
     const lib = join(home, '.local/lib');
     for (const python of (await isReal(lib)) ? await list(lib) : []) {
