@@ -1,3 +1,4 @@
+import { advisoriesCommand } from './advisories.ts';
 import { backupCommand } from './backup.ts';
 import type { CliCommand } from './command.ts';
 import { decisionsCommand } from './decisions.ts';
@@ -20,4 +21,5 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['doctor', doctorCommand],
   ['events', eventsCommand],
   ['decisions', decisionsCommand],
+  ['advisories', advisoriesCommand],
 ]);

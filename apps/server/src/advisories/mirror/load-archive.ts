@@ -42,6 +42,8 @@ export interface LoadRequest {
   readonly releases: readonly string[];
   /** An operator's word for the time of the data; it counts where the newest record is not younger than it. */
   readonly statedAsOfMs?: number | null;
+  /** Whether data that is newer stays in use, where it holds the same releases. */
+  readonly keepsNewer?: boolean;
   readonly limits?: ZipLimits;
   readonly isStopped?: () => boolean;
 }
@@ -65,6 +67,10 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
   const dated = dateOf(read, request.statedAsOfMs ?? null);
   if (dated === null)
     return { kind: 'failed', cause: 'its newest record is younger than the time that was given' };
+  const isHeld = before !== null && request.releases.every((one) => before.releases.includes(one));
+  if (request.keepsNewer && isHeld && before.asOfMs > dated.asOfMs) {
+    return { kind: 'failed', cause: 'what is in use is of a later time' };
+  }
   const snapshot: Snapshot = {
     base: progress.base,
     loadId: progress.loadId,

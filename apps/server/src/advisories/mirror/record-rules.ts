@@ -37,10 +37,10 @@ export interface Unreadable {
   readonly why: string;
 }
 
-/** Cuts a record of an export down for the releases of a fleet, such as `Debian:12` or `npm`. Never throws. */
+/** Cuts a record of an export down for the releases of a fleet, such as `Debian:12`; null is all. Never throws. */
 export function readMirrorRecord(
   bytes: Uint8Array,
-  { id, releases }: { id: string; releases: readonly string[] },
+  { id, releases }: { id: string; releases: readonly string[] | null },
 ): ReadRecord {
   const json = parseStrictJson(bytes);
   if (!json.ok) return salvage(bytes, { id, releases, why: json.reason });
@@ -63,7 +63,7 @@ export function readMirrorRecord(
   return { kind: 'record', record: { id, modified, modifiedMs, entries, record, fault: null } };
 }
 
-function entriesOf(affected: readonly unknown[], releases: readonly string[]): MirrorEntry[] {
+function entriesOf(affected: readonly unknown[], releases: readonly string[] | null): MirrorEntry[] {
   const entries: MirrorEntry[] = [];
   for (const one of affected) {
     const target = isObject(one) ? packageOf(one.package) : null;
@@ -128,7 +128,7 @@ function scoreOf(score: Fields): object {
 /** What is left of a record that is not to be read: the packages that it names become undecidable. */
 function salvage(
   bytes: Uint8Array,
-  { id, releases, why }: { id: string; releases: readonly string[]; why: string },
+  { id, releases, why }: { id: string; releases: readonly string[] | null; why: string },
 ): ReadRecord {
   const named = new Map<string, MirrorEntry>();
   for (const [text] of new TextDecoder().decode(bytes).matchAll(PACKAGE)) {
@@ -165,8 +165,8 @@ function nameOf({ ecosystem, name }: { ecosystem: string; name: string }): strin
 }
 
 /** A bare `Debian` and a release that the fleet names less exactly belong to it too. */
-function isOfFleet(record: string, releases: readonly string[]): boolean {
-  return releases.some((host) => ecosystemCovers({ record, host }) !== 'no');
+function isOfFleet(record: string, releases: readonly string[] | null): boolean {
+  return releases === null || releases.some((host) => ecosystemCovers({ record, host }) !== 'no');
 }
 
 type Fields = Readonly<Record<string, unknown>>;

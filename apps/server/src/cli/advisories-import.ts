@@ -1,0 +1,78 @@
+import { accessSync, constants } from 'node:fs';
+import { fleetEcosystems } from '../advisories/mirror/fleet-ecosystems.ts';
+import { ecosystemOf, importArchive } from '../advisories/mirror/import-archive.ts';
+import { ZipFault } from '../advisories/mirror/read-zip.ts';
+import { baseOf, isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { stepsTo } from './advisories-steps.ts';
+import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+
+/** Ecosystems without releases: their name says all. */
+const WITHOUT_RELEASES = ['npm', 'PyPI'];
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+
+export interface ImportWords {
+  file: string;
+  ecosystem: string | null;
+  asOf: string | null;
+  json: boolean;
+}
+
+/** `tidegate advisories import`: an archive from a file, for sites that reach no network. */
+export async function importFile(world: CliWorld, words: ImportWords): Promise<ExitCode> {
+  const statedAsOfMs = words.asOf === null ? null : timeOf(words.asOf);
+  if (statedAsOfMs !== null && statedAsOfMs > world.now()) throw new UsageError('--as-of is in the future');
+  return withInstallation(world, async (installation) => {
+    try {
+      accessSync(words.file, constants.R_OK);
+      return await importInto(installation, { world, words, statedAsOfMs });
+    } catch (error) {
+      const isFileFault = error instanceof Error && 'code' in error && typeof error.code === 'string';
+      if (!(error instanceof ZipFault) && !isFileFault) throw error;
+      throw new CommandFault(`${JSON.stringify(words.file)} cannot be imported: ${error.message}`);
+    }
+  });
+}
+
+async function importInto(
+  { platform, config }: Installation,
+  { world, words, statedAsOfMs }: { world: CliWorld; words: ImportWords; statedAsOfMs: number | null },
+): Promise<ExitCode> {
+  const { file, ecosystem, json } = words;
+  const base = ecosystem === null ? await ecosystemOf(file) : baseOf(ecosystem);
+  if (!base)
+    throw new CommandFault('its records do not say of which ecosystem it is: name it by --ecosystem');
+  const fleet = (await fleetEcosystems(platform.database.read)).get(base) ?? [];
+  const named = ecosystem !== null && ecosystem !== base ? [ecosystem] : [];
+  const whole = WITHOUT_RELEASES.includes(base) ? [base] : [];
+  const releases = [...new Set([...fleet, ...named, ...whole])].toSorted();
+  if (releases.length === 0) {
+    throw new CommandFault(
+      `no host has reported a release of ${base}: name one, such as --ecosystem ${base}:12`,
+    );
+  }
+  const request = { path: file, base, releases, statedAsOfMs, onStep: stepsTo(world) };
+  const outcome = await importArchive(platform, request);
+  if (outcome.kind === 'failed') throw new CommandFault(`not imported: ${outcome.cause}`);
+  const { snapshot } = outcome;
+  const at = { nowMs: platform.now(), maxAgeMs: config.advisoryMaxAgeHours * 3_600_000 };
+  const isStale = !isUsable(snapshot, at);
+  const asOf = rfc3339(snapshot.asOfMs);
+  const view = { ecosystem: base, releases, snapshot: snapshotId(snapshot), as_of: asOf, stale: isStale };
+  const counts = { records: snapshot.records, bad_records: snapshot.badRecords };
+  if (json) world.out(JSON.stringify({ ...view, as_of_kind: snapshot.asOfKind, ...counts }, null, 2));
+  else world.out(`${snapshot.records} records of ${base} (${releases.join(', ')}) as of ${asOf}`);
+  if (isStale) {
+    world.err(
+      `This is older than SERVICE_ADVISORY_MAX_AGE_HOURS (${config.advisoryMaxAgeHours}): decisions take it for stale.`,
+    );
+  }
+  return EXIT.ok;
+}
+
+function timeOf(text: string): number {
+  const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new UsageError('--as-of takes a time such as 2026-12-24T18:00:00Z');
+  return ms;
+}

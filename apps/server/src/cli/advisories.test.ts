@@ -1,0 +1,134 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
+import { zipArchive } from '@tidegate/testkit/zip-archive';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../platform/db/open.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { createCliPlace } from '../testing/cli-place.ts';
+import { ENGINES } from '../testing/engines.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 9);
+
+describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
+  async function setUp() {
+    const place = await createCliPlace(engine, NOW);
+    const { stop } = await place.start();
+    await stop();
+    const osv = await startFakeOsv({ covered: ['Debian:12'] });
+    onTestFinished(() => osv.stop());
+    const files = await startFakeOsvExport(osv);
+    onTestFinished(() => files.stop());
+    osv.addRecord({ id: 'CVE-1', modified: '2026-11-20T12:00:00Z' }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['1'] },
+    ]);
+    const path = join(place.dataDir, 'all.zip');
+    const write = (records = osv.all()) =>
+      writeFileSync(
+        path,
+        zipArchive(records.map((one) => ({ name: `${one.id}.json`, content: JSON.stringify(one) }))),
+      );
+    write();
+    const env = { SERVICE_ADVISORY_SOURCE: 'mirror', SERVICE_ADVISORY_EXPORT_URL: files.url };
+    async function run(...words: string[]) {
+      return place.run(['advisories', ...words], { env });
+    }
+    async function enrol(): Promise<void> {
+      const database = openDatabase(place);
+      await insertTestAgent(database, { n: 1 });
+      await database.transact(async (tx) => {
+        const agent = await tx.selectFrom('agents').select('id').executeTakeFirst();
+        const report = { digest: 'd', scanned_at: 1, received_at: 1, complete: 1, package_count: 0 };
+        await tx
+          .insertInto('inventory_reports')
+          .values({ agent_id: agent?.id ?? '', ecosystem: 'apt', ...report })
+          .execute();
+      });
+      await database.close();
+    }
+    return { ...place, osv, files, path, write, run, enrol };
+  }
+
+  test('import takes a file into use as of the time of its newest record, never as fresh', async () => {
+    const { run, path, enrol } = await setUp();
+    await enrol();
+    const ran = await run('import', path, '--json');
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.out)).toMatchObject({
+      ...{ ecosystem: 'Debian', releases: ['Debian:12'], as_of: '2026-11-20T12:00:00.000Z' },
+      ...{ as_of_kind: 'newest_record', stale: false, records: 2, bad_records: 0 },
+    });
+    const shown = JSON.parse((await run('status', '--json')).out);
+    expect(shown).toMatchObject({ source: 'mirror', ecosystems: [{ state: 'ok', source: 'file:all.zip' }] });
+  });
+
+  test('import says that what it took is stale already', async () => {
+    const { run, path, osv, write } = await setUp();
+    osv.addRecord({ id: 'CVE-1', modified: '2026-11-01T00:00:00Z' }, [
+      { ecosystem: 'Debian:12', name: 'openssl', versions: ['1'] },
+    ]);
+    write();
+    const ran = await run('import', path, '--ecosystem', 'Debian:12');
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('as of 2026-11-01T00:00:00') });
+    expect(ran.err).toContain('decisions take it for stale');
+  });
+
+  test('--as-of is the word of whoever fetched it: shown as that, not in the future, not before its newest record', async () => {
+    const { run, path } = await setUp();
+    const importAs = (asOf: string) =>
+      run('import', path, '--ecosystem', 'Debian:12', '--as-of', asOf, '--json');
+    const ran = await importAs('2026-11-21T08:00:00Z');
+    expect(JSON.parse(ran.out)).toMatchObject({ as_of: '2026-11-21T08:00:00.000Z', as_of_kind: 'stated' });
+    expect(await importAs('2026-11-21T09:00:01Z')).toMatchObject({ code: 2 });
+    expect(await importAs('yesterday')).toMatchObject({ code: 2 });
+    const early = await importAs('2026-11-20T11:59:59Z');
+    expect(early).toMatchObject({ code: 1, err: expect.stringContaining('newest record is younger') });
+  });
+
+  test('import leaves what is of a later time in use, and refuses what is no archive or names no ecosystem', async () => {
+    const { run, path, write, osv } = await setUp();
+    await run('import', path, '--ecosystem', 'Debian:12', '--as-of', '2026-11-21T08:00:00Z');
+    const older = await run('import', path, '--ecosystem', 'Debian:12');
+    expect(older).toMatchObject({ code: 1, err: expect.stringContaining('of a later time') });
+    writeFileSync(path, '<html>');
+    expect(await run('import', path, '--ecosystem', 'Debian:12')).toMatchObject({ code: 1 });
+    expect(await run('import', `${path}.none`)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('ENOENT'),
+    });
+    osv.addRecord({ id: 'A-1' }, [{ ecosystem: 'npm', name: 'left', versions: ['1'] }]);
+    write();
+    expect(await run('import', path)).toMatchObject({ code: 1, err: expect.stringContaining('--ecosystem') });
+    expect(await run('import', path, '--ecosystem', 'AlmaLinux')).toMatchObject({ code: 1 });
+  });
+
+  test('refresh fetches what the fleet needs, then its changes, and says what it could not', async () => {
+    const { run, enrol, files, clock } = await setUp();
+    expect(await run('refresh')).toMatchObject({ code: 0, out: expect.stringContaining('No host') });
+    await enrol();
+    const ran = await run('refresh', '--json');
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.out)).toMatchObject({ ecosystems: [{ state: 'ok', as_of_kind: 'fetched' }] });
+    expect(files.requests).toEqual(
+      ['Debian/all.zip', 'Debian/modified_id.csv', 'Debian/CVE-1.json'].slice(0, 2),
+    );
+    clock.advance(60_000);
+    await run('refresh');
+    expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(1);
+    await run('refresh', '--full');
+    expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(2);
+    files.mode = 'failing';
+    const failed = await run('refresh');
+    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('Debian') });
+    expect(failed.out).toContain('failed: status 503');
+  });
+
+  test.each([[['status', 'x']], [['status', '--full']], [['refresh', '--as-of', 'x']], [['import']], [[]]])(
+    'wrong words (%s) are told with the usage',
+    async (words) => {
+      const { run } = await setUp();
+      expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('Usage') });
+    },
+  );
+});

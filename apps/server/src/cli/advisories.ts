@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { createExportClient } from '../advisories/mirror/export-client.ts';
+import { createMirrorKeeper } from '../advisories/mirror/keeper.ts';
+import { MIRROR_FOLDER } from '../advisories/mirror/open-mirror.ts';
+import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/refresh-ecosystem.ts';
+import { isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
+import { createOsvClient } from '../advisories/osv-client.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { importFile } from './advisories-import.ts';
+import { stepsTo } from './advisories-steps.ts';
+import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+export const advisoriesCommand: CliCommand = {
+  summary: 'the mirror of vulnerabilities: status, refresh, import',
+  usage: `Usage: tidegate advisories status
+       tidegate advisories refresh [--full]
+       tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME]
+
+status shows what the mirror holds for the hosts of the fleet, of which time, and what is being loaded.
+refresh brings it up to date now, from the lists of changes or, with --full, from the whole archives.
+import takes the archive all.zip of an ecosystem from a file, for sites that reach no network.
+  --ecosystem NAME    of which ecosystem the file is (told from its records where they name one), or a release that no
+                      host has reported yet, such as Debian:12
+  --as-of TIME        when the file was fetched (RFC 3339)
+Importing a file makes nothing newer. Without --as-of its data is as old as its newest record: whoever fetched it may
+know better and say so. Decisions take data for stale after SERVICE_ADVISORY_MAX_AGE_HOURS; a site that imports once a
+week sets it to 192. They work with or without a running server. All of them take --json.`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, {
+      ecosystem: { type: 'string' },
+      'as-of': { type: 'string' },
+      full: { type: 'boolean' },
+      json: { type: 'boolean' },
+    });
+    const { json = false, full, ...given } = values;
+    const [name, ...words] = positionals;
+    const [strange] = Object.keys(given);
+    if (name !== 'import' && strange !== undefined) throw new UsageError(`only import takes --${strange}`);
+    if (name !== 'refresh' && full !== undefined) throw new UsageError('only refresh takes --full');
+    if (name === 'import') {
+      const [file, ...more] = words;
+      if (file === undefined || more.length > 0) throw new UsageError('advisories import needs one FILE');
+      const asOf = given['as-of'] ?? null;
+      return importFile(world, { file, ecosystem: given.ecosystem ?? null, asOf, json });
+    }
+    if (words.length > 0) throw new UsageError(`unknown words: ${words.join(' ')}`);
+    if (name === 'status') return withInstallation(world, (opened) => status({ ...opened, world, json }));
+    if (name !== 'refresh') throw new UsageError('advisories needs one of: status, refresh, import');
+    return withInstallation(world, (opened) => refresh({ ...opened, world, json }, full ?? false));
+  },
+};
+
+interface Desk extends Installation {
+  world: CliWorld;
+  json: boolean;
+}
+
+async function status(desk: Desk): Promise<ExitCode> {
+  const states = await statesOf(desk);
+  const { advisorySource: source } = desk.config;
+  const shown = states.map((state) => viewOf(desk, state));
+  if (desk.json) {
+    desk.world.out(JSON.stringify({ source, ecosystems: shown }, null, 2));
+    return EXIT.ok;
+  }
+  const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'RELEASES', 'LOAD'];
+  const rows = shown.map((one) => [
+    one.ecosystem,
+    one.state,
+    one.as_of === null ? '-' : `${one.as_of} (${one.as_of_kind?.replace('_', ' ')})`,
+    String(one.records ?? '-'),
+    String(one.bad_records ?? '-'),
+    one.releases.join(', '),
+    one.load ?? '-',
+  ]);
+  desk.world.err(`Vulnerabilities come from: ${source}`);
+  desk.world.out(
+    shown.length > 0 ? showTable([heading, ...rows]) : 'No host has reported an ecosystem that is covered.',
+  );
+  return EXIT.ok;
+}
+
+function viewOf({ platform, config }: Desk, { base, releases, snapshot, load }: EcosystemState) {
+  const at = { nowMs: platform.now(), maxAgeMs: config.advisoryMaxAgeHours * 3_600_000 };
+  const isHeld = snapshot !== null && releases.every((one) => snapshot.releases.includes(one));
+  return {
+    ecosystem: base,
+    state: isHeld ? (isUsable(snapshot, at) ? 'ok' : 'stale') : 'absent',
+    releases: snapshot?.releases ?? releases,
+    snapshot: snapshot ? snapshotId(snapshot) : null,
+    source: snapshot?.source ?? null,
+    sha256: snapshot?.sha256 ?? null,
+    as_of: snapshot ? rfc3339(snapshot.asOfMs) : null,
+    as_of_kind: snapshot?.asOfKind ?? null,
+    loaded_at: snapshot ? rfc3339(snapshot.loadedAtMs) : null,
+    records: snapshot?.records ?? null,
+    bad_records: snapshot?.badRecords ?? null,
+    load: load && load.phase !== 'done' ? loadText(load) : null,
+  };
+}
+
+function loadText({ phase, done, total, error }: NonNullable<EcosystemState['load']>): string {
+  if (phase === 'failed') return `failed: ${error}`;
+  return `${phase} ${done}${total > 0 ? ` of ${total}` : ''}`;
+}
+
+async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
+  const { platform, config, world } = desk;
+  const { advisorySource: source, advisoryExportUrl: baseUrl } = config;
+  if (source !== 'mirror' && source !== 'mirror+api') {
+    throw new CommandFault(`SERVICE_ADVISORY_SOURCE is ${source}: there is no mirror to refresh`);
+  }
+  if (baseUrl === 'none')
+    throw new CommandFault('SERVICE_ADVISORY_EXPORT_URL is none: use `advisories import`');
+  const exportClient = createExportClient({ baseUrl });
+  const api = createOsvClient({ baseUrl: config.advisoryApiUrl });
+  try {
+    const deps = {
+      ...{ platform, exportClient, folder: join(config.dataDir, MIRROR_FOLDER) },
+      api: source === 'mirror+api' ? api : null,
+      onStep: stepsTo(world),
+    };
+    const failed: string[] = [];
+    for (const state of await statesOf(desk)) {
+      const isDone = await refreshEcosystem(deps, state, isFull ? 'full' : dueNow(state));
+      if (!isDone) failed.push(state.base);
+    }
+    await status(desk);
+    if (failed.length === 0) return EXIT.ok;
+    world.err(`Not brought up to date: ${failed.join(', ')}`);
+    return EXIT.failed;
+  } finally {
+    await exportClient.close();
+    await api.close();
+  }
+}
+
+function dueNow({ snapshot, releases }: EcosystemState): 'full' | 'changes' {
+  return snapshot && releases.every((one) => snapshot.releases.includes(one)) ? 'changes' : 'full';
+}
+
+function statesOf({ platform, config }: Desk): Promise<EcosystemState[]> {
+  const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
+  const folder = join(config.dataDir, MIRROR_FOLDER);
+  return createMirrorKeeper({ platform, exportClient: null, api: null, folder, maxAgeMs }).states();
+}
