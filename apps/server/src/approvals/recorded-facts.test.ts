@@ -18,6 +18,13 @@ const finding = fc.record({
   change: fc.constantFrom('introduced' as const, 'still_present' as const),
 });
 
+const provenance = fc.record({
+  ...{ ...versioned, dropped: fc.boolean() },
+  // Where it was built is shown and not recorded, like the first sightings.
+  ...{ sourceRepository: fc.constant(null), builder: fc.constant(null) },
+  status: fc.constantFrom('verified' as const, 'unverified' as const, 'absent' as const, 'mismatch' as const),
+});
+
 function listOf<T>(item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> {
   return fc.array(item, { maxLength: most });
 }
@@ -60,6 +67,7 @@ function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
     ecosystem: fc.constantFrom('npm' as const, 'pypi' as const, 'apt' as const, 'dnf' as const),
     advisories: fc.constantFrom('judged' as const, 'pending' as const, 'unreachable' as const),
     judged: fc.option(fc.record({ closure, age, divergences }), { nil: null, freq: 20 }),
+    information: fc.record({ firstSeen: fc.constant([]), provenance: listOf(provenance, most) }),
   });
 }
 
@@ -100,10 +108,11 @@ describe('facts of a decision that are recorded and read again', () => {
           closure: { ...judged.closure, findings: [...harmless(more), ...judged.closure.findings] },
           age: { ...judged.age, violations: [...unknownAges(more), ...judged.age.violations] },
         };
-        const given = { ...facts, judged: padded };
+        const told = [...unsigned(more), ...(facts.information?.provenance ?? [])];
+        const given = { ...facts, judged: padded, information: { firstSeen: [], provenance: told } };
         expect(judge(throughText(given), going, asked)).toEqual(judge(given, going, asked));
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
   });
 
@@ -142,6 +151,13 @@ function harmless(count: number) {
 }
 
 type UpdateFindings = NonNullable<UpdateFacts['judged']>['closure']['findings'];
+
+function unsigned(count: number) {
+  return unknownAges(count).map(({ package: name, version }) => ({
+    ...{ package: name, version, status: 'absent' as const },
+    ...{ sourceRepository: null, builder: null, dropped: false },
+  }));
+}
 
 function unknownAges(count: number) {
   return Array.from({ length: count }, (_, i) => ({
