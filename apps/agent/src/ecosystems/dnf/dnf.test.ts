@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
@@ -21,8 +21,13 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hostPaths } from '../../host-places.ts';
+import type { ProgramResult } from '../../run-program.ts';
+import { downloadIdentity } from '../downloads.ts';
 import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
+import { AgesAnswer, parseAnswer } from './answers.ts';
 import { dnfDriver } from './dnf.ts';
+import { findDnfPlaces } from './places.ts';
+import { withDnfSession } from './session.ts';
 
 const missing = dnfHostMissing();
 if (missing !== null) console.log(`skipped: dnf on a real host: ${missing}`);
@@ -307,10 +312,29 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
     expect(scan).toMatchObject({ complete: false, updates: [] });
   });
 
-  test("settings of a user's home and plugins of this machine decide nothing", async () => {
-    const plugin = join(host.root, 'etc/dnf/plugins');
-    await rm(plugin, { recursive: true });
-    expect((await dnfDriver.scan(paths)).complete).toBe(true);
+  test('metadata that were kept are of the time when they were last asked for', async () => {
+    const identity = await downloadIdentity(null);
+    const places = await findDnfPlaces(paths);
+    if (!places.ok) throw new Error(places.reason);
+    const kept = join(dir.path, 'kept');
+    await mkdir(kept);
+    const ask = (what: 'scan' | 'ages') =>
+      withDnfSession(places.value, identity, (session) => session.ask(what, {}), kept);
+    const ids = (run: ProgramResult) => {
+      const answer = parseAnswer(run, AgesAnswer);
+      return answer.ok ? answer.value.repositories : answer.reason;
+    };
+    expect(ids(await ask('ages'))).toEqual([
+      { id: 'baseos', fetched_at: null },
+      { id: 'appstream', fetched_at: null },
+    ]);
+    const before = Math.floor(Date.now() / 1_000);
+    await ask('scan');
+    const after = ids(await ask('ages'));
+    expect(after).toMatchObject([{ id: 'baseos' }, { id: 'appstream' }]);
+    for (const { fetched_at } of Array.isArray(after) ? after : []) {
+      expect(fetched_at).toBeGreaterThanOrEqual(before);
+    }
   });
 
   test('this machine, which has the programs and no database of rpm in its place, is no dnf host', async () => {

@@ -74,7 +74,8 @@ def open_base():
     conf.reposdir = [inside(path) for path in conf.reposdir]
     conf.varsdir = [inside(path) for path in conf.varsdir]
     conf.persistdir = inside(conf.persistdir)
-    conf.cachedir = conf.system_cachedir = conf.logdir = request["cache"]
+    conf.cachedir = conf.system_cachedir = request["cache"]
+    conf.logdir = os.path.dirname(sys.argv[1])  # of this session alone: a log that is kept would grow
     conf.plugins = False
     conf.deltarpm = False
     conf.assumeyes = False

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
-import { chown, lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
+import { openKeptCache } from './kept-cache.ts';
 import type { DnfPlaces } from './places.ts';
 
 /** Metadata of large repositories over a slow line, and a resolver that takes its time. */
@@ -32,12 +32,14 @@ export interface DnfSession {
 
 /**
  * Opens a session in a private folder, which is removed in the end. `identity` is who asks; only root can choose.
- * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next.
+ * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next; `given`
+ * is one to be used instead.
  */
 export async function withDnfSession<T>(
   places: DnfPlaces,
   identity: Identity | null,
   work: (session: DnfSession) => Promise<T>,
+  given: string | null = null,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegate-dnf-'));
   try {
@@ -46,7 +48,7 @@ export async function withDnfSession<T>(
     // The database of an install root is where its own distribution has it, not where this one's rpm would.
     const database = `/${relative(places.root, places.database)}`;
     if (places.root !== '/') await writeFile(join(home, '.rpmmacros'), `%_dbpath ${database}\n`);
-    const cache = (await openKeptCache(places.root)) ?? join(folder, 'cache');
+    const cache = given ?? (await findKeptCache(places)) ?? join(folder, 'cache');
     await mkdir(cache, { recursive: true, mode: 0o700 });
     const request = join(folder, 'request.json');
     const run = (
@@ -92,17 +94,6 @@ function programOf({ flavour }: DnfPlaces): string {
   }
 }
 
-/**
- * Root keeps nothing: whoever it drops its rights to shares them with others. The name can be foretold, so what stands
- * there is used only where it is a folder of one's own that is closed to everybody else.
- */
-async function openKeptCache(root: string): Promise<string | null> {
-  const uid = process.getuid?.() ?? 0;
-  if (uid === 0) return null;
-  const key = createHash('sha256').update(root).digest('hex').slice(0, 12);
-  const path = join(tmpdir(), `tidegate-dnf-cache-${uid}-${key}`);
-  await mkdir(path, { mode: 0o700 }).catch(() => null);
-  const found = await lstat(path).catch(() => null);
-  const isOwn = found?.isDirectory() === true && found.uid === uid && (found.mode & 0o077) === 0;
-  return isOwn ? path : null;
+function findKeptCache({ root }: DnfPlaces): Promise<string | null> {
+  return openKeptCache({ folder: tmpdir(), root, uid: process.getuid?.() ?? 0 });
 }
