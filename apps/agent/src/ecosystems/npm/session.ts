@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -17,6 +18,13 @@ const NPM_TIMEOUT_MS = 15 * 60_000;
 const NPM_OUTPUT_MAX_BYTES = 64 * 1024 * 1024;
 /** Where npm is put by hand, before the folders of the distribution. */
 const NPM_FOLDERS = ['/usr/local/bin', ...PROGRAM_FOLDERS];
+
+/** Certificates that the administrator of the host trusts, beside those that node brings along. */
+const HOST_CERTIFICATES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+];
 
 /** A round of questions to npm that share one private cache. */
 export interface NpmSession {
@@ -53,6 +61,7 @@ export async function withNpmSession<T>(
   { identity = null, isOffline = false, fill }: SessionOptions = {},
 ): Promise<T> {
   const program = await findNpm();
+  const trust = trustOfHost();
   const root = await mkdtemp(join(tmpdir(), 'tidegate-npm-'));
   const given: string[] = [];
   // What is given away lies in a folder that is not: nobody can put a link in its place while it is used.
@@ -91,7 +100,7 @@ export async function withNpmSession<T>(
           args: [command, ...options, ...args],
           timeoutMs: NPM_TIMEOUT_MS,
           maxOutputBytes: NPM_OUTPUT_MAX_BYTES,
-          env: { PATH: searchPath(program), HOME: home },
+          env: { PATH: searchPath(program), HOME: home, ...trust },
           identity: isOwn ? null : identity,
           cwd,
           ...limits,
@@ -127,6 +136,12 @@ async function findIn(folders: readonly string[], name: string): Promise<string 
 /** npm is a script that asks PATH for its node: the one beside it comes first. */
 function searchPath(npm: string | null): string {
   return [...new Set([...(npm === null ? [] : [dirname(npm)]), ...NPM_FOLDERS])].join(delimiter);
+}
+
+/** A registry inside a company is often vouched for by a certificate of its own, which the host knows. */
+function trustOfHost(): Record<string, string> {
+  const bundle = HOST_CERTIFICATES.find((path) => existsSync(path));
+  return bundle === undefined ? {} : { NODE_EXTRA_CA_CERTS: bundle };
 }
 
 export function registryOf({ npm }: HostPaths): string {
