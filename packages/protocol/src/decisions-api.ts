@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { GateDivergence, GateFinding, ProvenanceStatus } from './approvals-api.ts';
+import { GateDivergence, ProvenanceStatus } from './approvals-api.ts';
 import { Count, Ecosystem, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 
@@ -28,6 +28,22 @@ export const RecordedVerdict = Type.Union([
 ]);
 export type RecordedVerdict = Static<typeof RecordedVerdict>;
 
+/** The form of records stays when that of reports grows: what came later is optional. */
+const RecordedFinding = strict({
+  package: Type.String(),
+  version: Type.String(),
+  id: Type.String(),
+  aliases: Type.Array(Type.String()),
+  severity: TextOrNull,
+  summary: Type.String(),
+  fixed_in: TextOrNull,
+  in_closure: Type.Enum(['top', 'dependency']),
+  change: Type.Enum(['introduced', 'still_present']),
+  malicious: Type.Boolean(),
+  kev: Type.Optional(Type.Boolean()),
+  epss: Type.Optional(NumberOrNull),
+});
+
 /** What the gate was told, the longest lists cut. Times are milliseconds since the epoch, as they were compared. */
 export const RecordedFacts = strict({
   ecosystem: Ecosystem,
@@ -48,7 +64,7 @@ export const RecordedFacts = strict({
       closure: strict({
         verdict: VulnerabilityVerdict,
         unchecked: nullable(Type.Enum(['unreachable', 'undecidable', 'uncovered'])),
-        findings: cut(strict({ ...GateFinding.properties, malicious: Type.Boolean() })),
+        findings: cut(RecordedFinding),
         fixed: cut(strict({ id: Type.String(), package: Type.String() })),
         missing: strict({ after: Count, before: Count }),
         checked_at_ms: NumberOrNull,
