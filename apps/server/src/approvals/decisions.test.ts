@@ -144,6 +144,34 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(marks[0].sha256).toBe(row?.document_sha256);
   });
 
+  test('what the clock alone changes makes no other decision: a check that was made anew, an age that grew', async () => {
+    const it = await createApprovalsApp(engine, { osvMs: 5_000, settings: { gateEnforcement: 'block' } });
+    it.vulnerable();
+    const flagged = await it.addUpdate();
+    const young = await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' });
+    const publishedAtMs = it.platform.now() - 3_600_000;
+    const time = {
+      ecosystem: 'npm',
+      name: 'left',
+      version: '1.0.0',
+      artifact: '',
+      published_at: publishedAtMs,
+    };
+    const fetched = { source: 'https://registry.example', fetched_at: it.platform.now() };
+    await it.database.transact((tx) =>
+      tx
+        .insertInto('release_times')
+        .values({ ...time, ...fetched })
+        .execute(),
+    );
+    for (let i = 0; i < 3; i++) {
+      expect(await it.approve(flagged)).toMatchObject({ status: 409, body: { blocked_by: 'vulnerability' } });
+      expect(await it.approve(young)).toMatchObject({ status: 409, body: { reason: 'too_young' } });
+      it.clock.advance((i === 0 ? 1 : 25) * 3_600_000);
+    }
+    expect((await rowsOf(it)).map(({ repeats }) => repeats)).toEqual([2, 2]);
+  });
+
   test(`an update keeps its newest ${DECISIONS_MAX} decisions, and each that minted`, async () => {
     const it = await createApprovalsApp(engine, { osvMs: 5_000 });
     const id = await it.addUpdate();
