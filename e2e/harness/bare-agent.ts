@@ -19,10 +19,16 @@ export type BareAgent = {
 /** Enrols a host of any name and binds it. */
 export async function enrolBareAgent(
   url: string,
-  host: { registrationToken: string; machineId: string; hostname: string },
+  host: {
+    registrationToken: string;
+    machineId: string;
+    hostname: string;
+    /** Debian 12 unless given. */
+    system?: { id: string; version_id: string };
+  },
 ): Promise<BareAgent> {
-  const { registrationToken, machineId, hostname } = host;
-  const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
+  const { registrationToken, machineId, hostname, system = { id: 'debian', version_id: '12' } } = host;
+  const os = { family: 'linux', arch: 'amd64', ...system };
   const send = async (method: string, path: string, body: unknown, bearer: string): Promise<Answer> => {
     const response = await fetch(`${url}/api/v1/agents${path}`, {
       method,

@@ -1,0 +1,157 @@
+import { InventoryAnswer, type InventoryReport } from '@tidegate/protocol/agent-api';
+import { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
+import { startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ENGINES } from '../apps/server/src/testing/engines.ts';
+import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
+import { Approved, Blocked, expectAnswer, logIn, type Operator } from './harness/operator.ts';
+import { startServer } from './harness/server-process.ts';
+
+/** The versions that the hosts of this story are offered, and under which name a database knows them. */
+const HOSTS = {
+  npm: { system: { id: 'debian', version_id: '12' }, osv: 'npm', version: '3.0.12', asked: '3.0.12' },
+  pypi: { system: { id: 'debian', version_id: '12' }, osv: 'PyPI', version: '3.0.12', asked: '3.0.12' },
+  apt: {
+    system: { id: 'debian', version_id: '12' },
+    osv: 'Debian:12',
+    version: '3.0.12-1',
+    asked: '3.0.12-1',
+  },
+  dnf: {
+    system: { id: 'almalinux', version_id: '9.4' },
+    osv: 'AlmaLinux:9',
+    version: '3.0.12-1.el9',
+    asked: '0:3.0.12-1.el9',
+  },
+} as const;
+type Ecosystem = keyof typeof HOSTS;
+
+describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
+  test.each(['npm', 'pypi', 'apt', 'dnf'] as const)(
+    '%s: vulnerable is stopped (A1), clear is minted, unchecked stops apt and dnf (A2), and the log and the events say so',
+    async (ecosystem) => {
+      const { osv: database, asked, system } = HOSTS[ecosystem];
+      const osv = await startFakeOsv({ covered: ['Debian:12', 'AlmaLinux:9'] });
+      onTestFinished(() => osv.stop());
+      osv.addRecord({ id: 'CVE-2026-1' }, [{ ecosystem: database, name: 'bad', versions: [asked] }]);
+      const server = await startServer({ ...(await engine.place()), advisoryUrl: osv.url });
+      onTestFinished(async () => void (await server.stop()));
+      const operator = await logIn(server.url);
+      const agent = await enrolBareAgent(server.url, {
+        registrationToken: await operator.registrationToken(),
+        machineId: 'machine-1',
+        hostname: 'host-1',
+        system,
+      });
+      const first = await offer(agent, ecosystem, ['bad', 'good']);
+
+      const bad = first.get('bad') ?? '';
+      const blocked = expectAnswer(await operator.approve(bad), 409, Blocked);
+      expect(blocked).toMatchObject({
+        blocked_by: 'vulnerability',
+        reason: 'known_vulnerability',
+        overridable: true,
+      });
+      expect(blocked.findings).toMatchObject([{ id: 'CVE-2026-1', package: 'bad', in_closure: 'top' }]);
+      const good = expectAnswer(await operator.approve(first.get('good') ?? ''), 200, Approved);
+      expect(good.warnings.filter(({ code }) => code === 'closure_unchecked')).toEqual([]);
+      expect(await installsOf(operator)).toBe(1);
+
+      // From now on the source serves a captive portal's page.
+      osv.mode = 'garbage';
+      const second = await offer(agent, ecosystem, ['bad', 'good', 'late', 'later']);
+      const [late = '', later = ''] = [second.get('late'), second.get('later')];
+      const isStopped = ecosystem === 'apt' || ecosystem === 'dnf';
+      const answer = await operator.approve(late);
+      const bulk = expectAnswer(
+        await operator.call('POST', '/api/v1/updates/approve', { update_ids: [later, bad] }),
+        200,
+        BulkApproveAnswer,
+      );
+      if (isStopped) {
+        expect(expectAnswer(answer, 409, Blocked)).toMatchObject({
+          blocked_by: 'unchecked',
+          reason: 'unreachable',
+          overridable: true,
+        });
+        expect(bulk.approved).toEqual([]);
+      } else {
+        expect(expectAnswer(answer, 200, Approved).warnings).toContainEqual(
+          expect.objectContaining({ code: 'closure_unchecked' }),
+        );
+        expect(bulk.approved).toMatchObject([{ update_id: later }]);
+      }
+      // A6: what was known to be bad is bad still, and no bulk request passes it.
+      expect(bulk.blocked).toContainEqual(
+        expect.objectContaining({ update_id: bad, blocked_by: 'vulnerability' }),
+      );
+      expect(await installsOf(operator)).toBe(isStopped ? 1 : 3);
+
+      const stopped = (await operator.events({ type: 'approval_blocked' })).map(
+        ({ content }) => content.update_id,
+      );
+      expect(stopped.toSorted()).toEqual((isStopped ? [bad, late] : [bad]).toSorted());
+      expect(await operator.events({ type: 'bulk_approval_blocked' })).toHaveLength(1);
+      const log = server.lines().join('\n');
+      expect(log).toContain(
+        `[SECURITY] [server] [supply_chain] approval_blocked update_id=${bad} package=bad `,
+      );
+      expect(log).toContain(
+        `[SECURITY] [server] [supply_chain] bulk_approval_blocked count=${isStopped ? 2 : 1} `,
+      );
+      expect(log).toContain('[WARNING] supply_chain advisory source failed cause="not an answer of the API"');
+      expect(log.includes('[WARNING] package_age source failed')).toBe(!isStopped);
+    },
+  );
+});
+
+/** Reports updates with their plans, and says under which id the server knows each. */
+async function offer(
+  agent: BareAgent,
+  ecosystem: Ecosystem,
+  names: readonly string[],
+): Promise<Map<string, string>> {
+  const { version } = HOSTS[ecosystem];
+  const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
+  const arch = isSystem ? 'amd64' : '/srv/app'; // of npm and PyPI it is the place
+  const source = (name: string, at: string) => (isSystem ? { source_name: name, source_version: at } : {});
+  const report: InventoryReport = {
+    scanned_at: new Date().toISOString(),
+    complete: true,
+    packages: names.map((name) => ({ name, version: '1.0.0', arch, ...source(name, '1.0.0') })),
+    updates: names.map((name) => ({
+      name,
+      arch,
+      current_version: '1.0.0',
+      available_version: version,
+      plan: {
+        resolved_at: new Date().toISOString(),
+        actions: [
+          {
+            action: 'upgrade',
+            name,
+            arch,
+            from_version: '1.0.0',
+            to_version: version,
+            ...source(name, version),
+            artifact: {
+              filename: `${name}.pkg`,
+              url: `https://mirror.example/${name}.pkg`,
+              size_bytes: 10,
+              sha256: 'a'.repeat(64),
+            },
+          },
+        ],
+      },
+    })),
+  };
+  const answer = await agent.call('PUT', `/inventory/${ecosystem}`, report);
+  const { updates } = expectAnswer(answer, 200, InventoryAnswer);
+  return new Map(updates.map(({ name, update_id }) => [name, update_id]));
+}
+
+async function installsOf(operator: Operator): Promise<number> {
+  return (await operator.commands({ action: 'install_update' })).filter(
+    ({ action }) => action === 'install_update',
+  ).length;
+}
