@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
@@ -50,6 +50,7 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     const sets = [DNF_DEMO, DNF_HELD, DNF_NEW_DEPENDENCY, DNF_REMOVAL, DNF_OBSOLETING, DNF_STUCK];
     const packages = [...sets, DNF_SIDE_BY_SIDE, SUBPACKAGE];
     host = await createDnfHost(dir.path, { packages, transport: 'http' });
+    await copyFile(host.signer.keyFile, join(host.repositories.folder, 'key'));
     paths = hostPaths({ dnf_root: host.root });
   }, 120_000);
   beforeEach(() => host.rollBack());
@@ -343,6 +344,8 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
   });
 });
 
+/** The right key, which the server of the repositories has too. */
 function keyFromNetwork(text: string): string {
-  return text.replaceAll(/gpgkey=.*/g, 'gpgkey=http://127.0.0.1:9/key');
+  const server = /^baseurl=(.*)\/baseos$/m.exec(text)?.[1] ?? '';
+  return text.replaceAll(/^gpgkey=.*$/gm, `gpgkey=${server}/key`);
 }
