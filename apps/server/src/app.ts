@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createBadgeKeeper } from './advisories/badges.ts';
+import { createExploitFeeds } from './advisories/exploited/feeds.ts';
 import { openMirror } from './advisories/mirror/open-mirror.ts';
 import { createOsvClient } from './advisories/osv-client.ts';
 import { createStalenessWatch } from './advisories/staleness-watch.ts';
@@ -115,6 +116,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
   const mirror = openMirror({ platform, config, api: client });
   const advisories = createAdvisoryWorker({ platform, config, client, mirror });
+  const feeds = createExploitFeeds({ platform, kevUrl: config.kevUrl, epssUrl: config.epssUrl });
   const staleness = createStalenessWatch({
     ...{ platform, bootedAt, mirror, worker: advisories, source: config.advisorySource },
     maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
@@ -238,6 +240,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       mirror?.start();
       badges.start();
       staleness.start();
+      feeds.start();
       offline.start();
       upkeep.start();
       eventUpkeep.start();
@@ -248,6 +251,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       rateLimits.stop();
       // First what calls out: it ends every wait, so that a source that hangs does not hold the others.
       await Promise.all([advisories.stop(), releaseTimes.stop(), provenance.stop()]);
+      await Promise.all([mirror?.stop(), feeds.stop(), staleness.stop()]);
       await upkeep.stop();
       await eventUpkeep.stop();
       await badges.stop();

@@ -58,6 +58,9 @@ export const GateFinding = strict({
   fixed_in: nullable(Type.String()),
   in_closure: Type.Enum(['top', 'dependency']),
   change: Type.Enum(['introduced', 'still_present']),
+  /** Known to be exploited (KEV), and how likely that is (EPSS, 0 to 1): they order findings and soften nothing. */
+  kev: Type.Optional(Type.Boolean()),
+  epss: Type.Optional(nullable(Type.Number())),
 });
 export type GateFinding = Static<typeof GateFinding>;
 

@@ -1,6 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { HostSystem } from './ecosystem-strings.ts';
+import type { Exploited } from './exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-details.ts';
 import { isFresh } from './freshness.ts';
 import type { InstalledPackage } from './installed-package.ts';
@@ -22,6 +23,9 @@ export interface Finding {
   readonly inClosure: 'top' | 'dependency';
   readonly change: 'introduced' | 'still_present';
   readonly malicious: boolean;
+  /** Known to be exploited, and how likely that is to happen: for the order alone. */
+  readonly kev?: boolean;
+  readonly epss?: number | null;
 }
 
 export interface ClosureFacts {
@@ -104,10 +108,12 @@ export function closureFacts(args: {
   checks: ReadonlyMap<string, Check>;
   /** Text of the stored records by id. */
   records: ReadonlyMap<string, string>;
+  /** What the feeds say, by CVE. */
+  exploited?: ReadonlyMap<string, Exploited>;
   nowMs: number;
   maxAgeMs: number;
 }): ClosureFacts {
-  const { ecosystem, packages, checks, records, nowMs, maxAgeMs } = args;
+  const { ecosystem, packages, checks, records, exploited = NO_FEEDS, nowMs, maxAgeMs } = args;
   const details = new Map<string, AdvisoryDetails>();
   function detailsOf(id: string): AdvisoryDetails {
     const known = details.get(id) ?? advisoryDetails(id, records.get(id) ?? null);
@@ -117,7 +123,7 @@ export function closureFacts(args: {
   const judged = packages.map((one) => {
     const after = sideOf(one.after, { checks, nowMs, maxAgeMs });
     const before = one.before && sideOf(one.before, { checks, nowMs, maxAgeMs });
-    return { one, after, before, ...compare({ ecosystem, one, after, before, detailsOf }) };
+    return { one, after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited }) };
   });
   const used = judged.flatMap(({ after }) => after.used);
   const findings = judged.flatMap((each) => each.findings).toSorted(byWeight);
@@ -186,8 +192,9 @@ function compare(args: {
   after: Side;
   before: Side | null;
   detailsOf: (id: string) => AdvisoryDetails;
+  exploited: ReadonlyMap<string, Exploited>;
 }): { findings: Finding[]; fixed: { id: string; package: string }[] } {
-  const { ecosystem, one, after, before, detailsOf } = args;
+  const { ecosystem, one, after, before, detailsOf, exploited } = args;
   const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
   const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
   const has = new Set([...after.ids.keys()].flatMap(namesOf));
@@ -197,7 +204,7 @@ function compare(args: {
     // GHSA and PYSEC say the same thing twice: one of them is shown, with the other among its aliases.
     if (shown.has(id)) continue;
     for (const name of namesOf(id)) shown.add(name);
-    const { aliases, summary, severity, malicious, record } = detailsOf(id);
+    const { aliases, cves, summary, severity, malicious, record } = detailsOf(id);
     findings.push({
       package: one.name,
       version: one.version,
@@ -209,6 +216,7 @@ function compare(args: {
       inClosure: one.isTop ? 'top' : 'dependency',
       change: namesOf(id).some((name) => had.has(name)) ? 'still_present' : 'introduced',
       malicious,
+      ...worstOf(cves, exploited),
     });
   }
   // "Fixed" is said only where all that will be there has been checked.
@@ -217,9 +225,18 @@ function compare(args: {
   return { findings, fixed: isAfterKnown ? gone.map((id) => ({ id, package: one.name })) : [] };
 }
 
-/** Malicious packages first, then what is new, then the top-level package. */
+const NO_FEEDS: ReadonlyMap<string, Exploited> = new Map();
+
+function worstOf(cves: readonly string[], exploited: ReadonlyMap<string, Exploited>): Exploited {
+  const known = cves.flatMap((cve) => exploited.get(cve) ?? []);
+  const scores = known.flatMap(({ epss }) => epss ?? []);
+  return { kev: known.some(({ kev }) => kev), epss: scores.length > 0 ? Math.max(...scores) : null };
+}
+
+/** Malicious packages first, then what is new, then the top-level package; within these what is exploited. */
 function byWeight(a: Finding, b: Finding): number {
-  return weight(b) - weight(a) || (a.id < b.id ? -1 : 1);
+  const byFeeds = Number(b.kev ?? false) - Number(a.kev ?? false) || (b.epss ?? -1) - (a.epss ?? -1);
+  return weight(b) - weight(a) || byFeeds || (a.id < b.id ? -1 : 1);
 }
 
 function weight({ malicious, change, inClosure }: Finding): number {

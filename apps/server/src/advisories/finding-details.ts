@@ -7,6 +7,8 @@ import type { Subject } from './subjects.ts';
 /** What an operator is shown about an advisory, and what joins two ids of one vulnerability. */
 export interface AdvisoryDetails {
   readonly aliases: readonly string[];
+  /** CVEs that it is about, by whatever name it joins them (AlmaLinux says `related`): for the order of a queue only. */
+  readonly cves: readonly string[];
   readonly summary: string;
   /** Display only: no verdict ever rests on it. */
   readonly severity: string | null;
@@ -16,6 +18,7 @@ export interface AdvisoryDetails {
 
 const SUMMARY_MAX_CHARS = 500;
 const ALIASES_MAX = 100;
+const CVES_MAX = 300;
 /** CWE-506: embedded malicious code, which is how GHSA marks malware. */
 const MALICIOUS_CODE = 'CWE-506';
 
@@ -26,8 +29,10 @@ export function advisoryDetails(id: string, text: string | null): AdvisoryDetail
   const isMalware =
     [id, ...aliases].some((one) => one.startsWith('MAL-')) ||
     (record?.database_specific?.cwe_ids ?? []).includes(MALICIOUS_CODE);
+  const joined = [id, ...aliases, ...(record?.upstream ?? []), ...(record?.related ?? [])];
   return {
     aliases,
+    cves: joined.filter((one) => one.startsWith('CVE-')).slice(0, CVES_MAX),
     summary: (record?.summary ?? '').slice(0, SUMMARY_MAX_CHARS),
     severity: record ? severityOf(record) : null,
     malicious: isMalware,

@@ -31,6 +31,8 @@ export const OsvRecord = Type.Object({
   withdrawn: Nullish(Text),
   summary: Nullish(Text),
   aliases: Nullish(Type.Array(Text)),
+  upstream: Nullish(Type.Array(Text)),
+  related: Nullish(Type.Array(Text)),
   severity: Nullish(Type.Array(Type.Object({ type: Text, score: Text }))),
   affected: Nullish(
     Type.Array(

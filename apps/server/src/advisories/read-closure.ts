@@ -9,6 +9,8 @@ import {
   closureSubjects,
 } from './closure-facts.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
+import { readExploited } from './exploited/store.ts';
+import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { readAdvisories, readChecks, readInstalled } from './store.ts';
 
@@ -51,7 +53,9 @@ export async function readClosureFacts(
     [...checks.values()].flatMap(({ ids }) => ids),
   );
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
+  const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
+  const exploited = await readExploited(db, cves);
   return closures.map(({ ecosystem, packages }) =>
-    closureFacts({ ecosystem, packages, checks, records, ...at }),
+    closureFacts({ ecosystem, packages, checks, records, exploited, ...at }),
   );
 }

@@ -57,6 +57,8 @@ export function findingsOf(findings: readonly Finding[], most: number): GateFind
     fixed_in: finding.fixedIn,
     in_closure: finding.inClosure,
     change: finding.change,
+    kev: finding.kev ?? false,
+    epss: finding.epss ?? null,
   }));
 }
 
