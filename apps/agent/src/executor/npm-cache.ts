@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { appendFile, copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { compareVersions } from '@tidegate/versions';
 import { cachedPath } from '../ecosystems/npm/cached-files.ts';
 import { integrityOf } from '../ecosystems/npm/integrity.ts';
+import type { KnownVersion } from './npm-known.ts';
 import type { StagedPackage } from './npm-staged.ts';
 
 /** How npm asks for what a registry has of a package: some releases in the one form, some in the other. */
@@ -13,47 +15,62 @@ const ACCEPTED = [
 /** Members of a package.json that npm resolves, lays out or links by. */
 const MEMBERS = [
   ...['name', 'version', 'dependencies', 'optionalDependencies', 'peerDependencies', 'peerDependenciesMeta'],
-  ...['bundleDependencies', 'bundledDependencies', 'bin', 'directories', 'engines', 'os', 'cpu', 'libc'],
+  ...[
+    'bundleDependencies',
+    'bundledDependencies',
+    'bin',
+    'directories',
+    'engines',
+    'os',
+    'cpu',
+    'libc',
+    '_hasShrinkwrap',
+  ],
 ];
 
 /**
  * Makes npm's cache the whole world: the approved files, and for each package a registry's document that knows the
- * approved versions and no other, in the words of the files themselves. npm then resolves among nothing else.
+ * approved versions, in the words of the files themselves, and those that the place has. npm resolves among nothing
+ * else.
  */
 export async function fillCache(
   cache: string,
   registry: string,
-  staged: readonly StagedPackage[],
+  { staged, known }: { staged: readonly StagedPackage[]; known: readonly KnownVersion[] },
 ): Promise<void> {
   for (const { path, artifact } of staged) {
     const target = cachedPath(cache, artifact.sha512);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     await copyFile(path, target);
   }
-  const byName = Map.groupBy(staged, ({ name }) => name);
+  // What was approved comes last, and so stands for a version that the place has as well.
+  const byName = Map.groupBy([...known, ...staged.map(toKnown)], ({ name }) => name);
   for (const [name, versions] of byName) {
     await putDocument(cache, `${registry}${name.replace('/', '%2f')}`, documentOf(name, versions));
   }
 }
 
-function documentOf(name: string, staged: readonly StagedPackage[]): string {
-  const versions = staged.map(({ version, manifest, hasShrinkwrap, artifact }) => [
+function toKnown({ name, version, manifest, hasShrinkwrap, artifact }: StagedPackage): KnownVersion {
+  const dist = { tarball: artifact.url, integrity: integrityOf(artifact.sha512) };
+  return { name, version, manifest: { ...manifest, ...(hasShrinkwrap && { _hasShrinkwrap: true }) }, dist };
+}
+
+function documentOf(name: string, known: readonly KnownVersion[]): string {
+  const versions = known.map(({ version, manifest, dist }) => [
     version,
-    {
-      ...Object.fromEntries(Object.entries(manifest).filter(([key]) => MEMBERS.includes(key))),
-      ...(hasShrinkwrap && { _hasShrinkwrap: true }),
-      dist: { tarball: artifact.url, integrity: integrityOf(artifact.sha512) },
-    },
+    { ...Object.fromEntries(Object.entries(manifest).filter(([key]) => MEMBERS.includes(key))), dist },
   ]);
-  const latest = staged.map(({ version }) => version).find((version) => !version.includes('-'));
-  const tags = { latest: latest ?? staged[0]?.version };
+  const latest = newest(known.map(({ version }) => version));
   return JSON.stringify({
-    _id: name,
-    name,
-    'dist-tags': tags,
-    versions: Object.fromEntries(versions),
-    time: {},
+    ...{ _id: name, name, 'dist-tags': { latest }, versions: Object.fromEntries(versions), time: {} },
   });
+}
+
+/** The newest release, or the newest at all where there is none. */
+function newest(versions: readonly string[]): string | undefined {
+  const releases = versions.filter((version) => !version.includes('-'));
+  const candidates = releases.length > 0 ? releases : versions;
+  return candidates.toSorted((a, b) => (compareVersions('npm', a, b) === 1 ? 1 : -1)).at(-1);
 }
 
 /** Writes an answer to a request that was never made, in the form of npm's cache (index 5, content 2). */

@@ -3,7 +3,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { toActions } from '../ecosystems/npm/actions.ts';
 import { childOf, folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
-import { findPlaces } from '../ecosystems/npm/places.ts';
+import { findPlaces, readProject } from '../ecosystems/npm/places.ts';
 import { findPlace } from '../ecosystems/npm/plan.ts';
 import { type Resolution, resolveWish, type Wish } from '../ecosystems/npm/resolve.ts';
 import {
@@ -16,6 +16,7 @@ import {
 import { readTree } from '../ecosystems/npm/tree.ts';
 import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import { fillCache } from './npm-cache.ts';
+import { knownVersions } from './npm-known.ts';
 import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
@@ -89,7 +90,11 @@ async function withTransaction<T>(
   if (!owner.ok) return owner;
   const staged = await readStaged(actions, stage);
   if (!staged.ok) return staged;
-  const fill = (cache: string) => fillCache(cache, registryOf(paths), staged.value);
+  const registry = registryOf(paths);
+  const project = place.kind === 'project' ? await readProject(place.path) : null;
+  if (project !== null && !project.ok) return project;
+  const known = project === null ? [] : knownVersions(project.value.lock, project.value.lockfile, registry);
+  const fill = (cache: string) => fillCache(cache, registry, { staged: staged.value, known });
   return withNpmSession(
     paths,
     async (session) => {
