@@ -184,14 +184,15 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     if (!minted || !blocked) throw new Error('both are recorded');
     const copies = Array.from({ length: DECISIONS_MAX }, (_, i) => ({
       ...{ ...blocked, id: `01900000-0000-7000-8000-${String(i).padStart(12, '0')}` },
+      outcome: i === 0 ? ('minted' as const) : blocked.outcome,
     }));
     await it.database.transact((tx) => tx.insertInto('decisions').values(copies).execute());
     it.clock.advance(1);
     await it.approve(id, OVERRIDE);
     const kept = await rowsOf(it);
-    expect(kept).toHaveLength(DECISIONS_MAX);
+    expect(kept).toHaveLength(DECISIONS_MAX + 1);
     expect(kept.map((row) => row.id)).toEqual(expect.arrayContaining([minted.id, blocked.id]));
-    expect(kept.at(0)?.id).toBe(copies[3]?.id);
+    expect(kept.slice(0, 2).map((row) => row.id)).toEqual([copies[0]?.id, copies[3]?.id]);
     // They bear the text of another decision, which nobody takes for theirs.
     await it.database.transact((tx) =>
       tx.deleteFrom('decisions').where('id', 'like', '01900000-%').execute(),
@@ -269,6 +270,20 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     ]) {
       expect((await it.call('GET', `/api/v1/${path}`)).status).toBe(404);
     }
+  });
+
+  test('a statement that no verifier would take is not signed', async () => {
+    const it = await createApprovalsApp(engine);
+    it.osv.mode = 'down';
+    const plan = Array.from({ length: 5_000 }, (_, i) =>
+      actionOf({ name: `p${i}`, version: '1-1', fields: { origin: 'o'.repeat(512), arch: 'a'.repeat(256) } }),
+    );
+    expect((await it.approve(await it.addUpdate({ name: 'p1', version: '1-1', plan }))).status).toBe(409);
+    const [record] = await recordsOf(it);
+    const signatures = it.keyRing.signatures;
+    const { status, body } = await it.call('GET', `/api/v1/decisions/${record?.id}/statement`);
+    expect([status, body.detail]).toEqual([409, 'The plan of this decision is too large for one statement.']);
+    expect(it.keyRing.signatures).toBe(signatures);
   });
 
   test('a record that somebody changed in the database is not shown, decided again or signed', async () => {

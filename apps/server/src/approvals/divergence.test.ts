@@ -127,6 +127,28 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
   });
 
+  test('a tick looks at a hundred divergences, and the next one goes on', async () => {
+    const it = await createApprovalsApp(engine);
+    const id = await it.addUpdate({ name: 'p100', version: '1-1' });
+    await it.approve(id);
+    const hosts = [7, 8].map((n) => insertTestAgent(it.database, { n }));
+    for (const [i, host] of hosts.entries()) {
+      const { agentId } = await host;
+      const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10 };
+      const actions = Array.from({ length: 101 }, (_, p) => ({
+        ...actionOf({ name: `p${p}`, version: '1-1' }),
+        artifact: { ...artifact, sha256: (i === 0 ? 'a' : 'b').repeat(64) },
+      }));
+      await it.database.transact((tx) =>
+        noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }),
+      );
+    }
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['approved', null]);
+    await housekeepOnce(it.deps);
+    expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
+  });
+
   test('what is being installed already is left to its host', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
