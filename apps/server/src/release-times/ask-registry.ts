@@ -1,7 +1,7 @@
 import type { Platform } from '../platform/platform.ts';
 import type { RegistryClient } from './registry-client.ts';
 import { type ReleaseTimeRow, readReleaseTimes, saveReleaseTimes } from './store.ts';
-import { type AgeSubject, artifactKey } from './subjects.ts';
+import { type AgeSubject, artifactKey, timeKey } from './subjects.ts';
 
 /**
  * Asks for the times of subjects of one package (for PyPI of one version of it) and stores them. Returns null, or why
@@ -16,28 +16,28 @@ export async function askRegistry(
   if (!first) return null;
   const { ecosystem, name } = first;
   const known = await readReleaseTimes(platform.database.read, { ecosystem, names: [name] });
-  const rows: ReleaseTimeRow[] = [];
   const fetched_at = platform.now();
-  if (ecosystem === 'npm') {
-    // One packument has them all: what is stored is looked at again for nothing.
-    const versions = new Set([...subjects, ...known].map(({ version }) => version));
-    const answer = await client.npmTimes(name, versions);
-    if (answer.kind === 'failed') return answer.cause;
-    for (const [version, published_at] of answer.times) {
-      rows.push({ ecosystem, name, version, artifact: '', published_at, source: answer.source, fetched_at });
-    }
-  } else {
-    const answer = await client.pypiTimes(first, subjects);
-    if (answer.kind === 'failed') return answer.cause;
-    for (const [subject, published_at] of answer.times) {
-      const { version } = subject;
-      const artifact = artifactKey(subject);
-      rows.push({ ecosystem, name, version, artifact, published_at, source: answer.source, fetched_at });
-    }
+  const answer =
+    ecosystem === 'npm'
+      ? // One packument has them all: what is stored is looked at again for nothing.
+        await client.npmTimes(name, [...subjects, ...known.map(subjectOf)])
+      : await client.pypiTimes(first, subjects);
+  if (answer.kind === 'failed') return answer.cause;
+  const { source } = answer;
+  const rows = new Map<string, ReleaseTimeRow>();
+  for (const [subject, published_at] of answer.times) {
+    const { version } = subject;
+    const artifact = artifactKey(subject);
+    rows.set(timeKey(subject), { ecosystem, name, version, artifact, published_at, source, fetched_at });
   }
-  await platform.database.transact((tx) => saveReleaseTimes(tx, rows));
-  warnOfChanges(platform, { known, rows });
+  await platform.database.transact((tx) => saveReleaseTimes(tx, [...rows.values()]));
+  warnOfChanges(platform, { known, rows: [...rows.values()] });
   return null;
+}
+
+function subjectOf({ name, version, artifact }: ReleaseTimeRow): AgeSubject {
+  const file = artifact === '' ? null : { filename: '', sha512: artifact };
+  return { ecosystem: 'npm', name, version, artifact: file };
 }
 
 /** A registry does not publish a version twice: a proxy that gives another time than before is told about. */

@@ -1,17 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PACKUMENT_MAX_DEPTH, scanPackument } from './packument-times.ts';
+import { PACKUMENT_MAX_DEPTH, type PackumentTimes, scanPackument } from './packument-times.ts';
 
 const LONG = process.env.TIDEGATE_LONG === '1';
 const LIMITS = LONG ? { numRuns: 1e9, interruptAfterTimeLimit: 60_000 } : { numRuns: 300 };
 const TEST_MS = LONG ? 90_000 : 20_000;
+
+function timesOf(scan: PackumentTimes) {
+  const said = scan.end();
+  return said && new Map([...said].map(([version, { time }]) => [version, time]));
+}
 
 function read(text: string, wanted: readonly string[], pieceChars = 7) {
   const scan = scanPackument(new Set(wanted));
   for (let i = 0; i < text.length; i += pieceChars) {
     if (!scan.push(text.slice(i, i + pieceChars))) return null;
   }
-  const times = scan.end();
+  const times = timesOf(scan);
   return times && Object.fromEntries(times);
 }
 
@@ -42,12 +47,32 @@ describe('the times in a packument (A7)', () => {
     for (const pieceChars of [1, 3, 1_000]) expect(read(text, ['1.0.0'], pieceChars)).toEqual(expected);
   });
 
+  test.each<[string, string, string | null | undefined]>([
+    ['its own', '{"1.0.0":{"dist":{"x":1,"integrity":"i"}}}', 'i'],
+    ['of another version', '{"2.0.0":{"dist":{"integrity":"i"}}}', undefined],
+    ['beside dist', '{"1.0.0":{"integrity":"i","dist":{}}}', undefined],
+    ['below dist', '{"1.0.0":{"dist":{"x":{"integrity":"i"}}}}', undefined],
+    ['of a dependency', '{"1.0.0":{"x":{"dist":{"integrity":"i"}}}}', undefined],
+    ['in a list', '{"1.0.0":{"dist":[{"integrity":"i"}]}}', undefined],
+    ['given twice', '{"1.0.0":{"dist":{"integrity":"i","integrity":"j"}}}', null],
+    ['that is no text', '{"1.0.0":{"dist":{"integrity":["i"]}}}', null],
+  ])('an integrity %s', (_what, versions, expected) => {
+    for (const text of [
+      `{"versions":${versions},"time":{"1.0.0":"a"}}`,
+      `{"time":{"1.0.0":"a"},"versions":${versions}}`,
+    ]) {
+      const scan = scanPackument(new Set(['1.0.0']));
+      scan.push(text);
+      expect(scan.end()?.get('1.0.0')).toEqual({ time: 'a', integrity: expected });
+    }
+  });
+
   test('names of the language mean nothing: they are keys like all others', () => {
     const text = '{"__proto__":{"time":{}},"time":{"__proto__":"a","constructor":"b","toString":"c"}}';
     expect(scanPackument(new Set(['1.0.0'])).push(text)).toBe(true);
     const scan = scanPackument(new Set(['__proto__', 'constructor', '1.0.0']));
     scan.push(text);
-    const times = scan.end();
+    const times = timesOf(scan);
     expect(times?.get('__proto__')).toBe('a');
     expect(times?.get('constructor')).toBe('b');
     expect(times?.has('1.0.0')).toBe(false);
@@ -74,7 +99,7 @@ describe('the times in a packument (A7)', () => {
       scan.push(i === 0 ? piece : `,${piece}`);
     }
     scan.push('}}');
-    expect(Object.fromEntries(scan.end() ?? [])).toEqual({ '0.0.7': 't7', '0.0.999999': 't999999' });
+    expect(Object.fromEntries(timesOf(scan) ?? [])).toEqual({ '0.0.7': 't7', '0.0.999999': 't999999' });
   });
 
   test(
@@ -99,7 +124,7 @@ describe('the times in a packument (A7)', () => {
           );
           const scan = scanPackument(new Set(wanted));
           for (let i = 0; i < text.length; i += size) expect(scan.push(text.slice(i, i + size))).toBe(true);
-          expect(scan.end()).toEqual(expected);
+          expect(timesOf(scan)).toEqual(expected);
         },
       );
       fc.assert(run, LIMITS);
@@ -131,7 +156,7 @@ describe('the times in a packument (A7)', () => {
       const run = fc.property(fc.array(piece), (pieces) => {
         const scan = scanPackument(new Set(['1.0.0']));
         for (const text of pieces) if (!scan.push(text)) break;
-        for (const time of scan.end()?.values() ?? [])
+        for (const time of timesOf(scan)?.values() ?? [])
           expect(time === null || typeof time === 'string').toBe(true);
       });
       fc.assert(run, LIMITS);

@@ -3,41 +3,70 @@ export const PACKUMENT_MAX_DEPTH = 64;
 /** Longest key or time that is looked at, in characters; longer ones are none that was asked for. */
 const CAPTURED_MAX_CHARS = 512;
 
+/** What a packument says about one version, as it stands there; null where it is no text or is said twice. */
+export interface PackumentVersion {
+  readonly time: string | null;
+  /** Of its tarball; undefined where there is none. */
+  readonly integrity: string | null | undefined;
+}
+
 export interface PackumentTimes {
   /** Takes the next piece of the text; false once the text is no packument. */
   push(text: string): boolean;
-  /** The times of the versions asked for, as they stand in the text; null where the text is no whole packument. */
-  end(): ReadonlyMap<string, string | null> | null;
+  /** The versions asked for that have a time; null where the text is no whole packument. */
+  end(): ReadonlyMap<string, PackumentVersion> | null;
 }
 
 /**
- * Reads `time[version]` out of a packument that comes in pieces, and nothing else: a packument can have a hundred
- * megabytes and a million versions, and parsing it as one value would stop the server for a second. Time is linear in
- * the length, memory is bounded by what is asked for. Keys go into a Map, so none of them means anything here. A time
- * that is given twice, or is not text, is null.
+ * Reads `time[version]` and `versions[version].dist.integrity` out of a packument that comes in pieces, and nothing
+ * else: a packument can have a hundred megabytes and a million versions, and parsing it as one value would stop the
+ * server for a second. Time is linear in the length, memory is bounded by what is asked for. Keys go into a Map, so
+ * none of them means anything here.
  */
 export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
   const times = new Map<string, string | null>();
+  const integrities = new Map<string, string | null>();
   /** Open containers: what closes each. */
   const open: ('}' | ']')[] = [];
+  /** The key that is being read in each of them, where it matters. */
+  const path: (string | null)[] = [];
   let inString = false;
   let isEscaped = false;
   let captured: string | null = null;
   let isKeyNext = false;
-  let rootKey: string | null = null;
-  let isTime = false;
-  let timeKey: string | null = null;
   let isBroken = false;
   let isOver = false;
 
   function note(value: string | null): void {
-    if (timeKey === null || !wanted.has(timeKey)) return;
-    times.set(timeKey, times.has(timeKey) ? null : value);
+    const [root, version] = path;
+    if (typeof version !== 'string' || !wanted.has(version)) return;
+    if (open.length === 2 && root === 'time') noteOnce(times, version, value);
+    if (open.length === 4 && isInDist() && path[3] === 'integrity') noteOnce(integrities, version, value);
+  }
+
+  function isInVersion(): boolean {
+    const [root, version] = path;
+    return root === 'versions' && typeof version === 'string' && wanted.has(version);
+  }
+
+  function isInDist(): boolean {
+    return isInVersion() && path[2] === 'dist';
   }
 
   /** Whether a string that starts here is one that matters. */
   function isOfInterest(): boolean {
-    return (open.length === 1 && isKeyNext) || (open.length === 2 && isTime);
+    switch (open.length) {
+      case 1:
+        return isKeyNext;
+      case 2:
+        return path[0] === 'time' || (path[0] === 'versions' && isKeyNext);
+      case 3:
+        return isKeyNext && isInVersion();
+      case 4:
+        return isInDist() && (isKeyNext || path[3] === 'integrity');
+      default:
+        return false;
+    }
   }
 
   function endString(): void {
@@ -45,24 +74,22 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
     if (captured === null) return;
     const text = unescaped(captured);
     captured = null;
-    if (open.length === 1) rootKey = text;
-    else if (isKeyNext) timeKey = text;
+    if (isKeyNext) path[open.length - 1] = text;
     else note(text);
     isKeyNext = false;
   }
 
   function openContainer(closing: '}' | ']'): void {
     if (open.length === 0 && closing === ']') isBroken = true;
-    if (open.length === 2 && isTime) note(null);
+    note(null);
     open.push(closing);
+    path[open.length - 1] = null;
     if (open.length > PACKUMENT_MAX_DEPTH) isBroken = true;
-    if (open.length === 2 && rootKey === 'time' && closing === '}') isTime = true;
     isKeyNext = closing === '}';
   }
 
   function closeContainer(closing: '}' | ']'): void {
     if (open.pop() !== closing) isBroken = true;
-    if (open.length === 1) isTime = false;
     if (open.length === 0) isOver = true;
     isKeyNext = false;
   }
@@ -103,7 +130,7 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
           break;
         default:
           if (open.length === 0 || isOver) isBroken = true;
-          if (open.length === 2 && isTime && !isKeyNext) note(null);
+          if (!isKeyNext) note(null);
       }
     }
     return !isBroken;
@@ -125,8 +152,15 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
 
   return {
     push,
-    end: () => (isBroken || !isOver ? null : times),
+    end() {
+      if (isBroken || !isOver) return null;
+      return new Map([...times].map(([of, time]) => [of, { time, integrity: integrities.get(of) }]));
+    },
   };
+}
+
+function noteOnce(said: Map<string, string | null>, version: string, value: string | null): void {
+  said.set(version, said.has(version) ? null : value);
 }
 
 /** The text between two quotes; null where it is too long or no JSON string. */

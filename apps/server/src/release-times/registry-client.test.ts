@@ -35,8 +35,13 @@ afterEach(async () => {
 });
 
 async function npmTimes(name: string, ...versions: string[]) {
-  const answer = await client.npmTimes(name, new Set(versions));
-  return answer.kind === 'times' ? { ...answer, times: Object.fromEntries(answer.times) } : answer;
+  const subjects = versions.map((version) => ({ ecosystem: 'npm' as const, name, version, artifact: null }));
+  const answer = await client.npmTimes(name, subjects);
+  if (answer.kind !== 'times') return answer;
+  return {
+    ...answer,
+    times: Object.fromEntries([...answer.times].map(([{ version }, time]) => [version, time])),
+  };
 }
 
 async function pypiTime(version: string, artifact: { filename: string; sha256?: string } | null) {
@@ -56,6 +61,31 @@ describe('times from an npm registry (A7)', () => {
       source: npm.url,
     });
     expect(npm.requests).toEqual(['/@scope%2fname']);
+  });
+
+  test('the time of a version counts for its own artifact: another hash under its name is of unknown age', async () => {
+    const integrity = `sha1-AAAA sha512-${Buffer.from('ab'.repeat(64), 'hex').toString('base64')}`;
+    const dist = (one: unknown) => ({ dist: { integrity: one, tarball: 'x' } });
+    npm.answerRaw(
+      '/name',
+      JSON.stringify({
+        versions: { '1.0.0': dist(integrity), '2.0.0': dist('sha1-AAAA'), '3.0.0': dist(7), '4.0.0': {} },
+        time: Object.fromEntries(['1.0.0', '2.0.0', '3.0.0', '4.0.0'].map((version) => [version, OLD])),
+      }),
+    );
+    const timeOf = async (version: string, sha512?: string) => {
+      const artifact = { filename: 'name.tgz', ...(sha512 === undefined ? {} : { sha512 }) };
+      const subject = { ecosystem: 'npm' as const, name: 'name', version, artifact };
+      const answer = await client.npmTimes('name', [subject]);
+      return answer.kind === 'times' && answer.times.get(subject);
+    };
+    expect(await timeOf('1.0.0', 'ab'.repeat(64))).toBe(Date.parse(OLD));
+    expect(await timeOf('1.0.0', 'cd'.repeat(64))).toBeNull();
+    expect(await timeOf('1.0.0')).toBe(Date.parse(OLD));
+    // Old versions have no SHA-512: nothing to hold the plan against.
+    expect(await timeOf('2.0.0', 'cd'.repeat(64))).toBe(Date.parse(OLD));
+    expect(await timeOf('3.0.0', 'cd'.repeat(64))).toBeNull();
+    expect(await timeOf('4.0.0', 'cd'.repeat(64))).toBe(Date.parse(OLD));
   });
 
   test('a package that is not there has no times: that is an answer', async () => {
@@ -99,8 +129,8 @@ describe('times from an npm registry (A7)', () => {
       now: () => NOW_MS,
     });
     npm.publish('name', '1.0.0', OLD);
-    expect(await other.npmTimes('name', new Set(['1.0.0']))).toMatchObject({ source: npm.url });
-    expect(await other.npmTimes('..', new Set(['1.0.0']))).toMatchObject({ source: npm.url });
+    expect(await other.npmTimes('name', [])).toMatchObject({ source: npm.url });
+    expect(await other.npmTimes('..', [])).toMatchObject({ source: npm.url });
     await other.close();
   });
 });

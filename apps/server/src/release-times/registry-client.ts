@@ -3,10 +3,10 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Config } from '../config.ts';
 import { streamBytes } from '../platform/stream-bytes.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
+import { npmTimeMs } from './npm-times.ts';
 import { scanPackument } from './packument-times.ts';
 import { filesOfProjectAnswer, filesOfVersionAnswer, fileTimeMs, type IndexFile } from './pypi-times.ts';
 import type { AgeSubject } from './subjects.ts';
-import { releaseTimeMs } from './time-rules.ts';
 
 /** Largest packument that is read, in bytes; it goes by in pieces and is never held. */
 export const PACKUMENT_MAX_BYTES = 256 * 1024 * 1024;
@@ -15,18 +15,19 @@ const INDEX_TIMEOUT_MS = 20_000;
 const SIMPLE_JSON = 'application/vnd.pypi.simple.v1+json';
 
 /** What a registry says about the release of versions of one package; null is a time that it does not know. */
-export type TimesAnswer<K> =
-  | { readonly kind: 'times'; readonly times: ReadonlyMap<K, number | null>; readonly source: string }
+export type TimesAnswer =
+  | {
+      readonly kind: 'times';
+      readonly times: ReadonlyMap<AgeSubject, number | null>;
+      readonly source: string;
+    }
   | { readonly kind: 'failed'; readonly cause: string };
 
 export interface RegistryClient {
   /** Times of versions of an npm package, from one packument. Never throws for what a registry does. */
-  npmTimes(name: string, versions: ReadonlySet<string>): Promise<TimesAnswer<string>>;
+  npmTimes(name: string, subjects: readonly AgeSubject[]): Promise<TimesAnswer>;
   /** Times of files of one version of a Python package. */
-  pypiTimes(
-    of: { name: string; version: string },
-    subjects: readonly AgeSubject[],
-  ): Promise<TimesAnswer<AgeSubject>>;
+  pypiTimes(of: { name: string; version: string }, subjects: readonly AgeSubject[]): Promise<TimesAnswer>;
   close(): Promise<void>;
 }
 
@@ -53,11 +54,11 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
   const shared = { dispatcher, signal: closing.signal };
   const sleep = options.sleep ?? pause(closing.signal);
 
-  async function npmTimes(name: string, versions: ReadonlySet<string>): Promise<TimesAnswer<string>> {
+  async function npmTimes(name: string, subjects: readonly AgeSubject[]): Promise<TimesAnswer> {
     const source = npmUrl;
-    if (!NPM_NAME.test(name)) return nothingKnown(versions, source);
+    if (!NPM_NAME.test(name)) return nothingKnown(subjects, source);
     const url = `${npmUrl}/${encodeURIComponent(name).replace('%40', '@').replace('%2F', '%2f')}`;
-    const scan = scanPackument(versions);
+    const scan = scanPackument(new Set(subjects.map(({ version }) => version)));
     const outcome = await streamBytes({
       ...shared,
       url,
@@ -67,19 +68,21 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
       silenceMs: timeouts.indexMs,
       take: textTaker(scan.push),
     });
-    if (outcome.kind === 'absent') return nothingKnown(versions, source);
+    if (outcome.kind === 'absent') return nothingKnown(subjects, source);
     if ('cause' in outcome) return { kind: 'failed', cause: outcome.cause };
     const given = outcome.kind === 'read' ? scan.end() : null;
     if (!given) return { kind: 'failed', cause: 'not a packument' };
     const nowMs = now();
-    const times = new Map([...versions].map((one) => [one, releaseTimeMs(given.get(one), nowMs)]));
+    const times = new Map(
+      subjects.map((one) => [one, npmTimeMs(given.get(one.version), one.artifact, nowMs)]),
+    );
     return { kind: 'times', times, source: shown(source) };
   }
 
   async function pypiTimes(
     { name, version }: { name: string; version: string },
     subjects: readonly AgeSubject[],
-  ): Promise<TimesAnswer<AgeSubject>> {
+  ): Promise<TimesAnswer> {
     if (!PYPI_NAME.test(name) || !PYPI_VERSION.test(version)) return nothingKnown(subjects, pypiUrl);
     const read = await readFiles(name, version);
     if (read.kind === 'failed') return read;
@@ -135,8 +138,8 @@ function textTaker(push: (text: string) => boolean): (piece: Buffer) => boolean 
   };
 }
 
-function nothingKnown<K>(keys: Iterable<K>, source: string): TimesAnswer<K> {
-  return { kind: 'times', times: new Map([...keys].map((key) => [key, null])), source: shown(source) };
+function nothingKnown(subjects: readonly AgeSubject[], source: string): TimesAnswer {
+  return { kind: 'times', times: new Map(subjects.map((one) => [one, null])), source: shown(source) };
 }
 
 function causeOf(answer: UpstreamAnswer): string {

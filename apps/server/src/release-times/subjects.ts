@@ -10,8 +10,8 @@ export interface AgeSubject {
   readonly ecosystem: AgedEcosystem;
   readonly name: string;
   readonly version: string;
-  /** The file that would be installed: PyPI has a time for each file of a version. */
-  readonly artifact: Pick<Artifact, 'filename' | 'sha256'> | null;
+  /** The file that would be installed: its time is asked for, not that of another one of the same name. */
+  readonly artifact: Pick<Artifact, 'filename' | 'sha256' | 'sha512'> | null;
 }
 
 /** A7 applies to npm and PyPI: apt and dnf have no time of release. */
@@ -24,7 +24,7 @@ export function ageKey(of: { ecosystem: Ecosystem; name: string; version: string
   return `${of.ecosystem}\n${spelt(of.ecosystem, of.name)}\n${of.version}`;
 }
 
-/** Names what has one time of release: a version, for PyPI one file of it. */
+/** Names what has one time of release: one file of a version. */
 export function timeKey(subject: AgeSubject): string {
   return storedTimeKey({ ...subject, artifact: artifactKey(subject) });
 }
@@ -41,7 +41,8 @@ export function storedTimeKey(row: {
 
 /** What tells the files of one version apart, where each has a time of its own. */
 export function artifactKey({ ecosystem, artifact }: AgeSubject): string {
-  return ecosystem === 'pypi' && artifact ? (artifact.sha256 ?? artifact.filename) : '';
+  if (ecosystem === 'npm') return artifact?.sha512 ?? '';
+  return artifact ? (artifact.sha256 ?? artifact.filename) : '';
 }
 
 /** PyPI names are one name in many spellings (PEP 503). */

@@ -228,7 +228,7 @@ export interface Tables {
     ecosystem: string;
     name: string;
     version: string;
-    /** SHA-256 of the file, for PyPI; empty where one time is for the whole version. */
+    /** Hash of the file that the time is of; empty where none was named. */
     artifact: string;
     published_at: number | null;
     source: string;
