@@ -33,14 +33,20 @@ export function marking(pkg: NpmPackage, file: string): NpmPackage {
 
 /**
  * A command and an application that share a library: both have an update, and the command's needs a newer library
- * than the application may have. A scoped package, a nested conflict, a deprecated version and a prerelease beside.
+ * than the application may have. A scoped package, a nested conflict,
+ * a package that nobody but a replaced one needs, a deprecated version and a prerelease beside.
  */
 export const NPM_DEMO: NpmSet = {
   global: [{ name: 'demo-cli', version: '1.0.0' }],
   project: { '@demo/app-kit': '^1.0.0', 'demo-lib': '^1.0.0', pinned: '1.0.0' },
   installed: [
     { name: 'demo-cli', version: '1.0.0', dependencies: { 'demo-lib': '^1.0.0', leaf: '1.0.0' } },
-    { name: '@demo/app-kit', version: '1.0.0', dependencies: { 'demo-lib': '^1.0.0', leaf: '1.0.0' } },
+    {
+      name: '@demo/app-kit',
+      version: '1.0.0',
+      dependencies: { 'demo-lib': '^1.0.0', keeper: '^1.0.0', leaf: '1.0.0' },
+    },
+    { name: 'keeper', version: '1.0.0' },
     { name: 'demo-lib', version: '1.0.0', dependencies: { leaf: '^1.0.0' } },
     { name: 'leaf', version: '1.0.0' },
     { name: 'pinned', version: '1.0.0' },
@@ -48,8 +54,14 @@ export const NPM_DEMO: NpmSet = {
   offered: [
     { name: 'demo-cli', version: '1.1.0', dependencies: { 'demo-lib': '^1.1.0', leaf: '2.0.0' } },
     { name: 'demo-cli', version: '2.0.0-rc.1' },
-    { name: '@demo/app-kit', version: '1.1.0', dependencies: { 'demo-lib': '^1.1.0', leaf: '2.0.0' } },
+    {
+      name: '@demo/app-kit',
+      version: '1.1.0',
+      dependencies: { 'demo-lib': '^1.1.0', keeper: '^1.0.0', leaf: '2.0.0' },
+    },
     { name: '@demo/app-kit', version: '2.0.0' },
+    { name: 'keeper', version: '1.0.1', deprecated: 'broken' },
+    { name: 'keeper', version: '2.0.0' },
     { name: 'demo-lib', version: '1.1.0', dependencies: { leaf: '^1.0.0' } },
     { name: 'leaf', version: '2.0.0' },
     { name: 'pinned', version: '1.1.0' },

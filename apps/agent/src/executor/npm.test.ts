@@ -63,6 +63,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
     'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
     'node_modules/demo-lib': 'demo-lib 1.0.0',
     'node_modules/leaf': 'leaf 1.0.0',
+    'node_modules/keeper': 'keeper 1.0.0',
     'node_modules/pinned': 'pinned 1.0.0',
   };
 

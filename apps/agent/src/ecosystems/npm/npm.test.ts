@@ -57,7 +57,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
         ['demo-lib', '1.0.0', project, origin],
       ]),
     );
-    expect(scan.packages).toHaveLength(7);
+    expect(scan.packages).toHaveLength(8);
     expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
     // Never the prerelease, nor what is beyond the declared range.
     expect(scan.updates.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
@@ -74,7 +74,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
       const scan = await npmDriver.scan(paths);
       expect(scan).toMatchObject({ complete: false, updates: [] });
       expect(scan.reason).toMatch(/npm/);
-      expect(scan.packages).toHaveLength(7);
+      expect(scan.packages).toHaveLength(8);
     },
   );
 
