@@ -4,9 +4,13 @@ import { type IndexFile, parseHtmlPage, parseJsonPage, withoutCredentials } from
 import type { Parsed } from './read-file.ts';
 
 const PUBLIC_INDEX = 'https://pypi.org/simple';
-const PAGE_TIMEOUT_MS = 30_000;
+export interface IndexLimits {
+  pageTimeoutMs: number;
+  pageMaxBytes: number;
+}
+
 /** The largest pages of the public index have some 20 MB. */
-const PAGE_MAX_BYTES = 32 * 1024 * 1024;
+const LIMITS: IndexLimits = { pageTimeoutMs: 30_000, pageMaxBytes: 32 * 1024 * 1024 };
 /** How often in a row an index may not answer until it is taken to be down. */
 const SILENCES_MAX = 3;
 const ACCEPTED = 'application/vnd.pypi.simple.v1+json, text/html;q=0.1';
@@ -24,7 +28,7 @@ export interface IndexClient {
 }
 
 /** Opens the index of the host: no redirects, no cookies, nothing of a user's configuration. */
-export function openIndex(paths: HostPaths): IndexClient {
+export function openIndex(paths: HostPaths, limits: IndexLimits = LIMITS): IndexClient {
   const url = (paths.pypi.index ?? PUBLIC_INDEX).replace(/\/+$/, '');
   const shown = new URL(url);
   const { username, password } = shown;
@@ -40,7 +44,7 @@ export function openIndex(paths: HostPaths): IndexClient {
   async function read(project: string): Promise<Parsed<readonly IndexFile[]>> {
     if (silences >= SILENCES_MAX) return { ok: false, reason: `${origin} does not answer` };
     const source = { project, url: `${origin}/${project}/` };
-    const answer = await get(source.url, headers);
+    const answer = await get(source.url, headers, limits);
     if (!answer.ok) {
       silences += 1;
       return { ok: false, reason: `${origin} cannot be asked for ${project} (${answer.reason})` };
@@ -66,7 +70,7 @@ export function openIndex(paths: HostPaths): IndexClient {
     sizeOf: async (file) => {
       if (file.sizeBytes !== null) return { ok: true, value: file.sizeBytes };
       const own = new URL(file.url).origin === shown.origin ? headers : { accept: '*/*' };
-      return readSize(file, own);
+      return readSize(file, own, limits);
     },
   };
 }
@@ -77,13 +81,17 @@ interface Answer {
   text: string;
 }
 
-async function get(url: string, headers: Record<string, string>): Promise<Parsed<Answer>> {
+async function get(
+  url: string,
+  headers: Record<string, string>,
+  { pageTimeoutMs, pageMaxBytes }: IndexLimits,
+): Promise<Parsed<Answer>> {
   try {
     const response = await fetch(url, {
-      ...{ headers, redirect: 'error', signal: AbortSignal.timeout(PAGE_TIMEOUT_MS) },
+      ...{ headers, redirect: 'error', signal: AbortSignal.timeout(pageTimeoutMs) },
     });
-    const text = await readBounded(response);
-    if (text === null) return { ok: false, reason: `over ${PAGE_MAX_BYTES} bytes` };
+    const text = await readBounded(response, pageMaxBytes);
+    if (text === null) return { ok: false, reason: `over ${pageMaxBytes} bytes` };
     return {
       ok: true,
       value: { status: response.status, type: response.headers.get('content-type') ?? '', text },
@@ -93,23 +101,27 @@ async function get(url: string, headers: Record<string, string>): Promise<Parsed
   }
 }
 
-async function readBounded(response: Response): Promise<string | null> {
+async function readBounded(response: Response, maxBytes: number): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   if (response.body === null) return '';
   for await (const chunk of response.body) {
     length += chunk.length;
-    if (length > PAGE_MAX_BYTES) return null; // leaving the loop closes the connection
+    if (length > maxBytes) return null; // leaving the loop closes the connection
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function readSize(file: IndexFile, headers: Record<string, string>): Promise<Parsed<number>> {
+async function readSize(
+  file: IndexFile,
+  headers: Record<string, string>,
+  { pageTimeoutMs }: IndexLimits,
+): Promise<Parsed<number>> {
   try {
     const response = await fetch(file.url, {
       ...{ method: 'HEAD', headers: { ...headers, 'accept-encoding': 'identity' }, redirect: 'error' },
-      signal: AbortSignal.timeout(PAGE_TIMEOUT_MS),
+      signal: AbortSignal.timeout(pageTimeoutMs),
     });
     const size = Number(response.headers.get('content-length') ?? 'absent');
     if (response.ok && Number.isSafeInteger(size)) return { ok: true, value: size };
