@@ -26,13 +26,7 @@ describe('names of the environment that no setting reads', () => {
     expect(unknownSettings({ [name]: 'x' })).toEqual([{ kind: 'unknown', name, nearest }]);
   });
 
-  test.each([
-    'SERVICE_ADVISORY_EXPORT_URL',
-    'SERVICE_NPM_REGISTRY_URL',
-    'SERVICE_PYPI_URL',
-    'SERVICE_METRICS_TOKEN',
-    'SERVICE_METRICS_TOKEN_FILE',
-  ])('%s is not supported yet', (name) => {
+  test.each(['SERVICE_METRICS_TOKEN', 'SERVICE_METRICS_TOKEN_FILE'])('%s is not supported yet', (name) => {
     expect(unknownSettings({ [name]: 'x' })).toEqual([{ kind: 'not_supported', name }]);
   });
 
@@ -44,13 +38,17 @@ describe('names of the environment that no setting reads', () => {
       now: () => 0,
       write: (line) => lines.push(line),
     });
-    const env = { SERVICE_PROT: 'secret', SERVICE_PYPI_URL: 'secret', SERVICE_ALTOGETHER_ELSE: 'secret' };
+    const env = {
+      SERVICE_PROT: 'secret',
+      SERVICE_METRICS_TOKEN: 'secret',
+      SERVICE_ALTOGETHER_ELSE: 'secret',
+    };
     warnOfUnknown(log, unknownSettings(env));
     const at = 'time=1970-01-01T00:00:00.000Z';
     expect(lines).toEqual([
       `[WARN] unknown setting ignored name=SERVICE_ALTOGETHER_ELSE ${at}`,
+      `[WARN] setting not supported yet name=SERVICE_METRICS_TOKEN ${at}`,
       `[WARN] unknown setting ignored name=SERVICE_PROT nearest=SERVICE_PORT ${at}`,
-      `[WARN] setting not supported yet name=SERVICE_PYPI_URL ${at}`,
     ]);
   });
 

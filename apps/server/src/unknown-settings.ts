@@ -2,12 +2,7 @@ import { SETTINGS } from './config.ts';
 import type { Log } from './platform/log.ts';
 
 /** Settings of wire.md that this version does not have. */
-const NOT_SUPPORTED = [
-  'SERVICE_ADVISORY_EXPORT_URL',
-  'SERVICE_NPM_REGISTRY_URL',
-  'SERVICE_PYPI_URL',
-  'SERVICE_METRICS_TOKEN',
-];
+const NOT_SUPPORTED = ['SERVICE_METRICS_TOKEN'];
 const KNOWN: readonly string[] = Object.values(SETTINGS).map(({ env }) => env);
 const PREFIX = 'SERVICE_';
 const FILE_SUFFIX = '_FILE';
