@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
@@ -38,7 +39,10 @@ const SUBPACKAGE: DnfSet = {
     { name: 'server', version: '2.4', release: '1' },
     { name: 'server-module', epoch: 1, version: '2.4', release: '1', source: 'server' },
   ],
-  offered: [],
+  offered: [
+    { name: 'server', version: '2.5', release: '1' },
+    { name: 'server-module', epoch: 1, version: '2.5', release: '1', source: 'server' },
+  ],
 };
 
 describe.skipIf(missing !== null)('dnf on a real host', () => {
@@ -88,6 +92,8 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
       ['ousting', '0:1.0-1', '0:2.0-1', false, 'baseos'],
       ['parallel', '0:3.0-1', '0:4.0-1', false, 'baseos'],
       ['pinned', '0:2.0-1', '0:2.1-1', false, 'baseos'],
+      ['server', '0:2.4-1', '0:2.5-1', false, 'baseos'],
+      ['server-module', '1:2.4-1', '1:2.5-1', false, 'baseos'],
       ['stuck', '0:1.0-1', '0:2.0-1', false, 'baseos'],
     ]);
     const { size } = await stat(host.rpmPath('demo', '1:1.1-1.el9'));
@@ -99,6 +105,9 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     expect(packages.filter(({ source_name }) => source_name === 'server')).toMatchObject([
       { name: 'server', version: '0:2.4-1', source_version: '0:2.4-1' },
       { name: 'server-module', version: '1:2.4-1', source_version: '0:2.4-1' },
+    ]);
+    expect((await planOf('server-module', '1:2.5-1')).actions).toMatchObject([
+      { name: 'server-module', to_version: '1:2.5-1', source_name: 'server', source_version: '0:2.5-1' },
     ]);
   });
 
@@ -339,7 +348,9 @@ lock = open(sys.argv[1], "r+"); fcntl.lockf(lock, fcntl.LOCK_EX); print("held", 
   });
 
   test('this machine, which has the programs and no database of rpm in its place, is no dnf host', async () => {
+    const found = existsSync('/.rpmdb');
     expect(await dnfDriver.present(hostPaths(undefined))).toBe(false);
+    expect(existsSync('/.rpmdb')).toBe(found); // asking rpm makes a database where there is none
     expect(await dnfDriver.present(paths)).toBe(true);
   });
 });
