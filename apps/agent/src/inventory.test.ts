@@ -44,3 +44,12 @@ test('only ecosystems that were asked for and are on the host are scanned', asyn
   expect((await inventory.scan(null)).scanned).toEqual([]);
   expect(inventory.digests()).toEqual({});
 });
+
+test('what was there once is scanned on, so that the last of it can go from the server', async () => {
+  const { inventory } = agent.start();
+  await inventory.scan(null);
+  agent.driver.present = async () => false;
+  agent.driver.scanned = { ...agent.driver.scanned, packages: [], updates: [] };
+  expect((await inventory.scan(null)).scanned).toEqual(['apt']);
+  expect(inventory.updates('apt')).toEqual([]);
+});

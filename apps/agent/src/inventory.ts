@@ -71,7 +71,8 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
         const { ecosystem } = driver;
         if (allowed !== null && !allowed.includes(ecosystem)) continue;
         if (wanted !== null && !wanted.includes(ecosystem)) continue;
-        if (!(await driver.present(dependencies.paths))) continue;
+        // What was there and is gone, such as the last environment, has to be said too.
+        if (!reports.has(ecosystem) && !(await driver.present(dependencies.paths))) continue;
         const problem = await scanOne(driver);
         const staleness = await driver.findStaleness(dependencies.paths, dependencies.nowMs());
         if (staleness !== null) log.warn('updates may be missing', { ecosystem, reason: staleness });
