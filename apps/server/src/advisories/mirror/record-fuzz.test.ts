@@ -1,0 +1,167 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { isAffected } from '@tidegate/versions';
+import { canonicalName, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createGroups } from './match-entries.ts';
+import { readMirrorRecord } from './record-rules.ts';
+
+// A record that is cut down for the mirror must never look cleaner than the whole one does.
+const isLong = process.env.TIDEGATE_LONG === '1';
+const RUNS = isLong ? { numRuns: 1e9, interruptAfterTimeLimit: 60_000 } : { numRuns: 3_000 };
+const ID = 'X-1';
+
+function mostly<T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 30, arbitrary: value }, { weight: 1, arbitrary: fc.jsonValue() });
+}
+
+const SUBJECTS = [
+  { ecosystem: 'npm', name: 'left' },
+  { ecosystem: 'PyPI', name: 'zope-interface' },
+  { ecosystem: 'Debian:12', name: 'openssl' },
+  { ecosystem: 'AlmaLinux:9', name: 'openssl-libs' },
+] as const;
+const named = fc.constantFrom(
+  ...SUBJECTS,
+  { ecosystem: 'PyPI', name: 'Zope.Interface' },
+  { ecosystem: 'Debian', name: 'openssl' },
+  { ecosystem: 'Debian:13', name: 'openssl' },
+  { ecosystem: 'AlmaLinux', name: 'openssl-libs' },
+);
+const version = fc.constantFrom(
+  ...['0', '1', '1.0', '1.0.0', '1.0.1', '2.0.0', '3.0.12-1', '0:3.0.12-1.el9', '*', '1 2', ''],
+);
+const event = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('introduced', 'fixed', 'last_affected', 'limit', 'unknown'), mostly(version))
+    .map(([kind, at]) => ({ [kind]: at })),
+  fc.constant({ introduced: '0' }),
+  fc.record({ introduced: version, fixed: version }),
+);
+const range = fc.record(
+  {
+    type: mostly(fc.constantFrom('SEMVER', 'ECOSYSTEM', 'ECOSYSTEM', 'GIT', 'CALVER')),
+    events: mostly(fc.array(mostly(event), { maxLength: 4 })),
+  },
+  { requiredKeys: [] },
+);
+const entry = fc.record(
+  {
+    package: mostly(named),
+    versions: mostly(fc.array(mostly(version), { maxLength: 3 })),
+    ranges: mostly(fc.array(mostly(range), { maxLength: 3 })),
+  },
+  { requiredKeys: [] },
+);
+const record = fc.record(
+  {
+    id: fc.constant(ID),
+    modified: mostly(fc.constant('2026-01-02T00:00:00Z')),
+    withdrawn: mostly(fc.constantFrom('0001-01-01T00:00:00Z', '2024-08-02T20:32:38Z', null)),
+    affected: mostly(fc.array(mostly(entry), { minLength: 1, maxLength: 3 })),
+    aliases: fc.jsonValue(),
+    severity: fc.jsonValue(),
+    database_specific: fc.jsonValue(),
+  },
+  { requiredKeys: ['id', 'modified', 'affected'] },
+);
+
+test('a record that is cut down for the mirror never looks cleaner than the whole one, nor worse', () => {
+  const seen = new Map<string, number>();
+  fc.assert(
+    fc.property(record, fc.constantFrom(...SUBJECTS), version, (given, subject, asked) => {
+      if (!speaksOf(given, subject)) return;
+      const question = { ...subject, version: asked };
+      const whole = isAffected(given, question);
+      const fromMirror = matchInMirror(JSON.stringify(given), question);
+      seen.set(whole, (seen.get(whole) ?? 0) + 1);
+      if (fromMirror === 'unreadable') return;
+      // What could not be read as a whole is undecidable for all the packages that it names.
+      expect([whole, 'undecidable']).toContain(fromMirror);
+      if (fromMirror !== whole) expect(isReadAsAWhole(given)).toBe(false);
+    }),
+    RUNS,
+  );
+  expect([...seen.keys()].toSorted()).toEqual(['affected', 'unaffected', 'undecidable']);
+});
+
+test('bytes of any form are a record or unreadable, whatever is wrong with them', () => {
+  const broken = fc
+    .tuple(record, fc.nat(), fc.constantFrom('', '"', '}', '{"package":', '\u0000', '"__proto__":{},'))
+    .map(([given, at, wedge]) => {
+      const text = JSON.stringify(given);
+      return text.slice(0, at % text.length) + wedge + (wedge === '' ? '' : text.slice(at % text.length));
+    });
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        broken.map((text) => Buffer.from(text)),
+        fc.uint8Array(),
+      ),
+      (bytes) => {
+        const read = readMirrorRecord(bytes, { id: ID, releases: ['Debian:12', 'npm'] });
+        expect(['record', 'unreadable']).toContain(read.kind);
+        expect(Object.keys(Object.prototype)).toEqual([]);
+      },
+    ),
+    RUNS,
+  );
+});
+
+type Subject = (typeof SUBJECTS)[number];
+
+/** As the mirror keeps and asks it: by the normal form of the name. */
+function matchInMirror(
+  text: string,
+  { ecosystem, name, version: asked }: Subject & { version: string },
+): string {
+  const read = readMirrorRecord(Buffer.from(text), { id: ID, releases: null });
+  if (read.kind === 'unreadable') return 'unreadable';
+  const rows = read.record.entries
+    .filter((one) => one.name === name)
+    .map(({ eco, rangesJson, versionsJson }) => ({
+      id: ID,
+      eco,
+      name,
+      ranges_json: rangesJson,
+      versions_json: versionsJson,
+    }));
+  const { ids, undecidable } = createGroups().put('s', name, rows).match({ ecosystem, name, version: asked });
+  if (ids.length > 0) return 'affected';
+  return undecidable ? 'undecidable' : 'unaffected';
+}
+
+function speaksOf(given: { affected: unknown }, { ecosystem, name }: Subject): boolean {
+  const ordering = orderingEcosystem(ecosystem);
+  return packagesOf(given).some(
+    (one) =>
+      ordering !== null &&
+      canonicalName(ordering, one.name) === name &&
+      (one.ecosystem === ecosystem || ecosystem.startsWith(`${one.ecosystem}:`)),
+  );
+}
+
+function packagesOf({ affected }: { affected: unknown }): { ecosystem: string; name: string }[] {
+  if (!Array.isArray(affected)) return [];
+  return affected.flatMap((one: unknown) => {
+    const target = isMembers(one) ? one.package : null;
+    if (!isMembers(target)) return [];
+    const { ecosystem, name } = target;
+    return typeof ecosystem === 'string' && typeof name === 'string' ? [{ ecosystem, name }] : [];
+  });
+}
+
+/** Whether it is JSON without traps, and its time and all of its packages have the schema's form. */
+function isReadAsAWhole(given: { modified: unknown; affected: unknown }): boolean {
+  if (!parseStrictJson(JSON.stringify(given)).ok) return false;
+  const { modified, affected } = given;
+  const hasTime = typeof modified === 'string' && !Number.isNaN(Date.parse(modified));
+  if (!hasTime || !Array.isArray(affected)) return false;
+  return affected.every(
+    (one: unknown) => isMembers(one) && (!('package' in one) || packagesOf({ affected: [one] }).length === 1),
+  );
+}
+
+function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
