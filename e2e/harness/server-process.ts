@@ -20,6 +20,8 @@ export type ServerOptions = {
   databaseUrl?: string | null;
   /** The OSV API to ask. */
   advisoryUrl: string;
+  /** OSV's exports: with them the source is the default one, the mirror with the API behind it. */
+  exportUrl?: string;
   /** More settings by their names, and those above anew. */
   env?: Record<string, string>;
 };
@@ -70,7 +72,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   };
 }
 
-function start({ dataDir, databaseUrl, advisoryUrl, env }: ServerOptions, port: number): Child {
+function start({ dataDir, databaseUrl, advisoryUrl, exportUrl, env }: ServerOptions, port: number): Child {
   return startChild(process.execPath, [MAIN], {
     env: {
       PATH: SYSTEM_PATH,
@@ -79,7 +81,8 @@ function start({ dataDir, databaseUrl, advisoryUrl, env }: ServerOptions, port: 
       SERVICE_DATA_DIR: dataDir,
       ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
       SERVICE_ADVISORY_API_URL: advisoryUrl,
-      SERVICE_ADVISORY_SOURCE: 'api',
+      SERVICE_ADVISORY_EXPORT_URL: exportUrl ?? 'none',
+      ...(exportUrl === undefined ? { SERVICE_ADVISORY_SOURCE: 'api' } : {}),
       ...NO_REGISTRIES,
       SERVICE_ADMIN_USERNAME: OPERATOR.username,
       SERVICE_ADMIN_PASSWORD: OPERATOR.password,

@@ -2,6 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { aptHostMissing } from '@tidegate/testkit/apt-host';
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
+import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
@@ -33,7 +34,9 @@ export async function createWorld(engine: TestEngine, env: Record<string, string
   const place = await engine.place();
   const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
   onTestFinished(() => osv.stop());
-  const server = await startServer({ ...place, advisoryUrl: osv.url, env });
+  const exported = await startFakeOsvExport(osv);
+  onTestFinished(() => exported.stop());
+  const server = await startServer({ ...place, advisoryUrl: osv.url, exportUrl: exported.url, env });
   onTestFinished(async () => void (await server.stop()));
   const proxy = await startTamperingProxy(server.url);
   onTestFinished(() => proxy.stop());
