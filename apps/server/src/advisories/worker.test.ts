@@ -115,6 +115,29 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await worker.ensureJudged([LEFT], 20)).toBe('unreachable');
   });
 
+  test('a source that has hung once is tried for two seconds from then on, not for as long as it may take', async () => {
+    const { osv, platform, client } = await setUp();
+    const given: (number | undefined)[] = [];
+    const watched: OsvClient = {
+      ...client,
+      query(subjects, limits) {
+        given.push(limits?.timeoutMs);
+        return client.query(subjects, limits);
+      },
+    };
+    const config = { advisorySource: 'api', advisoryMaxAgeHours: 24 } as const;
+    const worker = createAdvisoryWorker({ platform, client: watched, config });
+    onTestFinished(() => worker.stop());
+    osv.mode = 'hang';
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('unreachable');
+    osv.mode = 'up';
+    expect(await worker.ensureJudged([LEFT], 5_000)).toBe('judged');
+    expect(await worker.ensureJudged([ZLIB], 5_000)).toBe('judged');
+    // Longer than an operator waits at first; the last one asks for coverage too.
+    expect(given).toEqual([12_000, 2_000, 2_000, 12_000, 12_000]);
+  });
+
   test('a check is asked for again when it is older than SERVICE_ADVISORY_MAX_AGE_HOURS', async () => {
     const { osv, platform, worker } = await setUp({ advisoryMaxAgeHours: 1 });
     await worker.ensureJudged([LEFT], 5_000);

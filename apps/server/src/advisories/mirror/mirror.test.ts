@@ -6,6 +6,7 @@ import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { zipArchive } from '@tidegate/testkit/zip-archive';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Database } from '../../platform/db/engine.ts';
 import { insertTestAgent } from '../../testing/agent-rows.ts';
 import { ENGINES } from '../../testing/engines.ts';
 import { createTestPlatform } from '../../testing/test-platform.ts';
@@ -15,6 +16,7 @@ import { type StalenessOptions, tellWhatIsStale } from '../staleness-watch.ts';
 import { readAdvisories, readChecks, saveChecks } from '../store.ts';
 import { type Subject, subjectKey } from '../subjects.ts';
 import { createAdvisoryWorker } from '../worker.ts';
+import { createMirrorJudge } from './judge-from-mirror.ts';
 import { claimLoad, HEARTBEAT_MAX_MS, readLoads } from './load-store.ts';
 import { openMirror } from './open-mirror.ts';
 import { snapshotId } from './snapshot.ts';
@@ -438,6 +440,31 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect((await question).failed).toEqual(new Set([subjectKey(ZLIB)]));
     expect(await checksOf(ZLIB)).toEqual([null]);
     expect([osv.requests.length > 0, files.requests.length > 0]).toEqual([true, true]);
+  });
+
+  test('a check of data that has changed since it was read is not stored', async () => {
+    const { osv, mirror, platform, clock, checksOf } = await setUp();
+    await mirror.refresh();
+    osv.addRecord({ id: 'CVE-2', modified: '2026-02-01T00:00:00Z' }, [{ ...ZLIB, all: true }]);
+    clock.advance(15 * MINUTE_MS);
+    const { database } = platform;
+    const overtaken: Database = {
+      ...database,
+      read: database.read,
+      async transact(work) {
+        await mirror.refresh();
+        return database.transact(work);
+      },
+    };
+    const judge = createMirrorJudge({
+      ...{ platform: { ...platform, database: overtaken }, maxAgeMs: 24 * HOUR_MS },
+      ...{ storesUncovered: true, isFetching: true },
+    });
+    const first = await judge.judge([ZLIB]);
+    expect(first.left.get(subjectKey(ZLIB))?.gap).toBe('changed');
+    expect(await checksOf(ZLIB)).toEqual([null]);
+    expect((await judge.judge([ZLIB])).left.size).toBe(0);
+    expect(await checksOf(ZLIB)).toMatchObject([{ verdict: 'vulnerable' }]);
   });
 
   test('a stale mirror does not take away what was learnt later', async () => {
