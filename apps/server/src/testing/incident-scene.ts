@@ -9,8 +9,8 @@ import type { TestEngine } from './engines.ts';
 const Tokens = Type.Object({ access_token: Type.String(), refresh_token: Type.String() });
 const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type.String() })) });
 const Commands = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
-/** Written apart from any act: when an agent was seen, in its own time. */
-const APART = ['agent_presence'];
+/** Written apart from any act, in their own time: when an agent was seen, and what registries answer. */
+const APART = ['agent_presence', 'provenances', 'release_times'];
 
 /** The whole application with one host, and what incidents are made of. */
 export async function openIncidentScene(engine: TestEngine) {
