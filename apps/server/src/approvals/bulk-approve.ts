@@ -9,8 +9,8 @@ import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdates } from '../updates/list-store.ts';
 import { awaitPlan } from './await-plan.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import { type ApprovalRequest, judge, type Verdict } from './gate.ts';
-import { ageReport, divergencesOf, findingsOf, packageOf, stopText } from './gate-report.ts';
+import { type ApprovalRequest, judge } from './gate.ts';
+import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.ts';
 import {
   factsOf,
   type LoadedUpdate,
@@ -20,8 +20,7 @@ import {
   waitForSources,
 } from './load-update.ts';
 import { mintApproval } from './mint-approval.ts';
-import { type Block, recordBulkBlock } from './record-block.ts';
-import { recordDecision } from './record-decision.ts';
+import { type BulkBlock, recordBulkBlock } from './record-block.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
@@ -47,7 +46,7 @@ export async function bulkApprove(
   if (named.kind !== 'ids') return named;
   const waited = await waitForAll(deps, named.ids);
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
-  const blocks: Block[] = [];
+  const blocks: BulkBlock[] = [];
   try {
     for (const ids of chunksOf(named.ids)) {
       blocks.push(...(await approveChunk(deps, { ids, waited, operator, answer })));
@@ -94,7 +93,10 @@ interface Chunk {
   readonly answer: BulkApproveAnswer;
 }
 
-async function approveChunk(deps: ApprovalDeps, { ids, waited, operator, answer }: Chunk): Promise<Block[]> {
+async function approveChunk(
+  deps: ApprovalDeps,
+  { ids, waited, operator, answer }: Chunk,
+): Promise<BulkBlock[]> {
   const open: LoadedUpdate[] = [];
   for (const id of ids) {
     const loaded = await loadUpdate(deps, id);
@@ -121,11 +123,6 @@ async function approveChunk(deps: ApprovalDeps, { ids, waited, operator, answer 
         });
         const isMinted = minted.kind === 'minted';
         results.push(isMinted ? { loaded, ...minted } : { loaded, kind: 'conflict' });
-      } else if (verdict.kind === 'blocked') {
-        const decided = { loaded, facts: known, verdict, request: PLAIN, actor: operator, tokenId: null };
-        const outcomeReason = stopText(verdict.stop);
-        const blocked = { via: 'bulk', approvedBy: null, outcome: 'blocked', outcomeReason } as const;
-        await recordDecision(tx, deps, { ...decided, ...blocked });
       }
     }
     return results;
@@ -147,7 +144,10 @@ function addWritten(answer: BulkApproveAnswer, one: Written): void {
   else answer.skipped.push({ update_id, code: 'conflict' });
 }
 
-function addJudged(answer: BulkApproveAnswer, one: Omit<Block, 'stop'> & { verdict: Verdict }): Block[] {
+function addJudged(
+  answer: BulkApproveAnswer,
+  one: Pick<BulkBlock, 'loaded' | 'facts' | 'verdict'>,
+): BulkBlock[] {
   const { loaded, facts, verdict } = one;
   const update_id = loaded.update.id;
   if (verdict.kind === 'verdict_pending') answer.skipped.push({ update_id, code: 'verdict_pending' });
@@ -161,7 +161,7 @@ function addJudged(answer: BulkApproveAnswer, one: Omit<Block, 'stop'> & { verdi
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
   });
-  return [{ loaded, facts, stop: verdict.stop }];
+  return [{ loaded, facts, stop: verdict.stop, verdict, request: PLAIN }];
 }
 
 function isOpen({ update, agent }: LoadedUpdate): boolean {

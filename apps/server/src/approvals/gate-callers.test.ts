@@ -21,9 +21,17 @@ describe('one gate for all (A4, A6, A8)', () => {
   });
 
   test('who mints has asked the same gate of the same facts, and records it', () => {
-    for (const text of ['judge(', 'factsOf(', 'recordDecision(']) {
+    for (const text of ['judge(', 'factsOf(']) {
       expect(filesThatSay(text)).toEqual(expect.arrayContaining(DECIDING));
     }
+    const [single, bulk, sweep] = DECIDING;
+    const recording = [
+      'approvals/mint-approval.ts',
+      'approvals/record-block.ts',
+      'approvals/record-decision.ts',
+    ];
+    expect(filesThatSay('recordDecision(')).toEqual([single, sweep, ...recording].toSorted());
+    expect(filesThatSay('recordBulkBlock(')).toEqual([bulk, 'approvals/record-block.ts']);
     const asking = ['approvals/gate.ts', 'approvals/preview-update.ts', 'approvals/replay-decision.ts'];
     const gate = filesThatSay('judge(').filter((path) => path.startsWith('approvals/'));
     expect(gate).toEqual([...DECIDING, ...asking].toSorted());

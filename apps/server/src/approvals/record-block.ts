@@ -2,15 +2,18 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import type { ApprovalDeps } from './deps.ts';
-import type { Stop, UpdateFacts } from './gate.ts';
+import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
 import { packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
-import type { DecisionMark } from './record-decision.ts';
+import { type DecisionMark, recordDecision } from './record-decision.ts';
 
 /** Findings that an event names; the update itself has all of them. */
 const EVENT_FINDINGS_MAX = 50;
 /** Updates that the event of a bulk request names. */
 const EVENT_UPDATES_MAX = 500;
+
+/** Records that are written in one transaction: the lock of the database is not held for ten thousand. */
+const RECORDS_TOGETHER = 100;
 
 export interface Block {
   readonly loaded: LoadedUpdate;
@@ -59,34 +62,57 @@ export function logBlock(
   });
 }
 
-/** A6: the event and the log line of what a bulk request did not get. */
+/** A stop of a bulk request, with all that its record needs. */
+export interface BulkBlock extends Block {
+  readonly verdict: Verdict;
+  readonly request: ApprovalRequest;
+}
+
+/** A6: the event, the records and the log line of what a bulk request did not get. */
 export async function recordBulkBlock(
-  { platform }: ApprovalDeps,
-  { blocks, actor }: { blocks: readonly Block[]; actor: string },
+  deps: ApprovalDeps,
+  { blocks, actor }: { blocks: readonly BulkBlock[]; actor: string },
 ): Promise<void> {
   if (blocks.length === 0) return;
+  const { platform } = deps;
   try {
-    await platform.database.transact((tx) =>
-      appendEvent(tx, platform, {
-        kind: 'system',
-        type: 'bulk_approval_blocked',
-        severity: 'warning',
-        component: 'security',
-        actor,
-        content: {
-          count: blocks.length,
-          blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
-            update_id: loaded.update.id,
-            package: packageOf(loaded),
-            blocked_by: stop.by,
-            reason: stop.reason,
-          })),
-          actor,
-        },
-      }),
-    );
+    for (let i = 0; i < blocks.length; i += RECORDS_TOGETHER) {
+      await platform.database.transact(async (tx) => {
+        if (i === 0) await appendBulkEvent(tx, deps, { blocks, actor });
+        for (const block of blocks.slice(i, i + RECORDS_TOGETHER)) {
+          await recordDecision(tx, deps, {
+            ...{ ...block, via: 'bulk', actor, approvedBy: null, tokenId: null },
+            ...{ outcome: 'blocked', outcomeReason: stopText(block.stop) },
+          });
+        }
+      });
+    }
   } finally {
     // The line stays where a database that is away takes no event.
     platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
   }
+}
+
+async function appendBulkEvent(
+  tx: Tx,
+  { platform }: ApprovalDeps,
+  { blocks, actor }: { blocks: readonly Block[]; actor: string },
+): Promise<void> {
+  await appendEvent(tx, platform, {
+    kind: 'system',
+    type: 'bulk_approval_blocked',
+    severity: 'warning',
+    component: 'security',
+    actor,
+    content: {
+      count: blocks.length,
+      blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
+        update_id: loaded.update.id,
+        package: packageOf(loaded),
+        blocked_by: stop.by,
+        reason: stop.reason,
+      })),
+      actor,
+    },
+  });
 }
