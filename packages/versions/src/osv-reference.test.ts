@@ -203,11 +203,17 @@ function askReference(given: { records: OsvRecord[]; cases: Case[] }): Promise<s
 
 function whatIsMissing(): string | null {
   if (!existsSync(folder)) return 'the real OSV records are not in ../shared/data/osv';
+  if (!isThere('dpkg', '--version')) return 'dpkg is not installed';
+  if (!isThere(PYTHON, '-c', 'import rpm, packaging'))
+    return 'python3-rpm or python3-packaging is not installed';
+  return null;
+}
+
+function isThere(program: string, ...args: string[]): boolean {
   try {
-    execFileSync('dpkg', ['--version'], { stdio: 'ignore' });
-    execFileSync(PYTHON, ['-c', 'import rpm, packaging'], { stdio: 'ignore' });
-    return null;
+    execFileSync(program, args, { stdio: 'ignore' });
+    return true;
   } catch {
-    return 'dpkg, or python3-rpm or python3-packaging of the system, is not installed';
+    return false;
   }
 }
