@@ -29,6 +29,7 @@ const INSTALLED: PypiPackage[] = [
   { name: 'kept', version: '1.0', requires: ['fussy<2'] },
   { name: 'fussy', version: '1.0' },
   { name: 'growing', version: '1.0' },
+  { name: 'needs-pip', version: '1.0' },
 ];
 const OFFERED: PypiPackage[] = [
   ...PYPI_DEMO.old,
@@ -50,6 +51,8 @@ const OFFERED: PypiPackage[] = [
   },
   { name: 'growing', version: '2.1', tag: 'py3-none-win32' },
   { name: 'grown', version: '1.0' },
+  { name: 'needs-pip', version: '1.5', requires: ['pip'] },
+  { name: 'pip', version: '0.1' },
 ];
 const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
 
@@ -118,6 +121,7 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
           'demo-lib 9.0',
           'fussy 2.0',
           'growing 2.1',
+          'needs-pip 1.5',
           'needs-source 2.0',
           'source-only 2.0',
         ],
@@ -176,6 +180,13 @@ describe.skipIf(missing !== null)('PyPI on a real environment', { timeout: 120_0
       'install grown true  1.0',
     ]);
     expect((await actionsOf('demo-lib', '1.1')).map(brief)).toEqual(['upgrade demo-lib true 1.0 1.1']);
+  });
+
+  test('what the system has of its own does not count as being in the environment', async () => {
+    expect((await actionsOf('needs-pip', '1.5')).map(brief)).toEqual([
+      'upgrade needs-pip true 1.0 1.5',
+      'install pip true  0.1',
+    ]);
   });
 
   test.each([
