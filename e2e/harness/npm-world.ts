@@ -28,7 +28,10 @@ export async function createNpmWorld(
   await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
   const dir = join(folder.path, 'host');
   await mkdir(dir);
-  const mark = join(folder.path, 'mark');
+  const marks = join(folder.path, 'marks');
+  await mkdir(marks);
+  await chmod(marks, 0o777); // where the owner of the place could leave one
+  const mark = join(marks, 'mark');
   const offered = NPM_DEMO.offered.map((pkg) => marking(pkg, mark));
   const npm = await createNpmHost(dir, { packages: { ...NPM_DEMO, offered } });
   onTestFinished(() => npm.stop());

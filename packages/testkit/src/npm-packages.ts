@@ -44,8 +44,9 @@ export const NPM_DEMO: NpmSet = {
     {
       name: '@demo/app-kit',
       version: '1.0.0',
-      dependencies: { 'demo-lib': '^1.0.0', keeper: '^1.0.0', leaf: '1.0.0' },
+      dependencies: { 'demo-lib': '^1.0.0', leaf: '1.0.0', mid: '1.0.0' },
     },
+    { name: 'mid', version: '1.0.0', dependencies: { keeper: '^1.0.0' } },
     { name: 'keeper', version: '1.0.0' },
     { name: 'demo-lib', version: '1.0.0', dependencies: { leaf: '^1.0.0' } },
     { name: 'leaf', version: '1.0.0' },
@@ -57,9 +58,10 @@ export const NPM_DEMO: NpmSet = {
     {
       name: '@demo/app-kit',
       version: '1.1.0',
-      dependencies: { 'demo-lib': '^1.1.0', keeper: '^1.0.0', leaf: '2.0.0' },
+      dependencies: { 'demo-lib': '^1.1.0', leaf: '2.0.0', mid: '1.1.0' },
     },
     { name: '@demo/app-kit', version: '2.0.0' },
+    { name: 'mid', version: '1.1.0', dependencies: { keeper: '^1.0.0' } },
     { name: 'keeper', version: '1.0.1', deprecated: 'broken' },
     { name: 'keeper', version: '2.0.0' },
     { name: 'demo-lib', version: '1.1.0', dependencies: { leaf: '^1.0.0' } },

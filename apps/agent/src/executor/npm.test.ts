@@ -1,5 +1,15 @@
 import { existsSync, lstatSync } from 'node:fs';
-import { appendFile, chmod, copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
@@ -15,7 +25,7 @@ import { npmInstaller } from './npm.ts';
 const missing = npmHostMissing();
 if (missing !== null) console.log(`skipped: the installer of npm on a real host: ${missing}`);
 
-describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
+describe.skipIf(missing !== null)('the installer of npm on a real host', { timeout: 90_000 }, () => {
   let dir: ReturnType<typeof tmpDir>;
   let host: NpmHost;
   let paths: HostPaths;
@@ -23,7 +33,10 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
 
   beforeEach(async () => {
     dir = tmpDir('tidegate-npm-installer-');
-    mark = join(dir.path, 'mark');
+    // Where the owner of the place could leave one.
+    await mkdir(join(dir.path, 'marks'));
+    await chmod(join(dir.path, 'marks'), 0o777);
+    mark = join(dir.path, 'marks', 'mark');
     const offered = NPM_DEMO.offered.map((pkg) => marking(pkg, mark));
     host = await createNpmHost(dir.path, { packages: { ...NPM_DEMO, offered } });
     paths = hostPaths({
@@ -64,6 +77,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
     'node_modules/demo-lib': 'demo-lib 1.0.0',
     'node_modules/leaf': 'leaf 1.0.0',
     'node_modules/keeper': 'keeper 1.0.0',
+    'node_modules/mid': 'mid 1.0.0',
     'node_modules/pinned': 'pinned 1.0.0',
   };
 
@@ -98,6 +112,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', () => {
       'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
       'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
       'node_modules/demo-lib': 'demo-lib 1.1.0',
+      'node_modules/mid': 'mid 1.1.0',
     });
     expect(await readFile(join(host.project, 'package.json'), 'utf8')).toBe(manifest);
     expect((await readdir(host.project)).sort()).toEqual([

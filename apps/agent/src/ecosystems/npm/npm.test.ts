@@ -11,7 +11,7 @@ import { npmDriver } from './npm.ts';
 const missing = npmHostMissing();
 if (missing !== null) console.log(`skipped: the driver of npm on a real host: ${missing}`);
 
-describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
+describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout: 60_000 }, () => {
   const dir = tmpDir('tidegate-npm-driver-');
   let host: NpmHost;
   let paths: HostPaths;
@@ -57,7 +57,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
         ['demo-lib', '1.0.0', project, origin],
       ]),
     );
-    expect(scan.packages).toHaveLength(8);
+    expect(scan.packages).toHaveLength(9);
     expect(scan.packages.filter(({ held }) => held).map(({ name }) => name)).toEqual(['pinned']);
     // Never the prerelease, nor what is beyond the declared range.
     expect(scan.updates.sort((a, b) => (a.name < b.name ? -1 : 1))).toEqual([
@@ -74,7 +74,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
       const scan = await npmDriver.scan(paths);
       expect(scan).toMatchObject({ complete: false, updates: [] });
       expect(scan.reason).toMatch(/npm/);
-      expect(scan.packages).toHaveLength(8);
+      expect(scan.packages).toHaveLength(9);
     },
   );
 
@@ -124,6 +124,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', () => {
         undefined,
         '2.0.0',
       ],
+      ['upgrade', 'mid', host.project, '1.0.0', '1.1.0'],
     ]);
     expect(await snapshot(host.project)).toEqual(before);
   });
