@@ -1,10 +1,14 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { npmDriver } from '../apps/agent/src/ecosystems/npm/npm.ts';
+import { hostPaths } from '../apps/agent/src/host-places.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
 import { createNpmWorld, type NpmWorld, npmStoryMissing } from './harness/npm-world.ts';
@@ -30,6 +34,7 @@ const OLD_MODULES = {
   'node_modules/demo-lib': 'demo-lib 1.0.0',
   'node_modules/leaf': 'leaf 1.0.0',
   'node_modules/keeper': 'keeper 1.0.0',
+  'node_modules/mid': 'mid 1.0.0',
   'node_modules/pinned': 'pinned 1.0.0',
 };
 const NEW_MODULES = {
@@ -37,9 +42,13 @@ const NEW_MODULES = {
   'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
   'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
   'node_modules/demo-lib': 'demo-lib 1.1.0',
+  'node_modules/mid': 'mid 1.1.0',
 };
 
 const missing = npmStoryMissing();
+const registry = await reachableRegistry();
+if (registry === null)
+  console.log('left out: a plan of a real package, as no registry of npm can be reached here');
 const [engine] = ENGINES;
 if (engine === undefined) throw new Error('there is no engine');
 
@@ -107,6 +116,43 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
     expect(await npm.modules()).toEqual(moved);
   });
 });
+
+if (registry !== null) {
+  test('a real package of the registry that npm is configured with here is planned and fetched by its real hashes', async () => {
+    using dir = tmpDir('tidegate-npm-public-');
+    await chmod(dir.path, 0o755);
+    const prefix = join(dir.path, 'prefix');
+    const stage = join(dir.path, 'stage');
+    for (const folder of [prefix, stage]) await mkdir(folder);
+    const { url, version } = registry;
+    const paths = hostPaths({ npm_prefix: prefix, npm_registry: url });
+    const planned = await npmDriver.plan(paths, { name: 'semver', arch: prefix, toVersion: version });
+    if (!planned.ok) throw new Error(planned.reason);
+    const { actions } = planned.plan;
+    expect(actions.find(({ name }) => name === 'semver')).toMatchObject({
+      action: 'install',
+      to_version: version,
+    });
+    expect(await npmDriver.fetch(paths, { actions, directory: stage })).toEqual({ ok: true });
+    expect(await readdir(stage)).toContain(`semver-${version}.tgz`);
+  });
+}
+
+/** The registry of this machine's npm, and the newest semver there; null where it cannot be reached. */
+async function reachableRegistry(): Promise<{ url: string; version: string } | null> {
+  const ask = (...args: string[]) => {
+    const asked = spawnSync('npm', [...args, '--fetch-retries=0', '--fetch-timeout=10000'], {
+      encoding: 'utf8',
+      cwd: '/',
+    });
+    return asked.status === 0 ? asked.stdout.trim() : null;
+  };
+  const url = missing === null ? ask('config', 'get', 'registry') : null;
+  if (url === null || !URL.canParse(url)) return null;
+  const said = ask('view', 'semver', 'version', '--json');
+  const version: unknown = said === null ? null : JSON.parse(said);
+  return typeof version === 'string' ? { url, version } : null;
+}
 
 async function updateOf(operator: Operator, wanted: { name: string; arch: string }): Promise<string> {
   for (const { id } of await operator.updates({ name: wanted.name })) {

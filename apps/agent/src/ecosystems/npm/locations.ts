@@ -12,11 +12,6 @@ export function splitLocation(location: string): string[] | null {
   return folders.length <= NESTING_MAX && folders.every(isName) ? folders : null;
 }
 
-/** The last folder of a location: the name that its package is required by. */
-export function folderOf(location: string): string {
-  return location.slice(location.lastIndexOf('node_modules/') + 'node_modules/'.length);
-}
-
 /** The location that holds this one; '' for the place itself. */
 export function parentOf(location: string): string {
   const at = location.lastIndexOf('/node_modules/');
