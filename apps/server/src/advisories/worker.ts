@@ -56,10 +56,10 @@ export const QUEUE_MAX = 50_000;
 const RECORDS_BACKLOG_MAX = 20_000;
 const RECORDS_A_ROUND = 500;
 /**
- * Longest call that somebody waits for, in milliseconds: a little longer than they wait, so that the next one to ask
- * hears that the source hangs. One that has failed is tried only as long as that is no wait.
+ * Longest call that somebody waits for, in milliseconds: a little shorter than they wait, so that they hear that the
+ * source timed out (reading 5). One that has failed is tried only as long as that is no wait.
  */
-const URGENT_CALL_MS = 12_000;
+const URGENT_CALL_MS = 9_000;
 const TRIAL_CALL_MS = 2_000;
 
 /** Two lanes over one source: what an operator waits for never stands behind the re-check of the fleet. */
@@ -83,14 +83,18 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     );
     const rest = [...left.values()].map(({ subject }) => subject);
     if (rest.length === 0) return;
-    // While the first load is under way nothing says that there will be no answer (reading 5).
-    const without = (key: string) => (left.get(key)?.gap === 'loading' ? 'pending' : 'unreachable');
-    if (!asksApi || !mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) {
-      settle(rest, without);
+    if (!asksApi) {
+      // While the first load is under way nothing says that there will be no answer (reading 5).
+      settle(rest, (key) => (left.get(key)?.gap === 'loading' ? 'pending' : 'unreachable'));
+      return;
+    }
+    // A2: a source that failed is a source that failed, also where the mirror may have an answer in an hour.
+    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) {
+      settle(rest, () => 'unreachable');
       return;
     }
     const failed = await askApi(rest, { snapshots, isUrgent });
-    settle(rest, (key) => (failed.has(key) ? without(key) : 'judged'));
+    settle(rest, (key) => (failed.has(key) ? 'unreachable' : 'judged'));
     if (!isUrgent) await workOffBacklog();
   }
 
@@ -152,11 +156,12 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     const missing = await staleOf(subjects);
     if (missing.length === 0) return 'judged';
     if ((!asksApi && !mirror) || isStopped) return 'unreachable';
-    const other = lane === urgent ? background : urgent;
     const waiter = createWaiter(missing.map(subjectKey));
     for (const subject of missing) addTo(waiters, subjectKey(subject), waiter);
     for (const subject of missing) {
-      if (!other.isBusyWith(subject) && !lane.add(subject)) waiter.done(subjectKey(subject), 'unreachable');
+      // What is asked with urgency is not asked twice; nobody waits for a call that the background may wait long for.
+      if (lane === background && urgent.isBusyWith(subject)) continue;
+      if (!lane.add(subject)) waiter.done(subjectKey(subject), 'unreachable');
     }
     const outcome = await waiter.wait(timeoutMs);
     for (const subject of missing) removeFrom(waiters, subjectKey(subject), waiter);

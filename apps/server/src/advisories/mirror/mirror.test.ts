@@ -344,6 +344,14 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect((await readLoads(database.read)).get('npm')?.holder).toBe(claims.find((claim) => claim)?.holder);
   });
 
+  test('mirror+api: an API that is away is a source that failed (A2), while the first load is under way too', async () => {
+    const { osv, judged } = await setUp({ source: 'mirror+api' });
+    osv.mode = 'down';
+    expect(await judged(ZLIB)).toEqual(['unreachable', null]);
+    osv.mode = 'up';
+    expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
+  });
+
   test('mirror+api: the API answers while the mirror cannot, and not after', async () => {
     const { osv, files, mirror, judged, checksOf, clock, worker } = await setUp({ source: 'mirror+api' });
     files.mode = 'down';
