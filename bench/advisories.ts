@@ -74,7 +74,7 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   const log = createLog({ level: 'error', format: 'text', now: Date.now, write: () => {} });
   const platform = { database, log, now: Date.now, random, newId: createIdMaker(Date.now, random) };
   const maxAgeMs = 24 * 3_600_000;
-  const judge = createMirrorJudge({ platform, maxAgeMs, storesUncovered: true, isFetching: true });
+  const judge = createMirrorJudge({ platform, maxAgeMs, isAlone: true, isFetching: true });
   const ms: number[] = [];
   const closures: number[] = [];
   const heap: number[] = [];

@@ -60,9 +60,18 @@ async function importInto(
   const isStale = !isUsable(snapshot, at);
   const asOf = rfc3339(snapshot.asOfMs);
   const view = { ecosystem: base, releases, snapshot: snapshotId(snapshot), as_of: asOf, stale: isStale };
-  const counts = { records: snapshot.records, bad_records: snapshot.badRecords };
+  const counts = {
+    records: snapshot.records,
+    bad_records: snapshot.badRecords,
+    illegible: snapshot.illegible,
+  };
   if (json) world.out(JSON.stringify({ ...view, as_of_kind: snapshot.asOfKind, ...counts }, null, 2));
   else world.out(`${snapshot.records} records of ${base} (${releases.join(', ')}) as of ${asOf}`);
+  if (snapshot.illegible.length > 0) {
+    world.err(
+      `Of ${snapshot.illegible.length} of them nobody can tell whom they affect: no package is called clear (advisories status).`,
+    );
+  }
   if (isStale) {
     world.err(
       `This is older than SERVICE_ADVISORY_MAX_AGE_HOURS (${config.advisoryMaxAgeHours}): decisions take it for stale.`,

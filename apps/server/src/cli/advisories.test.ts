@@ -63,6 +63,21 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(shown).toMatchObject({ source: 'mirror', ecosystems: [{ state: 'ok', source: 'file:all.zip' }] });
   });
 
+  test('status names a record of which nobody can tell whom it affects', async () => {
+    const { run, path, enrol, osv } = await setUp();
+    await enrol();
+    const sound = osv.all().map((one) => ({ name: `${one.id}.json`, content: JSON.stringify(one) }));
+    writeFileSync(path, zipArchive([...sound, { name: 'ODD-1.json', content: '<html>' }]));
+    const ran = await run('import', path, '--json');
+    expect(JSON.parse(ran.out)).toMatchObject({ bad_records: 1, illegible: ['ODD-1'] });
+    expect(JSON.parse((await run('status', '--json')).out).ecosystems).toMatchObject([
+      { illegible: ['ODD-1'] },
+    ]);
+    const shown = (await run('status')).out.split('\n');
+    const at = shown[0]?.indexOf('ILLEGIBLE') ?? -1;
+    expect([at > 0, shown[1]?.slice(at, at + 6)]).toEqual([true, 'ODD-1 ']);
+  });
+
   test('import says that what it took is stale already', async () => {
     const { run, path, osv, write } = await setUp();
     osv.addRecord({ id: 'CVE-1', modified: '2026-11-01T00:00:00Z' }, [

@@ -12,13 +12,17 @@ import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageErr
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
+/** Ids that the table names; `--json` has all of them. */
+const NAMED_ILLEGIBLE = 3;
+
 export const advisoriesCommand: CliCommand = {
   summary: 'the mirror of vulnerabilities: status, refresh, import',
   usage: `Usage: tidegate advisories status
        tidegate advisories refresh [--full]
        tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME]
 
-status shows what the mirror holds for the hosts of the fleet, of which time, and what is being loaded.
+status shows what the mirror holds for the hosts of the fleet, of which time, and what is being loaded. ILLEGIBLE names
+records of which nobody can tell whom they affect: while there is one, no package of the ecosystem is called clear.
 refresh brings it up to date now, from the lists of changes or, with --full, from the whole archives.
 import takes the archive all.zip of an ecosystem from a file, for sites that reach no network.
   --ecosystem NAME    of which ecosystem the file is (told from its records where they name one), or a release that no
@@ -65,13 +69,14 @@ async function status(desk: Desk): Promise<ExitCode> {
     desk.world.out(JSON.stringify({ source, ecosystems: shown }, null, 2));
     return EXIT.ok;
   }
-  const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'RELEASES', 'LOAD'];
+  const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'ILLEGIBLE', 'RELEASES', 'LOAD'];
   const rows = shown.map((one) => [
     one.ecosystem,
     one.state,
     one.as_of === null ? '-' : `${one.as_of} (${one.as_of_kind?.replace('_', ' ')})`,
     String(one.records ?? '-'),
     String(one.bad_records ?? '-'),
+    illegibleText(one.illegible),
     one.releases.join(', '),
     one.load ?? '-',
   ]);
@@ -97,8 +102,15 @@ function viewOf({ platform, config }: Desk, { base, releases, snapshot, load }: 
     loaded_at: snapshot ? rfc3339(snapshot.loadedAtMs) : null,
     records: snapshot?.records ?? null,
     bad_records: snapshot?.badRecords ?? null,
+    illegible: snapshot?.illegible ?? [],
     load: load && load.phase !== 'done' ? loadText(load) : null,
   };
+}
+
+/** Records that keep every package of the ecosystem from being called clear. */
+function illegibleText(ids: readonly string[]): string {
+  if (ids.length <= NAMED_ILLEGIBLE) return ids.length > 0 ? ids.join(', ') : '-';
+  return `${ids.slice(0, NAMED_ILLEGIBLE).join(', ')} and ${ids.length - NAMED_ILLEGIBLE} more`;
 }
 
 function loadText({ phase, done, total, error }: NonNullable<EcosystemState['load']>): string {

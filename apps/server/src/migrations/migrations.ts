@@ -45,6 +45,7 @@ import { migration as m047 } from './047-provenances.ts';
 import { migration as m048 } from './048-artifacts.ts';
 import { migration as m049 } from './049-artifact-divergences.ts';
 import { migration as m050 } from './050-decisions.ts';
+import { migration as m051 } from './051-illegible-advisories.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -94,4 +95,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m048,
   m049,
   m050,
+  m051,
 ];

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Platform } from '../../platform/platform.ts';
-import type { RecordAnswer } from '../osv-client.ts';
-import type { Change, ExportClient } from './export-client.ts';
+import type { Change } from './export-client.ts';
+import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-change.ts';
 import { LoadLost, type LoadProgress } from './load-progress.ts';
 import { beat } from './load-store.ts';
-import { type MirrorRecord, readMirrorRecord } from './record-rules.ts';
 import { baseOf, type Snapshot } from './snapshot.ts';
 import {
   deleteRecords,
   expireChecksOf,
+  expireChecksOfBase,
   insertRecords,
   lockSnapshot,
   readRecords,
@@ -23,11 +23,8 @@ const BATCH = 50;
 const CONCURRENT = 8;
 const FUTURE_MS = 60_000;
 
-export interface ChangesRequest {
+export interface ChangesRequest extends ChangeSources {
   readonly progress: LoadProgress;
-  readonly client: ExportClient;
-  /** Has what the export cannot give yet; null where the API is not to be asked. */
-  readonly fetchFromApi: ((id: string) => Promise<RecordAnswer>) | null;
   readonly isStopped?: () => boolean;
 }
 
@@ -78,33 +75,27 @@ async function notYetStored(
 
 async function applySome(
   platform: Platform,
-  { progress, client, fetchFromApi }: ChangesRequest,
+  { progress, ...sources }: ChangesRequest,
   { snapshot, changes }: { snapshot: Snapshot; changes: readonly Change[] },
 ): Promise<string | null> {
-  const fetched = new Map<string, Uint8Array | 'absent'>();
+  const fetched = new Map<string, Known>();
   const queue = [...changes];
   let fault: string | null = null;
   async function work(): Promise<void> {
     for (let one = queue.shift(); one !== undefined && fault === null; one = queue.shift()) {
-      const text = await fetchOne(client, fetchFromApi, { base: progress.base, id: one.id });
-      if ('cause' in text) fault = text.cause;
-      else fetched.set(one.id, text.text === null ? 'absent' : Buffer.from(text.text));
+      const found = await fetchChange(sources, { snapshot, id: one.id });
+      // Nobody knows whom it affects: the snapshot does not become newer than it.
+      if (found.kind === 'failed') fault = found.cause;
+      else fetched.set(one.id, found);
     }
   }
   await Promise.all(Array.from({ length: CONCURRENT }, work));
   if (fault !== null) return fault;
 
-  const records: MirrorRecord[] = [];
-  let bad = 0;
-  for (const { id } of changes) {
-    const bytes = fetched.get(id) ?? 'absent';
-    if (bytes === 'absent') continue;
-    const answer = readMirrorRecord(bytes, { id, releases: snapshot.releases });
-    // Nobody knows whom it affects: the snapshot does not become newer than it.
-    if (answer.kind === 'unreadable') return `${id} ${answer.why}`;
-    if (answer.record.fault !== null) bad += 1;
-    records.push(answer.record);
-  }
+  const reads = [...fetched.values()].flatMap(({ read }) => (read ? [read] : []));
+  const records = reads.flatMap((read) => (read.kind === 'record' ? [read.record] : []));
+  const bad = records.filter(({ fault: why, isWhole }) => why !== null && isWhole).length;
+  const left = new Set([...fetched].filter(([, { kind }]) => kind === 'illegible').map(([id]) => id));
   const content = contentOf(changes, fetched);
   const dated = changes.filter(({ modifiedMs }) => modifiedMs <= platform.now() + FUTURE_MS).at(-1);
   const ids = changes.map(({ id }) => id);
@@ -120,33 +111,29 @@ async function applySome(
     await expireChecksOf(tx, { base: progress.base, names });
     const modifiedMark = dated?.modified ?? now.modifiedMark;
     const sha256 = sha256Of(`${now.sha256}\n${content}`);
-    await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad });
+    const illegible = now.illegible.filter((id) => left.has(id) || !fetched.has(id));
+    await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, illegible });
+    // What was not called clear for want of the last of them may be now.
+    if (illegible.length < now.illegible.length) await expireChecksOfBase(tx, progress.base);
   });
   return null;
 }
 
+type Known = Exclude<FetchedChange, { kind: 'failed' }>;
+
 /** What a batch brought: with the hash before, it gives the hash of the data as it is afterwards. */
-function contentOf(changes: readonly Change[], fetched: ReadonlyMap<string, Uint8Array | 'absent'>): string {
-  return changes.map(({ id }) => `${id} ${sha256Of(fetched.get(id) ?? 'absent')}`).join('\n');
+function contentOf(changes: readonly Change[], fetched: ReadonlyMap<string, Known>): string {
+  const hashes = changes.map(({ id }) => {
+    const { kind, bytes } = fetched.get(id) ?? DELETED;
+    return `${id} ${sha256Of(bytes ?? kind)}`;
+  });
+  return hashes.join('\n');
 }
+
+const DELETED: Known = { kind: 'deleted', bytes: null, read: null };
 
 function sha256Of(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
-}
-
-/** Absent from the export and from the API: it was deleted. */
-async function fetchOne(
-  client: ExportClient,
-  fetchFromApi: ChangesRequest['fetchFromApi'],
-  { base, id }: { base: string; id: string },
-): Promise<{ text: string | null } | { cause: string }> {
-  const answer = await client.fetchRecord(base, id);
-  if (answer.kind === 'answer') return { text: answer.text };
-  const cause = 'cause' in answer ? answer.cause : answer.kind;
-  if (!fetchFromApi) return answer.kind === 'absent' ? { text: null } : { cause };
-  const other = await fetchFromApi(id);
-  if (other.kind === 'record') return { text: other.text };
-  return other.kind === 'absent' && answer.kind === 'absent' ? { text: null } : { cause };
 }
 
 type Tx = Parameters<typeof saveSnapshot>[0];

@@ -58,6 +58,7 @@ export async function ecosystemOf(path: string): Promise<string | null> {
   let looked = 0;
   for await (const { name, bytes } of readZip(path)) {
     if (++looked > LOOKED_AT) break;
+    if (bytes === null) continue;
     const answer = readMirrorRecord(bytes, { id: name.replace(/\.json$/, ''), releases: null });
     if (answer.kind === 'unreadable' || answer.record.entries.length === 0) continue;
     const bases: Set<string> = new Set(answer.record.entries.map(({ eco }) => baseOf(eco)));

@@ -16,9 +16,10 @@ const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
 /**
  * Why the mirror cannot answer: `loading` is the first load, of which nothing says that it will fail; `absent` has
- * nothing of that release; `stale` is too old to rest a decision on; `changed` is newer than what was read.
+ * nothing of that release; `stale` is too old to rest a decision on; `changed` is newer than what was read;
+ * `illegible` has a record that may speak of the package.
  */
-export type Gap = 'loading' | 'absent' | 'stale' | 'changed';
+export type Gap = 'loading' | 'absent' | 'stale' | 'changed' | 'illegible';
 
 export interface MirrorAnswer {
   /** Subjects of which no check was stored that a decision may rest on. */
@@ -35,14 +36,14 @@ export interface MirrorJudge {
 export interface MirrorJudgeOptions {
   readonly platform: Platform;
   readonly maxAgeMs: number;
-  /** Whether a release that the mirror has nothing of is stored as uncovered: not where the API may know it. */
-  readonly storesUncovered: boolean;
+  /** Whether what the mirror has no answer to is stored as unchecked: not where the API may know it. */
+  readonly isAlone: boolean;
   /** Whether what is missing is being fetched; not where data comes from files alone. */
   readonly isFetching: boolean;
 }
 
 export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
-  const { platform, maxAgeMs, storesUncovered, isFetching } = options;
+  const { platform, maxAgeMs, isAlone, isFetching } = options;
   const groups = createGroups();
   /** Advisories whose records are where an operator is shown them, for one snapshot. */
   let shown = { snapshot: '', ids: new Set<string>() };
@@ -59,10 +60,12 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     const checks: Check[] = [];
     for (const subject of subjects) {
       const match = byName.get(subject.name)?.match(subject) ?? NOTHING;
-      const verdict = verdictOf(match, covered.has(subject.ecosystem));
+      const isWhole = snapshot.illegible.length === 0;
+      const verdict = verdictOf(match, { isCovered: covered.has(subject.ecosystem), isWhole });
       const key = subjectKey(subject);
       if (!fresh) gaps.set(key, 'stale');
-      else if (verdict.reason === 'uncovered' && !storesUncovered) gaps.set(key, 'absent');
+      else if (verdict.reason === 'uncovered' && !isAlone) gaps.set(key, 'absent');
+      else if (verdict.reason === 'undecidable' && !isWhole && !isAlone) gaps.set(key, 'illegible');
       // Too old to clear anything, but what it knows to be vulnerable stays known.
       if (gaps.has(key) && verdict.verdict !== 'vulnerable') continue;
       const known = { checkedAtMs: snapshot.asOfMs, source: 'mirror', snapshot: snapshotId(snapshot) };
@@ -170,11 +173,15 @@ function keyOf(snapshot: Snapshot): string {
   return `${snapshot.loadId} ${snapshotId(snapshot)}`;
 }
 
-function verdictOf({ ids, undecidable }: Match, covered: boolean): Pick<Check, 'verdict' | 'reason' | 'ids'> {
+function verdictOf(
+  { ids, undecidable }: Match,
+  { isCovered, isWhole }: { isCovered: boolean; isWhole: boolean },
+): Pick<Check, 'verdict' | 'reason' | 'ids'> {
   if (ids.length > 0) return { verdict: 'vulnerable', reason: null, ids };
   if (undecidable) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
   // No entry of a release of which there is none at all says nothing.
-  return covered
-    ? { verdict: 'clear', reason: null, ids: [] }
-    : { verdict: 'unchecked', reason: 'uncovered', ids: [] };
+  if (!isCovered) return { verdict: 'unchecked', reason: 'uncovered', ids: [] };
+  // A record of which nobody knows whom it affects may affect this one: unknown is never safe.
+  if (!isWhole) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
+  return { verdict: 'clear', reason: null, ids: [] };
 }

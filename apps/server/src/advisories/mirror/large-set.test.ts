@@ -34,7 +34,7 @@ test('a closure of 500 over 71,329 entries is judged as the whole records decide
     saveSnapshot(tx, {
       ...{ base: 'AlmaLinux', loadId: 1, releases: [ECOSYSTEM], source: 'test', sha256: '0'.repeat(64) },
       ...{ modifiedMark: '2026-01-01T00:00:00Z', asOfMs: nowMs, asOfKind: 'fetched', loadedAtMs: nowMs },
-      ...{ records: 5_680, badRecords: 0 },
+      ...{ records: 5_680, badRecords: 0, illegible: [] },
     }),
   );
   const subjects: Subject[] = Array.from({ length: CLOSURE }, (_, i) => ({
@@ -42,7 +42,7 @@ test('a closure of 500 over 71,329 entries is judged as the whole records decide
     name: i % 2 === 0 ? `package-${i * 3}` : `unknown-${i}`,
     version: `0:${1 + (i % 30)}.${i % 7}.0-${1 + (i % 5)}.el9`,
   }));
-  const judge = createMirrorJudge({ platform, maxAgeMs: 3_600_000, storesUncovered: true, isFetching: true });
+  const judge = createMirrorJudge({ platform, maxAgeMs: 3_600_000, isAlone: true, isFetching: true });
   expect((await judge.judge(subjects)).left.size).toBe(0);
   const checks = await readChecks(database.read, subjects);
   let hits = 0;

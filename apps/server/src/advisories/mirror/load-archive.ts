@@ -4,8 +4,8 @@ import type { LoadProgress } from './load-progress.ts';
 import { LoadLost } from './load-progress.ts';
 import { beat } from './load-store.ts';
 import { readZip, ZipFault, type ZipLimits } from './read-zip.ts';
-import { type MirrorRecord, readMirrorRecord } from './record-rules.ts';
-import type { AsOfKind, Snapshot } from './snapshot.ts';
+import { illegibleWhy, type MirrorRecord, readMirrorRecord, type Unreadable } from './record-rules.ts';
+import { type AsOfKind, ILLEGIBLE_MAX, type Snapshot } from './snapshot.ts';
 import {
   deleteSomeOfLoad,
   expireChecksOfBase,
@@ -15,6 +15,7 @@ import {
   readSnapshots,
   saveSnapshot,
 } from './store.ts';
+import { tellIllegible } from './tell-illegible.ts';
 
 /** Rows that one transaction writes: the requests of hosts and operators go in between. */
 const BATCH_ROWS = 500;
@@ -82,8 +83,10 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
     loadedAtMs: platform.now(),
     records: read.records,
     badRecords: read.bad,
+    illegible: read.illegible,
   };
   await takeIntoUse(platform, snapshot);
+  tellIllegible(platform, snapshot);
   await removeAbandoned(platform);
   return { kind: 'loaded', snapshot };
 }
@@ -91,6 +94,7 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
 interface Read {
   readonly records: number;
   readonly bad: number;
+  readonly illegible: readonly string[];
   readonly newest: { readonly modified: string; readonly modifiedMs: number };
 }
 
@@ -99,6 +103,7 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
   const seen = new Set<string>();
   let newest = { modified: '', modifiedMs: Number.NEGATIVE_INFINITY };
   let bad = 0;
+  const illegible: string[] = [];
   let batch: MirrorRecord[] = [];
   let rows = 0;
   async function flush(): Promise<void> {
@@ -119,7 +124,8 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
       const id = /^([^/]{1,256})\.json$/.exec(name)?.[1];
       if (id === undefined || seen.has(id)) return { cause: 'not an export of advisories' };
       seen.add(id);
-      const answer = readMirrorRecord(bytes, { id, releases });
+      const answer = bytes ? readMirrorRecord(bytes, { id, releases }) : TOO_LARGE;
+      if (illegibleWhy(answer) !== null) illegible.push(id);
       if (answer.kind === 'unreadable') {
         tellBad(name, answer.why);
       } else {
@@ -139,12 +145,15 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
     throw error;
   }
   const { modified, modifiedMs } = newest;
-  return { records: seen.size, bad, newest: { modified, modifiedMs } };
+  return { records: seen.size, bad, illegible, newest: { modified, modifiedMs } };
 }
 
+const TOO_LARGE: Unreadable = { kind: 'unreadable', why: 'is larger than a record may be' };
+
 /** Why a load is not believed; null where it is. */
-function distrust({ records, bad, newest }: Read, before: Snapshot | null): string | null {
+function distrust({ records, bad, illegible, newest }: Read, before: Snapshot | null): string | null {
   if (records === 0 || newest.modified === '') return 'it holds no advisory';
+  if (illegible.length > ILLEGIBLE_MAX) return `${illegible.length} records may speak of any package`;
   if (bad > Math.max(BAD_ALWAYS, records * BAD_SHARE_MAX))
     return `${bad} of ${records} records cannot be read`;
   if (before && records < before.records * SHRINK_MIN_SHARE) {

@@ -312,6 +312,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
       modifiedMs: 0,
       record: '{}',
       fault: null,
+      isWhole: true,
       entries: [entry],
     };
     const loadId = killed?.load_id ?? 0;
@@ -466,7 +467,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     };
     const judge = createMirrorJudge({
       ...{ platform: { ...platform, database: overtaken }, maxAgeMs: 24 * HOUR_MS },
-      ...{ storesUncovered: true, isFetching: true },
+      ...{ isAlone: true, isFetching: true },
     });
     const first = await judge.judge([ZLIB]);
     expect(first.left.get(subjectKey(ZLIB))?.gap).toBe('changed');

@@ -46,7 +46,7 @@ export function openMirror({ platform, config, api, limits, sleep }: MirrorOptio
   const judge = createMirrorJudge({
     platform,
     maxAgeMs,
-    storesUncovered: !asksApi,
+    isAlone: !asksApi,
     isFetching: exportClient !== null,
   });
   return { ...keeper, ...judge };

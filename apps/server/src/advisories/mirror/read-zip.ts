@@ -20,7 +20,8 @@ export interface ZipEntry {
   readonly name: string;
   /** How many entries the archive says it has. */
   readonly count: number;
-  readonly bytes: Buffer;
+  /** Null where it is larger than an entry may be. */
+  readonly bytes: Buffer | null;
 }
 
 /** An archive that is broken, or larger than its bounds. */
@@ -42,7 +43,10 @@ export async function* readZip(path: string, limits: ZipLimits = ZIP_LIMITS): As
       const { done, value: entry } = await told(entries.next());
       if (done) return;
       if (entry.fileName.endsWith('/')) continue;
-      if (entry.uncompressedSize > limits.entryBytes) throw tooLarge(entry, limits);
+      if (entry.uncompressedSize > limits.entryBytes) {
+        yield { name: entry.fileName, count: zip.entryCount, bytes: null };
+        continue;
+      }
       const stream = await told(zip.openReadStreamPromise(entry));
       const bytes = await read(entry, stream, limits);
       total += bytes.length;

@@ -1,10 +1,10 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { isAffected } from '@tidegate/versions';
-import { canonicalName, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
+import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createGroups } from './match-entries.ts';
-import { readMirrorRecord } from './record-rules.ts';
+import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
 
 // A record that is cut down for the mirror must never look cleaner than the whole one does.
 const isLong = process.env.TIDEGATE_LONG === '1';
@@ -70,19 +70,64 @@ test('a record that is cut down for the mirror never looks cleaner than the whol
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(record, fc.constantFrom(...SUBJECTS), version, (given, subject, asked) => {
-      if (!speaksOf(given, subject)) return;
       const question = { ...subject, version: asked };
       const whole = isAffected(given, question);
       const fromMirror = matchInMirror(JSON.stringify(given), question);
-      seen.set(whole, (seen.get(whole) ?? 0) + 1);
-      if (fromMirror === 'unreadable') return;
-      // What could not be read as a whole is undecidable for all the packages that it names.
+      const about = isOfNobodyKnown(given) ? 'any' : 'some';
+      seen.set(`${about} ${whole}`, (seen.get(`${about} ${whole}`) ?? 0) + 1);
+      // Of nobody knows whom: nothing is clear, whatever its name.
+      if (about === 'any') expect([whole, fromMirror]).toEqual(['undecidable', 'undecidable']);
+      // What could not be read as a whole is undecidable for all the packages that it names, or for all there are.
       expect([whole, 'undecidable']).toContain(fromMirror);
       if (fromMirror !== whole) expect(isReadAsAWhole(given)).toBe(false);
     }),
     RUNS,
   );
-  expect([...seen.keys()].toSorted()).toEqual(['affected', 'unaffected', 'undecidable']);
+  expect([...seen.keys()].toSorted()).toEqual([
+    'any undecidable',
+    'some affected',
+    'some unaffected',
+    'some undecidable',
+  ]);
+});
+
+test('text that JSON.parse reads never looks cleaner in the mirror than it is, whatever stands in it', () => {
+  const wedge = fc.constantFrom(
+    ...[
+      '"affected":[],',
+      '"__proto__":{},',
+      '"id":"X-1",',
+      '"a":"\\u0000",',
+      '"a":"\\ud800",',
+      '"a":"\u0000",',
+    ],
+    ...[
+      `"a":${'['.repeat(40)}${']'.repeat(40)},`,
+      '"package":{"ecosystem":"npm","name":"left"},',
+      '"x":{"affected":1},',
+    ],
+  );
+  const wedged = fc
+    .tuple(record, fc.array(fc.tuple(fc.nat(), wedge), { minLength: 1, maxLength: 3 }))
+    .map(([given, wedges]) =>
+      wedges.reduce((text, [at, more]) => {
+        const opened = [...text.matchAll(/\{(?=")/g)].map(({ index }) => index + 1);
+        const where = opened[at % opened.length] ?? 1;
+        return text.slice(0, where) + more + text.slice(where);
+      }, JSON.stringify(given)),
+    );
+  let compared = 0;
+  fc.assert(
+    fc.property(wedged, fc.constantFrom(...SUBJECTS), version, (text, subject, asked) => {
+      const given = parsed(text);
+      if (given === undefined) return;
+      compared += 1;
+      const question = { ...subject, version: asked };
+      expect([isAffected(given, question), 'undecidable']).toContain(matchInMirror(text, question));
+    }),
+    RUNS,
+  );
+  expect(compared).toBeGreaterThan(0);
 });
 
 test('bytes of any form are a record or unreadable, whatever is wrong with them', () => {
@@ -101,6 +146,8 @@ test('bytes of any form are a record or unreadable, whatever is wrong with them'
       (bytes) => {
         const read = readMirrorRecord(bytes, { id: ID, releases: ['Debian:12', 'npm'] });
         expect(['record', 'unreadable']).toContain(read.kind);
+        // Bytes that are no JSON may have spoken of anything.
+        if (parsed(new TextDecoder().decode(bytes)) === undefined) expect(illegibleWhy(read)).not.toBeNull();
         expect(Object.keys(Object.prototype)).toEqual([]);
       },
     ),
@@ -116,7 +163,8 @@ function matchInMirror(
   { ecosystem, name, version: asked }: Subject & { version: string },
 ): string {
   const read = readMirrorRecord(Buffer.from(text), { id: ID, releases: null });
-  if (read.kind === 'unreadable') return 'unreadable';
+  const empty = illegibleWhy(read) === null ? 'unaffected' : 'undecidable';
+  if (read.kind === 'unreadable') return empty;
   const rows = read.record.entries
     .filter((one) => one.name === name)
     .map(({ eco, rangesJson, versionsJson }) => ({
@@ -128,17 +176,19 @@ function matchInMirror(
     }));
   const { ids, undecidable } = createGroups().put('s', name, rows).match({ ecosystem, name, version: asked });
   if (ids.length > 0) return 'affected';
-  return undecidable ? 'undecidable' : 'unaffected';
+  return undecidable ? 'undecidable' : empty;
 }
 
-function speaksOf(given: { affected: unknown }, { ecosystem, name }: Subject): boolean {
-  const ordering = orderingEcosystem(ecosystem);
-  return packagesOf(given).some(
-    (one) =>
-      ordering !== null &&
-      canonicalName(ordering, one.name) === name &&
-      (one.ecosystem === ecosystem || ecosystem.startsWith(`${one.ecosystem}:`)),
-  );
+function isOfNobodyKnown(given: unknown): boolean {
+  return readAffected(given) === null && !isWithdrawn(given);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function packagesOf({ affected }: { affected: unknown }): { ecosystem: string; name: string }[] {

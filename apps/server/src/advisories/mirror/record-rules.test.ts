@@ -1,6 +1,6 @@
 import { isAffected } from '@tidegate/versions';
 import { describe, expect, test } from 'vitest';
-import { readMirrorRecord } from './record-rules.ts';
+import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
 
 const RELEASES = ['Debian:12', 'npm', 'PyPI', 'Ubuntu:22.04'];
 const RECORD = {
@@ -113,20 +113,47 @@ describe('a record of an export', () => {
     expect(verdict(entry, '2')).toBe('undecidable');
   });
 
+  const text = JSON.stringify(RECORD);
+  const named = '"package":{"ecosystem":"Debian:12","name":"openssl"}';
   test.each([
-    ['a duplicate key', JSON.stringify(RECORD).replace('"summary"', '"id":"x","summary"')],
-    ['an end in the middle', JSON.stringify(RECORD).slice(0, -40)],
-    ['an id that is not its name', JSON.stringify({ ...RECORD, id: 'DSA-2' })],
-    ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' })],
-    ['too deep a nesting', JSON.stringify({ ...RECORD, deep: JSON.parse('['.repeat(40) + ']'.repeat(40)) })],
-    ['a member that cannot be read', JSON.stringify({ ...RECORD, affected: [...RECORD.affected, 7] })],
-  ])('with %s makes the packages that it names undecidable', (_, text) => {
+    ['a duplicate key', text.replace('"summary"', '"id":"x","summary"'), 'illegible'],
+    ['a duplicate key elsewhere', text.replace('"summary"', '"summary":"x","summary"'), 'told whole'],
+    ['packages twice', text.replace(named, `${named},"package":{"ecosystem":"npm","name":"x"}`), 'illegible'],
+    ['a name twice', text.replace('"name":"bare"', '"name":"x","name":"bare"'), 'illegible'],
+    ['two lists of what it affects', text.replace('"summary"', '"affected":[],"summary"'), 'illegible'],
+    [
+      'a package in an escaped member',
+      text.replace('"package":{"ecosystem":"Debian"', '"x":"\\u0000","\\u0070ackage":{"ecosystem":"Debian"'),
+      'illegible',
+    ],
+    [
+      'a package with braces',
+      text.replace('"name":"bare"', '"name":"bare","x":{}').replace('"id"', '"__proto__":1,"id"'),
+      'illegible',
+    ],
+    ['an end in the middle', text.slice(0, -40), 'illegible'],
+    ['an id that is not its name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'illegible'],
+    ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' }), 'told whole'],
+    [
+      'too deep a nesting',
+      JSON.stringify({ ...RECORD, deep: JSON.parse('['.repeat(40) + ']'.repeat(40)) }),
+      'told whole',
+    ],
+    ['U+0000 in a text', JSON.stringify({ ...RECORD, summary: '\u0000' }), 'told whole'],
+    ['half a character', text.replace('"bad"', '"\\ud800"'), 'told whole'],
+    [
+      'a member that cannot be read',
+      JSON.stringify({ ...RECORD, affected: [...RECORD.affected, 7] }),
+      'illegible',
+    ],
+  ])('with %s makes the packages that it names undecidable', (_, text, others) => {
     const answer = read(text);
     if (answer.kind !== 'record') throw new Error(answer.why);
     expect(answer.record.fault).not.toBeNull();
     const [entry] = answer.record.entries;
     if (!entry) throw new Error('no entry');
     expect([entry.name, verdict(entry, '9')]).toEqual(['openssl', 'undecidable']);
+    expect(illegibleWhy(answer) === null ? 'told whole' : 'illegible').toBe(others);
   });
 
   test.each([
@@ -135,5 +162,6 @@ describe('a record of an export', () => {
     ['nothing', ''],
   ])('that is %s is unreadable', (_, text) => {
     expect(read(text)).toMatchObject({ kind: 'unreadable' });
+    expect(illegibleWhy(read(text))).not.toBeNull();
   });
 });

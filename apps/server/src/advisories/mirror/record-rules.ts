@@ -1,18 +1,15 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { canonicalName, ecosystemCovers, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
 import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
+import { type Fields, isFields, isOfFleet, type NamedPackage, packageOf } from './record-packages.ts';
+import { salvageRecord } from './salvage-record.ts';
 
 /** Ids that join a record to others, and characters of what is shown of it. */
 const JOINS_MAX = 100;
 const TEXT_MAX_CHARS = 500;
 const ID_MAX_CHARS = 256;
-/** Packages that are looked for in a record that cannot be read. */
-const SALVAGED_MAX = 1_000;
 
 /** What matching uses of one member of `affected`, for one package of one ecosystem. */
-export interface MirrorEntry {
-  readonly eco: string;
-  readonly name: string;
+export interface MirrorEntry extends NamedPackage {
   /** JSON of `ranges` and `versions`; `null` where they have another form than the schema's: undecidable. */
   readonly rangesJson: string;
   readonly versionsJson: string;
@@ -28,9 +25,11 @@ export interface MirrorRecord {
   readonly record: string;
   /** Why it could not be read; its packages are then undecidable, never clear. */
   readonly fault: string | null;
+  /** Whether `entries` name all packages that it speaks of; where they do not, no package at all is clear. */
+  readonly isWhole: boolean;
 }
 
-/** `unreadable`: not even the packages that it speaks of can be told. */
+/** `unreadable`: not even one of the packages that it speaks of can be told. */
 export type ReadRecord = { readonly kind: 'record'; readonly record: MirrorRecord } | Unreadable;
 export interface Unreadable {
   readonly kind: 'unreadable';
@@ -45,32 +44,40 @@ export function readMirrorRecord(
   const json = parseStrictJson(bytes);
   if (!json.ok) return salvage(bytes, { id, releases, why: json.reason });
   const value = json.value;
-  if (!isObject(value)) return { kind: 'unreadable', why: 'is not an object' };
+  if (!isFields(value)) return { kind: 'unreadable', why: 'is not an object' };
+  if (value.id !== id || id.length > ID_MAX_CHARS) {
+    // What the record of this name says is nowhere.
+    return salvage(bytes, { id, releases, why: 'has another id than its name' });
+  }
   const modified = textOf(value.modified, 64);
   const modifiedMs = Date.parse(modified);
-  const affected = readAffected(value);
-  const why =
-    value.id !== id || id.length > ID_MAX_CHARS
-      ? 'has another id than its name'
-      : Number.isNaN(modifiedMs)
-        ? 'has no time'
-        : affected === null
-          ? 'affects something that cannot be read'
-          : null;
-  if (why !== null) return salvage(bytes, { id, releases, why });
-  const entries = isWithdrawn(value) ? [] : entriesOf(listOf(value.affected), releases);
+  const isTaken = isWithdrawn(value);
+  const affected = isTaken ? [] : readAffected(value);
+  if (affected === null)
+    return salvage(bytes, { id, releases, why: 'affects something that cannot be read' });
+  const entries = isTaken ? [] : entriesOf(listOf(value.affected), releases);
+  if (Number.isNaN(modifiedMs))
+    return undecided({ id, packages: entries, isWhole: true, why: 'has no time' });
   const record = JSON.stringify(shownOf(value, { id, modified, entries }));
-  return { kind: 'record', record: { id, modified, modifiedMs, entries, record, fault: null } };
+  return {
+    kind: 'record',
+    record: { id, modified, modifiedMs, entries, record, fault: null, isWhole: true },
+  };
+}
+
+/** Why a record may speak of packages that nobody can tell; null where all of them are known. */
+export function illegibleWhy(read: ReadRecord): string | null {
+  if (read.kind === 'unreadable') return read.why;
+  return read.record.isWhole ? null : read.record.fault;
 }
 
 function entriesOf(affected: readonly unknown[], releases: readonly string[] | null): MirrorEntry[] {
   const entries: MirrorEntry[] = [];
   for (const one of affected) {
-    const target = isObject(one) ? packageOf(one.package) : null;
-    if (!isObject(one) || !target || !isOfFleet(target.ecosystem, releases)) continue;
+    const target = isFields(one) ? packageOf(one.package) : null;
+    if (!isFields(one) || !target || !isOfFleet(target.eco, releases)) continue;
     entries.push({
-      eco: target.ecosystem,
-      name: nameOf(target),
+      ...target,
       rangesJson: JSON.stringify(rangesOf(one.ranges)),
       versionsJson: JSON.stringify('versions' in one ? (one.versions ?? null) : []),
     });
@@ -82,8 +89,8 @@ function entriesOf(affected: readonly unknown[], releases: readonly string[] | n
 function rangesOf(ranges: unknown): unknown {
   if (ranges === undefined) return [];
   if (!Array.isArray(ranges)) return null;
-  const kept = ranges.filter((range) => !isObject(range) || range.type !== 'GIT');
-  return kept.map((range) => (isObject(range) ? { type: range.type, events: range.events ?? null } : null));
+  const kept = ranges.filter((range) => !isFields(range) || range.type !== 'GIT');
+  return kept.map((range) => (isFields(range) ? { type: range.type, events: range.events ?? null } : null));
 }
 
 /** The record as far as an operator is shown it, with what joins it to others. */
@@ -91,7 +98,7 @@ function shownOf(
   value: Fields,
   { id, modified, entries }: { id: string; modified: string; entries: readonly MirrorEntry[] },
 ): object {
-  const specific = isObject(value.database_specific) ? value.database_specific : {};
+  const specific = isFields(value.database_specific) ? value.database_specific : {};
   const word = textOf(specific.severity, 64);
   const codes = textsOf(specific.cwe_ids);
   return {
@@ -101,7 +108,7 @@ function shownOf(
     aliases: textsOf(value.aliases),
     upstream: textsOf(value.upstream),
     related: textsOf(value.related),
-    severity: listOf(value.severity).slice(0, 10).filter(isObject).map(scoreOf),
+    severity: listOf(value.severity).slice(0, 10).filter(isFields).map(scoreOf),
     affected: entries.map(({ eco, name, rangesJson }) => ({
       package: { ecosystem: eco, name },
       ranges: fixesOf(JSON.parse(rangesJson)),
@@ -113,9 +120,9 @@ function shownOf(
 /** Only what says in which version it is fixed. */
 function fixesOf(ranges: unknown): object[] {
   return listOf(ranges).flatMap((range) => {
-    const events = isObject(range) ? listOf(range.events) : [];
+    const events = isFields(range) ? listOf(range.events) : [];
     const fixed = events.flatMap((event) =>
-      isObject(event) && typeof event.fixed === 'string' ? [{ fixed: event.fixed }] : [],
+      isFields(event) && typeof event.fixed === 'string' ? [{ fixed: event.fixed }] : [],
     );
     return fixed.length > 0 ? [{ type: 'ECOSYSTEM', events: fixed }] : [];
   });
@@ -130,49 +137,26 @@ function salvage(
   bytes: Uint8Array,
   { id, releases, why }: { id: string; releases: readonly string[] | null; why: string },
 ): ReadRecord {
-  const named = new Map<string, MirrorEntry>();
-  for (const [text] of new TextDecoder().decode(bytes).matchAll(PACKAGE)) {
-    const json = parseStrictJson(text.slice(text.indexOf('{')));
-    const target = json.ok ? packageOf(json.value) : null;
-    if (!target || named.size >= SALVAGED_MAX) continue;
-    const name = nameOf(target);
-    named.set(`${target.ecosystem}\n${name}`, {
-      eco: target.ecosystem,
-      name,
-      rangesJson: 'null',
-      versionsJson: '[]',
-    });
-  }
-  if (named.size === 0) return { kind: 'unreadable', why };
-  const entries = [...named.values()].filter(({ eco }) => isOfFleet(eco, releases));
+  const { packages, isWhole } = salvageRecord(bytes, id);
+  if (packages.length === 0 && !isWhole) return { kind: 'unreadable', why };
+  return undecided({ id, packages: packages.filter(({ eco }) => isOfFleet(eco, releases)), isWhole, why });
+}
+
+function undecided({
+  id,
+  packages,
+  isWhole,
+  why,
+}: {
+  id: string;
+  packages: readonly NamedPackage[];
+  isWhole: boolean;
+  why: string;
+}): ReadRecord {
+  const entries = packages.map(({ eco, name }) => ({ eco, name, rangesJson: 'null', versionsJson: '[]' }));
   const modified = '1970-01-01T00:00:00Z';
   const record = JSON.stringify({ id, modified, summary: 'This advisory could not be read.' });
-  return { kind: 'record', record: { id, modified, modifiedMs: 0, entries, record, fault: why } };
-}
-
-/** A member `package`; its braces hold no others, so that the time is linear in the text. */
-const PACKAGE = /"package"\s{0,20}:\s{0,20}\{[^{}]{0,2000}\}/g;
-
-function packageOf(value: unknown): { ecosystem: string; name: string } | null {
-  if (!isObject(value)) return null;
-  const { ecosystem, name } = value;
-  return typeof ecosystem === 'string' && typeof name === 'string' ? { ecosystem, name } : null;
-}
-
-function nameOf({ ecosystem, name }: { ecosystem: string; name: string }): string {
-  const ordering = orderingEcosystem(ecosystem);
-  return ordering === null ? name : canonicalName(ordering, name);
-}
-
-/** A bare `Debian` and a release that the fleet names less exactly belong to it too. */
-function isOfFleet(record: string, releases: readonly string[] | null): boolean {
-  return releases === null || releases.some((host) => ecosystemCovers({ record, host }) !== 'no');
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return { kind: 'record', record: { id, modified, modifiedMs: 0, entries, record, fault: why, isWhole } };
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -4,6 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import type { OsvClient } from '../osv-client.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ExportClient } from './export-client.ts';
+import { healIllegible } from './heal-illegible.ts';
 import { loadArchive } from './load-archive.ts';
 import { createLoadProgress, LoadLost, type LoadProgress } from './load-progress.ts';
 import { claimLoad, endLoad, type LoadRow } from './load-store.ts';
@@ -85,16 +86,18 @@ async function bringUp(
   { state, progress, due }: { state: EcosystemState; progress: LoadProgress; due: Due },
 ): Promise<string | null> {
   const { platform, exportClient: client, api, isStopped } = deps;
-  const changes = {
-    ...{ progress, client, fetchFromApi: api ? (id: string) => api.fetchRecord(id) : null },
-    ...(isStopped ? { isStopped } : {}),
-  };
+  const fetchFromApi = api ? (id: string) => api.fetchRecord(id) : null;
+  const stopping = isStopped ? { isStopped } : {};
+  const changes = { progress, client, fetchFromApi, ...stopping };
+  const heal = async () => fetchFromApi && healIllegible(platform, { progress, fetchFromApi, ...stopping });
   if (due === 'changes') {
+    await heal();
     const applied = await applyChanges(platform, changes);
     if (applied.kind !== 'too_many') return applied.kind === 'failed' ? applied.cause : null;
   }
   const loaded = await fetchAndLoad(deps, { state, progress });
   if (loaded !== null) return loaded;
+  await heal();
   // An archive can be older than the list of changes, and it is only as new as its newest record.
   const applied = await applyChanges(platform, changes);
   if (applied.kind === 'too_many') return 'the archive is far behind the list of changes';

@@ -22,7 +22,12 @@ export interface Snapshot {
   readonly loadedAtMs: number;
   readonly records: number;
   readonly badRecords: number;
+  /** Records that may speak of any package: as long as there is one, no empty answer is "clear". */
+  readonly illegible: readonly string[];
 }
+
+/** Records that may be illegible; a load or a delta with more of them is not believed. */
+export const ILLEGIBLE_MAX = 200;
 
 /** The part of an ecosystem that OSV exports in one folder: `Debian` of `Debian:12`. */
 export function baseOf(ecosystem: string): string {

@@ -9,7 +9,7 @@ import type { Snapshot } from './snapshot.ts';
 const IN_VALUES = 500;
 const INSERT_ROWS = 500;
 
-const Releases = Type.Array(Type.String());
+const Texts = Type.Array(Type.String());
 
 export async function readSnapshots(db: Db): Promise<Map<string, Snapshot>> {
   const rows = await db.selectFrom('mirror_snapshots').selectAll().execute();
@@ -27,8 +27,10 @@ export async function lockSnapshot(
 }
 
 function snapshotOf(row: Tables['mirror_snapshots']): Snapshot {
-  const releases = parseAs(Releases, row.releases);
-  if (releases === null) throw new Error(`the snapshot of ${row.base} in the database is not valid`);
+  const releases = parseAs(Texts, row.releases);
+  const illegible = parseAs(Texts, row.illegible);
+  if (releases === null || illegible === null)
+    throw new Error(`the snapshot of ${row.base} in the database is not valid`);
   return {
     base: row.base,
     loadId: row.load_id,
@@ -41,6 +43,7 @@ function snapshotOf(row: Tables['mirror_snapshots']): Snapshot {
     loadedAtMs: row.loaded_at,
     records: row.records,
     badRecords: row.bad_records,
+    illegible,
   };
 }
 
@@ -57,6 +60,7 @@ export async function saveSnapshot(tx: Tx, snapshot: Snapshot): Promise<void> {
     loaded_at: snapshot.loadedAtMs,
     records: snapshot.records,
     bad_records: snapshot.badRecords,
+    illegible: JSON.stringify(snapshot.illegible),
   };
   await tx
     .insertInto('mirror_snapshots')

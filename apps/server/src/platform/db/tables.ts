@@ -197,6 +197,7 @@ export interface Tables {
     loaded_at: number;
     records: number;
     bad_records: number;
+    illegible: string;
   };
   mirror_loads: {
     base: string;

@@ -1,0 +1,50 @@
+import type { RecordAnswer } from '../osv-client.ts';
+import type { ExportClient } from './export-client.ts';
+import { illegibleWhy, type ReadRecord, readMirrorRecord } from './record-rules.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export interface ChangeSources {
+  readonly client: ExportClient;
+  /** Has what the export cannot give; null where the API is not to be asked. */
+  readonly fetchFromApi: ((id: string) => Promise<RecordAnswer>) | null;
+}
+
+/** What is known of a record that changed. `bytes` is null where it was deleted, or was more than can be read. */
+export type FetchedChange =
+  | { readonly kind: 'read' | 'illegible'; readonly bytes: Uint8Array; readonly read: ReadRecord }
+  | { readonly kind: 'deleted' | 'illegible'; readonly bytes: null; readonly read: null }
+  | { readonly kind: 'failed'; readonly cause: string };
+
+/**
+ * Fetches a record from the export, and from the API where the export has none that can be read. An illegible one is a
+ * failure, which may pass (a captive portal), unless it was illegible already when all was read: then it stays so.
+ */
+export async function fetchChange(
+  { client, fetchFromApi }: ChangeSources,
+  { snapshot, id }: { snapshot: Snapshot; id: string },
+): Promise<FetchedChange> {
+  const { base, releases } = snapshot;
+  const answer = await client.fetchRecord(base, id);
+  const found = answer.kind === 'answer' ? readText(answer.text, { id, releases }) : null;
+  if (found?.kind === 'read') return found;
+  const other = fetchFromApi ? await fetchFromApi(id) : null;
+  const healed = other?.kind === 'record' ? readText(other.text, { id, releases }) : null;
+  if (healed?.kind === 'read') return healed;
+  const isGone = answer.kind === 'absent' && (other === null || other.kind === 'absent');
+  if (isGone) return { kind: 'deleted', bytes: null, read: null };
+  if (snapshot.illegible.includes(id)) {
+    if (found) return found;
+    if (answer.kind === 'garbage') return { kind: 'illegible', bytes: null, read: null };
+  }
+  if (found) return { kind: 'failed', cause: `${id} ${illegibleWhy(found.read)}` };
+  return { kind: 'failed', cause: 'cause' in answer ? answer.cause : answer.kind };
+}
+
+function readText(
+  text: string,
+  { id, releases }: { id: string; releases: readonly string[] },
+): { kind: 'read' | 'illegible'; bytes: Uint8Array; read: ReadRecord } {
+  const bytes = Buffer.from(text);
+  const read = readMirrorRecord(bytes, { id, releases });
+  return { kind: illegibleWhy(read) === null ? 'read' : 'illegible', bytes, read };
+}

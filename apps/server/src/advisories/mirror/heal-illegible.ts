@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { Platform } from '../../platform/platform.ts';
+import type { RecordAnswer } from '../osv-client.ts';
+import { LoadLost, type LoadProgress } from './load-progress.ts';
+import { beat } from './load-store.ts';
+import { illegibleWhy, type MirrorRecord, readMirrorRecord } from './record-rules.ts';
+import type { Snapshot } from './snapshot.ts';
+import {
+  deleteRecords,
+  expireChecksOfBase,
+  insertRecords,
+  lockSnapshot,
+  readSnapshots,
+  saveSnapshot,
+} from './store.ts';
+import { tellIllegible } from './tell-illegible.ts';
+
+/** Records fetched one after another that may fail before the rest is left for the next round. */
+const FAILURES_MAX = 3;
+
+export interface HealRequest {
+  readonly progress: LoadProgress;
+  readonly fetchFromApi: (id: string) => Promise<RecordAnswer>;
+  readonly isStopped?: () => boolean;
+}
+
+/**
+ * Asks the API for the records that the export did not give in a legible form, and puts what it says in their place.
+ * What neither of them can say stays illegible, and the next round asks again.
+ */
+export async function healIllegible(platform: Platform, request: HealRequest): Promise<void> {
+  const { progress, fetchFromApi, isStopped = () => false } = request;
+  const snapshot = (await readSnapshots(platform.database.read)).get(progress.base);
+  if (!snapshot || snapshot.illegible.length === 0) return;
+  const healed = new Map<string, { record: MirrorRecord; sha256: string }>();
+  let failures = 0;
+  for (const [index, id] of snapshot.illegible.entries()) {
+    if (isStopped() || failures >= FAILURES_MAX) break;
+    await progress.at('illegible records', index, snapshot.illegible.length);
+    const answer = await fetchFromApi(id);
+    if (answer.kind === 'unreachable') failures += 1;
+    if (answer.kind !== 'record') continue;
+    const bytes = Buffer.from(answer.text);
+    const read = readMirrorRecord(bytes, { id, releases: snapshot.releases });
+    if (read.kind === 'unreadable' || illegibleWhy(read) !== null) continue;
+    healed.set(id, { record: read.record, sha256: sha256Of(bytes) });
+  }
+  if (healed.size > 0) await put(platform, progress, { snapshot, healed });
+  tellIllegible(platform, {
+    base: progress.base,
+    illegible: snapshot.illegible.filter((id) => !healed.has(id)),
+  });
+}
+
+async function put(
+  platform: Platform,
+  { base, loadId }: LoadProgress,
+  {
+    snapshot,
+    healed,
+  }: { snapshot: Snapshot; healed: ReadonlyMap<string, { record: MirrorRecord; sha256: string }> },
+): Promise<void> {
+  const ids = [...healed.keys()];
+  const records = [...healed.values()].map(({ record }) => record);
+  await platform.database.transact(async (tx) => {
+    const now = await lockSnapshot(tx, { base, engine: platform.database.engine });
+    const at = {
+      loadId,
+      nowMs: platform.now(),
+      phase: 'illegible records',
+      done: ids.length,
+      total: ids.length,
+    };
+    if (now?.sha256 !== snapshot.sha256 || now.loadId !== snapshot.loadId || !(await beat(tx, at))) {
+      throw new LoadLost(`the load of ${base} goes on elsewhere`);
+    }
+    await deleteRecords(tx, { loadId: now.loadId, ids });
+    await insertRecords(tx, { loadId: now.loadId, records });
+    const content = [...healed].map(([id, { sha256 }]) => `${id} ${sha256}`).join('\n');
+    const illegible = now.illegible.filter((id) => !healed.has(id));
+    const badRecords = Math.max(0, now.badRecords - ids.length);
+    await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Of(`${now.sha256}\n${content}`) });
+    // What was not called clear for want of them may be now; what they name must not stay clear.
+    await expireChecksOfBase(tx, base);
+  });
+}
+
+function sha256Of(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}

@@ -1,0 +1,58 @@
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { readAffected } from '@tidegate/versions/osv-record';
+import { isFields, type NamedPackage, packageOf } from './record-packages.ts';
+
+/** Packages that are looked for in a record that cannot be read; one with more of them is not told whole. */
+const SALVAGED_MAX = 1_000;
+
+export interface Salvaged {
+  readonly packages: readonly NamedPackage[];
+  /** Whether it speaks of no other package: only then may the others be called clear. */
+  readonly isWhole: boolean;
+}
+
+/** The packages that a record names which must not be read as it is. Never throws; linear in its length. */
+export function salvageRecord(bytes: Uint8Array, id: string): Salvaged {
+  const text = new TextDecoder().decode(bytes);
+  const packages = new Map<string, NamedPackage>();
+  let found = 0;
+  for (const [member] of text.matchAll(PACKAGE)) {
+    const json = parseStrictJson(member.slice(member.indexOf('{')));
+    const target = json.ok ? packageOf(json.value) : null;
+    if (!target || packages.size >= SALVAGED_MAX) continue;
+    found += 1;
+    packages.set(`${target.eco}\n${target.name}`, target);
+  }
+  return { packages: [...packages.values()], isWhole: isToldWhole(text, { id, found }) };
+}
+
+/**
+ * Whether the text is JSON all the same (what is wrong with it stands elsewhere: U+0000, its depth, its bytes), every
+ * package that it speaks of was found, and no member that parsers disagree on can hide another one.
+ */
+function isToldWhole(text: string, { id, found }: { id: string; found: number }): boolean {
+  const value = parseLoosely(text);
+  if (!isFields(value) || value.id !== id || ESCAPED_LETTER.test(text)) return false;
+  const named = readAffected(value)?.filter((one) => one.package !== null);
+  return named?.length === found && countOf(text, PACKAGE_KEY) === found && countOf(text, AFFECTED_KEY) === 1;
+}
+
+/** A member `package`; its braces hold no others, so that the time is linear in the text. */
+const PACKAGE = /"package"\s{0,20}:\s{0,20}\{[^{}]{0,2000}\}/g;
+const PACKAGE_KEY = /"package"\s*:/g;
+const AFFECTED_KEY = /"affected"\s*:/g;
+/** A letter of ASCII that is written as an escape: a member of such a name is not found in the text. */
+const ESCAPED_LETTER = /\\u00[4-7]/i;
+
+function countOf(text: string, key: RegExp): number {
+  return [...text.matchAll(key)].length;
+}
+
+function parseLoosely(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
