@@ -16,6 +16,10 @@ export type PypiHostOptions = {
   installed?: readonly PypiPackage[];
   /** Whether the environment gets a pip of its own; it has none unless asked for. */
   withPip?: boolean;
+  /** Whether it sees the packages of its interpreter's system too. */
+  withSystemPackages?: boolean;
+  /** The interpreter that it is made with; the machine's own unless given. */
+  interpreter?: string;
   /** Whom the environment belongs to; only root can choose. */
   owner?: { uid: number; gid: number };
 };
@@ -33,7 +37,11 @@ export type PypiHost = {
 
 /** Makes an environment at `path`. What is installed comes from files, without network. */
 export async function createPypiHost(path: string, options: PypiHostOptions = {}): Promise<PypiHost> {
-  await runTool(PYTHON, ['-m', 'venv', ...(options.withPip ? [] : ['--without-pip']), path]);
+  const kind = [
+    ...(options.withPip ? [] : ['--without-pip']),
+    ...(options.withSystemPackages ? ['--system-site-packages'] : []),
+  ];
+  await runTool(options.interpreter ?? PYTHON, ['-m', 'venv', ...kind, path]);
   await chmod(path, 0o755);
   const lib = join(path, 'lib');
   const version = (await readdir(lib)).find((name) => name.startsWith('python3.'));
@@ -59,20 +67,24 @@ export async function createPypiHost(path: string, options: PypiHostOptions = {}
   if (options.owner !== undefined) await giveAway(path, options.owner);
   return {
     ...{ path, sitePackages, python, install },
-    installed: async () => {
-      const folders = (await readdir(sitePackages)).filter((name) => name.endsWith('.dist-info'));
-      const found = folders.map(async (folder): Promise<[string, string]> => {
-        const metadata = await readFile(join(sitePackages, folder, 'METADATA'), 'utf8');
-        const [, name = ''] = /^Name: (.+)$/m.exec(metadata) ?? [];
-        const [, installed = ''] = /^Version: (.+)$/m.exec(metadata) ?? [];
-        return [name, installed];
-      });
-      return Object.fromEntries((await Promise.all(found)).sort());
-    },
+    installed: () => readDistributions(sitePackages),
   };
 }
 
-async function giveAway(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
+/** Names (as their folders spell them) and versions of what lies in a folder of packages. */
+export async function readDistributions(folder: string): Promise<Record<string, string>> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.dist-info'));
+  const found = names.map(async (info): Promise<[string, string]> => {
+    const metadata = await readFile(join(folder, info, 'METADATA'), 'utf8');
+    const [, name = ''] = /^Name: (.+)$/m.exec(metadata) ?? [];
+    const [, version = ''] = /^Version: (.+)$/m.exec(metadata) ?? [];
+    return [name, version];
+  });
+  return Object.fromEntries((await Promise.all(found)).sort());
+}
+
+/** Gives a folder and all in it to a user. */
+export async function giveAway(path: string, { uid, gid }: { uid: number; gid: number }): Promise<void> {
   await runTool('chown', ['-hR', `${uid}:${gid}`, path]);
   await chown(path, uid, gid);
 }

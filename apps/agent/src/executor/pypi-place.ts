@@ -4,35 +4,69 @@ import type { Distribution } from '../ecosystems/pypi/installed.ts';
 import { findInterpreter, type Interpreter } from '../ecosystems/pypi/interpreter.ts';
 import { isName, isVersion, parseFilename } from '../ecosystems/pypi/names-rules.ts';
 import { findForeignEntry, findForeignStep } from '../ecosystems/pypi/ownership.ts';
-import { type PypiPlace, readEnvironment } from '../ecosystems/pypi/places.ts';
+import type { CoreMetadata } from '../ecosystems/pypi/parse-metadata.ts';
+import { type PypiPlace, readPlace, userBase } from '../ecosystems/pypi/places.ts';
 import { readUsable } from '../ecosystems/pypi/plan.ts';
 import type { Parsed } from '../ecosystems/pypi/read-file.ts';
+import { readSystemPackages, type SystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
 import type { Identity } from '../run-program.ts';
 
-/** An environment that may be changed, as its owner and nobody else. */
+/** An environment or a user's packages that may be changed, as their owner and nobody else. */
 export interface OpenedPlace {
   place: PypiPlace;
   distributions: readonly Distribution[];
+  /** What the place sees beside its own, which is not changed. */
+  system: SystemPackages;
   interpreter: Interpreter;
   /** Null where that is this process's own user. */
   identity: Identity | null;
 }
 
 /** Opens the one place that the actions of an approval name (decision 0009). */
-export async function openPlace(actions: readonly PlanAction[]): Promise<Parsed<OpenedPlace>> {
+export async function openPlace(
+  actions: readonly PlanAction[],
+  systemPrefix?: string,
+): Promise<Parsed<OpenedPlace>> {
   const path = findPath(actions);
   if (!path.ok) return path;
-  const place = await readEnvironment(path.value);
+  const place = await readPlace(path.value, systemPrefix);
   if (!place.ok) return place;
   const owner = await findOwner(place.value);
   if (!owner.ok) return owner;
   const state = await readUsable(place.value);
   if (!state.ok) return state;
-  const interpreter = await findInterpreter(place.value, new Set([0, owner.value.uid]));
+  const own = process.geteuid?.() ?? 0;
+  // An environment's interpreter may be its owner's; what a user installed is for one of the host.
+  const makers = new Set([0, place.value.kind === 'user' ? own : owner.value.uid]);
+  const interpreter = await findInterpreter(place.value, makers);
   if (!interpreter.ok) return interpreter;
-  const identity = owner.value.uid === process.geteuid?.() ? null : owner.value;
+  const identity = owner.value.uid === own ? null : owner.value;
+  const system = await readSystemPackages(place.value, interpreter.value, identity);
+  if (!system.ok) return system;
+  const foreign = owner.value.uid === 0 ? await findForeignIn(system.value.folders) : null;
+  if (foreign !== null) return { ok: false, reason: `${path.value} is root's, but ${foreign}` };
   const { distributions } = state.value;
-  return { ok: true, value: { place: place.value, distributions, interpreter: interpreter.value, identity } };
+  return {
+    ok: true,
+    value: {
+      ...{ place: place.value, distributions, system: system.value },
+      ...{ interpreter: interpreter.value, identity },
+    },
+  };
+}
+
+/** All that a resolver sees from the place. */
+export function seenIn({ distributions, system }: OpenedPlace): readonly CoreMetadata[] {
+  return seenFrom(distributions, system.distributions);
+}
+
+/** What lies in the system's folders runs with the owner's rights too. */
+async function findForeignIn(folders: readonly string[]): Promise<string | null> {
+  for (const folder of folders) {
+    const foreign = (await findForeignStep(folder, new Set([0]))) ?? (await findForeignEntry(folder, 0));
+    if (foreign !== null) return foreign;
+  }
+  return null;
 }
 
 /** The place that all actions are of; refused where one of them is nothing that pip installs from a wheel. */
@@ -59,7 +93,8 @@ function findPath(actions: readonly PlanAction[]): Parsed<string> {
  * Whose the place is. Nobody else may be able to exchange it, or his programs would run with the owner's rights; where
  * it is root's, all of it has to be.
  */
-async function findOwner({ path }: PypiPlace): Promise<Parsed<Identity>> {
+async function findOwner(place: PypiPlace): Promise<Parsed<Identity>> {
+  const { path, kind } = place;
   const stat = await lstat(path).catch(() => null);
   if (stat === null) return { ok: false, reason: `${path} cannot be looked at` };
   const own = process.geteuid?.() ?? 0;
@@ -67,7 +102,7 @@ async function findOwner({ path }: PypiPlace): Promise<Parsed<Identity>> {
   const foreign = await findForeignStep(path, new Set([0, stat.uid]));
   if (foreign !== null) return { ok: false, reason: `${path} is not changed: ${foreign}` };
   if (stat.uid === 0) {
-    const entry = await findForeignEntry(path, 0);
+    const entry = await findForeignEntry(kind === 'user' ? userBase(place) : path, 0);
     if (entry !== null) return { ok: false, reason: `${path} is root's, but ${entry}` };
   }
   const gid = stat.uid === own ? stat.gid : await findGroup(stat.uid);

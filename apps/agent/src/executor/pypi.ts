@@ -5,39 +5,47 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
 import { toActions } from '../ecosystems/pypi/actions.ts';
 import { type Distribution, readInstalled } from '../ecosystems/pypi/installed.ts';
+import type { CoreMetadata } from '../ecosystems/pypi/parse-metadata.ts';
+import { type PypiPlace, userBase } from '../ecosystems/pypi/places.ts';
 import type { Parsed } from '../ecosystems/pypi/read-file.ts';
 import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
 import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
+import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
 import { runProgram } from '../run-program.ts';
 import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
-import { type OpenedPlace, openPlace } from './pypi-place.ts';
+import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 
 /** Large wheels on a slow disk; ending pip in its middle does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
 
-/** Installs approved wheels into one environment, as its owner, from staged files alone. */
-export const pypiInstaller: Installer = {
-  simulate: async (job) => {
-    const opened = await openPlace(job.approval.payload.actions);
-    if (!opened.ok) return { ok: false, detail: opened.reason };
-    const simulated = await withStaged(job, opened.value, (shadow, wheels) =>
-      simulate(job, opened.value, { shadow, wheels }),
-    );
-    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
-  },
-  install: async (job) => {
-    const opened = await openPlace(job.approval.payload.actions);
-    if (!opened.ok) return refusal('install_failed', opened.reason);
-    return withStaged(job, opened.value, async (shadow, wheels) => {
-      const simulated = await simulate(job, opened.value, { shadow, wheels });
-      if (!simulated.ok) return refusal('plan_drift', simulated.reason);
-      const difference = planDifference(job.approval.payload.actions, simulated.value);
-      if (difference !== null) return refusal('plan_drift', difference);
-      return install(job, opened.value, { shadow, wheels });
-    });
-  },
-};
+/** Installs approved wheels into one environment or a user's own packages, as the owner, from staged files alone. */
+export const pypiInstaller: Installer = pypiInstallerOf();
+
+/** `systemPrefix` is where the host's own interpreters are; the usual place unless given. */
+export function pypiInstallerOf(systemPrefix?: string): Installer {
+  return {
+    simulate: async (job) => {
+      const opened = await openPlace(job.approval.payload.actions, systemPrefix);
+      if (!opened.ok) return { ok: false, detail: opened.reason };
+      const simulated = await withStaged(job, opened.value, (shadow, wheels) =>
+        simulate(job, opened.value, { shadow, wheels }),
+      );
+      return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+    },
+    install: async (job) => {
+      const opened = await openPlace(job.approval.payload.actions, systemPrefix);
+      if (!opened.ok) return refusal('install_failed', opened.reason);
+      return withStaged(job, opened.value, async (shadow, wheels) => {
+        const simulated = await simulate(job, opened.value, { shadow, wheels });
+        if (!simulated.ok) return refusal('plan_drift', simulated.reason);
+        const difference = planDifference(job.approval.payload.actions, simulated.value);
+        if (difference !== null) return refusal('plan_drift', difference);
+        return install(job, opened.value, { shadow, wheels });
+      });
+    },
+  };
+}
 
 interface Staged {
   shadow: Shadow;
@@ -48,10 +56,11 @@ interface Staged {
 /** The stage is root's alone: its files are copied to where the owner of the place can read them and not change them. */
 async function withStaged<T>(
   { approval, stage }: InstallJob,
-  { interpreter, distributions, identity }: OpenedPlace,
+  opened: OpenedPlace,
   work: (shadow: Shadow, wheels: string) => Promise<T>,
 ): Promise<T> {
-  return withShadow({ interpreter, distributions, identity }, async (shadow) => {
+  const { interpreter, identity } = opened;
+  return withShadow({ interpreter, distributions: seenIn(opened), identity }, async (shadow) => {
     const wheels = join(shadow.folder, 'wheels');
     await mkdir(wheels);
     await chmod(wheels, 0o755);
@@ -92,7 +101,7 @@ async function install(
   opened: OpenedPlace,
   { shadow, wheels }: Staged,
 ): Promise<InstallOutcome> {
-  const { place, distributions, identity } = opened;
+  const { place, distributions, identity, interpreter, system } = opened;
   const { actions } = job.approval.payload;
   const pins = actions.map(
     ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
@@ -100,23 +109,27 @@ async function install(
   // A second hash over what pip itself reads, each file once.
   const requirements = await shadow.addRequirements(pins.join(''));
   const run = await runProgram({
-    program: join(place.path, 'bin/python'),
+    program: place.kind === 'user' ? interpreter.python : place.python,
     args: [
-      ...['-I', shadow.pip, 'install', ...PIP_OPTIONS, '--no-index', '--find-links', wheels],
+      ...(place.kind === 'user' ? [shadow.pip, 'install', '--user'] : ['-I', shadow.pip, 'install']),
+      ...[...PIP_OPTIONS, '--no-index', '--find-links', wheels],
       ...['--require-hashes', '--no-deps', '--only-binary=:all:', '--no-warn-script-location'],
       ...['--progress-bar=off', '-r', requirements],
     ],
     timeoutMs: INSTALL_TIMEOUT_MS,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
-    env: pipEnvironment(shadow.scratch),
+    env: { ...pipEnvironment(shadow.scratch), ...userEnvironment(place) },
     identity,
     cwd: shadow.scratch,
   });
   const output = run.stdout;
   const after = await readInstalled(place);
   const [fault] = after.faults;
-  const lacking = fault ?? findLacking(actions, { before: distributions, after: after.distributions });
+  const lacking =
+    fault ??
+    findLacking(actions, { before: distributions, after: after.distributions }) ??
+    (await findChangeOfSystem(opened));
   if (!run.ok) {
     const left = describeLeft(actions, after.distributions);
     return {
@@ -128,11 +141,29 @@ async function install(
     };
   }
   if (lacking !== null) return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
-  const unmet = await describeUnmet(opened, after.distributions);
+  const unmet = await describeUnmet(opened, seenFrom(after.distributions, system.distributions));
   const installed = actions.flatMap(({ name, arch, to_version: version }) =>
     version === undefined || arch === undefined ? [] : [{ name, version, arch }],
   );
   return { ok: true, installed, output: `${output}\n${unmet}\n` };
+}
+
+/** Isolated (-I) an interpreter sees no user's packages; so it is not, and the clean environment keeps the rest out. */
+function userEnvironment(place: PypiPlace): Record<string, string> {
+  return place.kind === 'user' ? { PYTHONUSERBASE: userBase(place) } : {};
+}
+
+/** What the system has now is to be what it had before. */
+async function findChangeOfSystem({
+  place,
+  interpreter,
+  identity,
+  system,
+}: OpenedPlace): Promise<string | null> {
+  const after = await readSystemPackages(place, interpreter, identity);
+  if (!after.ok) return after.reason;
+  const change = findLacking([], { before: system.distributions, after: after.value.distributions });
+  return change === null ? null : `of the system's packages ${change}`;
 }
 
 function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
@@ -142,7 +173,7 @@ function refusal(reason: 'plan_drift' | 'install_failed', detail: string): Insta
 /** What is not as the approval says, although pip reported success; null when all of it is, and the rest as before. */
 function findLacking(
   actions: readonly PlanAction[],
-  { before, after }: { before: readonly Distribution[]; after: readonly Distribution[] },
+  { before, after }: { before: readonly CoreMetadata[]; after: readonly CoreMetadata[] },
 ): string | null {
   const expected = new Map(before.map(({ name, version }) => [name, version]));
   for (const { name, to_version: to } of actions) expected.set(name, to ?? '');
@@ -172,7 +203,7 @@ function describeLeft(actions: readonly PlanAction[], after: readonly Distributi
 /** What does not fit together in the place now, for the output; it undoes no update. */
 async function describeUnmet(
   { interpreter, identity }: OpenedPlace,
-  distributions: readonly Distribution[],
+  distributions: readonly CoreMetadata[],
 ): Promise<string> {
   const unmet = await withShadow({ interpreter, distributions, identity }, findUnmet);
   if (!unmet.ok) return `whether all requirements are met cannot be said: ${unmet.reason}`;

@@ -6,7 +6,6 @@ import { Check } from 'typebox/value';
 import { errorCode } from '../../file-layer.ts';
 import { normaliseName } from './names-rules.ts';
 import { type CoreMetadata, parseMetadata } from './parse-metadata.ts';
-import type { PypiPlace } from './places.ts';
 import { readPlainFile } from './read-file.ts';
 
 /** Description included: the largest ones of the public index have some 300 kB. */
@@ -28,6 +27,13 @@ export interface Distribution extends CoreMetadata {
   pinned: boolean;
 }
 
+/** A folder of packages: of a place, or of the system's own. */
+export interface PackageFolder {
+  kind: 'environment' | 'user' | 'system';
+  path: string;
+  sitePackages: string;
+}
+
 export interface InstalledState {
   distributions: Distribution[];
   /** Why the place cannot be trusted to be read whole; empty when it can. */
@@ -35,7 +41,7 @@ export interface InstalledState {
 }
 
 /** Reads what is installed in a place from its files alone: nothing of it is run, links are not followed. */
-export async function readInstalled(place: PypiPlace): Promise<InstalledState> {
+export async function readInstalled(place: PackageFolder): Promise<InstalledState> {
   let names: string[];
   try {
     names = (await readdir(place.sitePackages)).sort();
@@ -115,7 +121,7 @@ const PipxMetadata = Type.Object({
 });
 
 /** What `pipx pin` wrote: pip itself has no pins. */
-async function readPins({ kind, path }: PypiPlace, faults: string[]): Promise<ReadonlySet<string>> {
+async function readPins({ kind, path }: PackageFolder, faults: string[]): Promise<ReadonlySet<string>> {
   if (kind !== 'environment') return new Set();
   const file = join(path, 'pipx_metadata.json');
   const read = await readPlainFile(file, SMALL_FILE_MAX_BYTES);

@@ -29,9 +29,8 @@ export async function findInterpreter(
 ): Promise<Parsed<Interpreter>> {
   const [major, minor] = place.pythonVersion.split('.');
   const short = `${major}.${minor}`;
-  const named = place.kind === 'environment' ? join(place.path, 'bin/python') : `/usr/bin/python${short}`;
-  const python = await realpath(named).catch(() => null);
-  if (python === null) return { ok: false, reason: `${named} leads to no interpreter` };
+  const python = await realpath(place.python).catch(() => null);
+  if (python === null) return { ok: false, reason: `${place.python} leads to no interpreter` };
   const foreign = await findForeignStep(python, uids);
   if (foreign !== null) {
     return { ok: false, reason: `the interpreter of ${place.path} is not run: ${foreign}` };

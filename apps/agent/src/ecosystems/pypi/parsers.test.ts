@@ -4,11 +4,10 @@ import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readInstalled } from './installed.ts';
+import { type PackageFolder, readInstalled } from './installed.ts';
 import { parseHtmlPage, parseJsonPage } from './parse-index-page.ts';
 import { parseMetadata } from './parse-metadata.ts';
 import { parseReport } from './parse-report.ts';
-import type { PypiPlace } from './places.ts';
 
 const SHA = 'a'.repeat(64);
 const SOURCE = { project: 'demo', url: 'https://index.example/simple/demo/' };
@@ -58,9 +57,7 @@ describe('METADATA', () => {
 });
 
 describe('a folder of packages', () => {
-  const placeOf = (path: string): PypiPlace => ({
-    ...{ kind: 'environment', path, sitePackages: path, pythonVersion: '3.11', usesSystemPackages: false },
-  });
+  const placeOf = (path: string): PackageFolder => ({ kind: 'environment', path, sitePackages: path });
   function addInfo(folder: string, name: string, metadata: string | null): string {
     const info = join(folder, name);
     mkdirSync(info, { recursive: true });

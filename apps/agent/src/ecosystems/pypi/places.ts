@@ -8,6 +8,10 @@ import { type Parsed, readPlainFile } from './read-file.ts';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
 /** Longest path that the wire takes as `arch`, in characters. */
 const PLACE_MAX_CHARS = 256;
+/** Where Python has what a user installed for himself. */
+const USER_FOLDER = /^\/.*\/\.local\/lib\/python(3\.[0-9]{1,3})\/site-packages$/;
+/** Where the host's own interpreters are, each as `bin/python3.X`. */
+const SYSTEM_PREFIX = '/usr';
 const PYTHON_FOLDER = /^(?:python|pypy)3\.[0-9]{1,3}t?$/;
 
 /** A folder that holds Python packages of its own (decision 0009: it stands in `arch`). */
@@ -18,6 +22,8 @@ export interface PypiPlace {
   sitePackages: string;
   /** Of the interpreter: `3.11.2`, or `3.11`. */
   pythonVersion: string;
+  /** The program that it is of: the environment's own, or for what a user installed the host's of that version. */
+  python: string;
   /** It sees the system's packages too. */
   usesSystemPackages: boolean;
 }
@@ -31,7 +37,11 @@ export interface FoundPlaces {
 }
 
 /** The environments that the administrator named, and what is found in the usual places of the host. */
-export async function findPlaces(paths: HostPaths, discovered?: Discovery): Promise<FoundPlaces> {
+export async function findPlaces(
+  paths: HostPaths,
+  discovered?: Discovery,
+  systemPrefix = SYSTEM_PREFIX,
+): Promise<FoundPlaces> {
   const found = discovered ?? (await discoverPlaces());
   const places: PypiPlace[] = [];
   const faults = [...found.faults];
@@ -42,20 +52,22 @@ export async function findPlaces(paths: HostPaths, discovered?: Discovery): Prom
     else faults.push(place.reason);
   }
   for (const path of found.userFolders) {
-    const place = readUserFolder(path);
+    const place = await readUserFolder(path, systemPrefix);
     if (place.ok) places.push(place.value);
     else faults.push(place.reason);
   }
   return { places, faults, unseen: found.unseen };
 }
 
+/** Reads the place that an `arch` names. */
+export async function readPlace(path: string, systemPrefix = SYSTEM_PREFIX): Promise<Parsed<PypiPlace>> {
+  return USER_FOLDER.test(path) ? readUserFolder(path, systemPrefix) : readEnvironment(path);
+}
+
 /** Reads what an environment is, from its files alone: nothing in it is run. */
 export async function readEnvironment(path: string): Promise<Parsed<PypiPlace>> {
-  if (path.length > PLACE_MAX_CHARS) return { ok: false, reason: `${path} is too long a path` };
-  const real = await realpath(path).catch(() => null);
-  if (real === null) return { ok: false, reason: `${path} cannot be read` };
-  if (real !== path)
-    return { ok: false, reason: `${path} is reached through a link; its own path is ${real}` };
+  const lost = await findWhyNotItself(path);
+  if (lost !== null) return { ok: false, reason: lost };
   const file = join(path, ENVIRONMENT_FILE);
   const read = await readPlainFile(file, CONFIGURATION_MAX_BYTES);
   if (!read.ok) return { ok: false, reason: read.reason };
@@ -74,30 +86,51 @@ export async function readEnvironment(path: string): Promise<Parsed<PypiPlace>> 
   const sitePackages = join(lib, folder, 'site-packages');
   const stat = await lstat(sitePackages).catch(() => null);
   if (!stat?.isDirectory()) return { ok: false, reason: `${sitePackages} is not a folder that can be read` };
-  return { ok: true, value: { kind: 'environment', path, sitePackages, ...said.value } };
+  const python = join(path, 'bin/python');
+  return { ok: true, value: { kind: 'environment', path, sitePackages, python, ...said.value } };
 }
 
-function readUserFolder(sitePackages: string): Parsed<PypiPlace> {
-  const [, pythonVersion] = /\/python(3\.[0-9]{1,3})\/site-packages$/.exec(sitePackages) ?? [];
-  if (pythonVersion === undefined || sitePackages.length > PLACE_MAX_CHARS) {
-    return { ok: false, reason: `${sitePackages} is not a folder of packages` };
-  }
-  const place = { kind: 'user' as const, path: sitePackages, sitePackages };
+async function readUserFolder(sitePackages: string, systemPrefix: string): Promise<Parsed<PypiPlace>> {
+  const [, pythonVersion] = USER_FOLDER.exec(sitePackages) ?? [];
+  if (pythonVersion === undefined)
+    return { ok: false, reason: `${sitePackages} is not a folder of a user's packages` };
+  const lost = await findWhyNotItself(sitePackages);
+  if (lost !== null) return { ok: false, reason: lost };
+  const python = join(systemPrefix, `bin/python${pythonVersion}`);
+  const place = { kind: 'user' as const, path: sitePackages, sitePackages, python };
   return { ok: true, value: { ...place, pythonVersion, usesSystemPackages: true } };
 }
 
+async function findWhyNotItself(path: string): Promise<string | null> {
+  if (path.length > PLACE_MAX_CHARS) return `${path} is too long a path`;
+  const real = await realpath(path).catch(() => null);
+  if (real === null) return `${path} cannot be read`;
+  return real === path ? null : `${path} is reached through a link; its own path is ${real}`;
+}
+
+/** What `PYTHONUSERBASE` has to be for a user's packages to lie in `sitePackages`: `~/.local`. */
+export function userBase({ sitePackages }: PypiPlace): string {
+  return dirname(dirname(dirname(sitePackages)));
+}
+
 /**
- * Whether somebody else manages the place, as PEP 668 has it said: then nothing is changed there. A marker in an
- * environment counts as well, although pip looks for it with the interpreter alone.
+ * Whether somebody else manages the place, as PEP 668 has it said: then nothing is changed there. Of a user's packages
+ * it is said beside the standard library of the interpreter. A marker in an environment counts as well, although pip
+ * looks for it with the interpreter alone.
  */
-export async function isExternallyManaged(place: PypiPlace, stdlibOf = systemStdlib): Promise<boolean> {
-  const folders = [dirname(place.sitePackages), ...(place.kind === 'user' ? [stdlibOf(place)] : [])];
+export async function isExternallyManaged(place: PypiPlace): Promise<boolean> {
+  const folders = [dirname(place.sitePackages), ...(place.kind === 'user' ? await findStdlibs(place) : [])];
   for (const folder of folders) {
     if ((await lstat(join(folder, 'EXTERNALLY-MANAGED')).catch(() => null)) !== null) return true;
   }
   return false;
 }
 
-function systemStdlib({ pythonVersion }: PypiPlace): string {
-  return join('/usr/lib', `python${pythonVersion.split('.').slice(0, 2).join('.')}`);
+/** The folders that can be its interpreter's standard library: `lib64` on some hosts, and where a link leads. */
+async function findStdlibs({ python, pythonVersion }: PypiPlace): Promise<string[]> {
+  const real = await realpath(python).catch(() => python);
+  const prefixes = new Set([python, real].map((program) => dirname(dirname(program))));
+  return [...prefixes].flatMap((prefix) =>
+    ['lib', 'lib64'].map((lib) => join(prefix, lib, `python${pythonVersion}`)),
+  );
 }

@@ -15,6 +15,7 @@ import { type FoundPlaces, isExternallyManaged, type PypiPlace } from './places.
 import type { Parsed } from './read-file.ts';
 import { findUnmet, resolveWheels } from './resolve.ts';
 import { withShadow } from './shadow.ts';
+import { readSystemPackages, seenFrom } from './system-packages.ts';
 
 const ORIGIN_MAX_CHARS = 512;
 
@@ -50,8 +51,12 @@ export async function planTarget(
   const interpreter = await findInterpreter(place, planner.uids);
   if (!interpreter.ok) return refuse(interpreter.reason);
 
+  const system = await readSystemPackages(place, interpreter.value, planner.identity);
+  if (!system.ok) return refuse(system.reason);
+
   const target = { name, version: toVersion };
-  const wheels = await resolve(planner, { interpreter: interpreter.value, state: state.value, target });
+  const seen = seenFrom(state.value.distributions, system.value.distributions);
+  const wheels = await resolve(planner, { interpreter: interpreter.value, seen, target });
   if (!wheels.ok) return refuse(wheels.reason);
   const bare = toActions(wheels.value, state.value.distributions, place);
   if (!bare.ok) return refuse(bare.reason);
@@ -72,15 +77,6 @@ export async function readUsable(place: PypiPlace): Promise<Parsed<InstalledStat
   if (await isExternallyManaged(place)) {
     return { ok: false, reason: `${place.path} is externally managed (PEP 668)` };
   }
-  if (place.kind === 'user') {
-    return { ok: false, reason: `${place.path} holds a user's own packages, which are reported alone` };
-  }
-  if (place.usesSystemPackages) {
-    return {
-      ok: false,
-      reason: `${place.path} uses the system's packages too, so it cannot be resolved by itself`,
-    };
-  }
   const state = await readInstalled(place);
   const [fault] = state.faults;
   return fault === undefined ? { ok: true, value: state } : { ok: false, reason: fault };
@@ -88,22 +84,22 @@ export async function readUsable(place: PypiPlace): Promise<Parsed<InstalledStat
 
 interface Question {
   interpreter: Interpreter;
-  state: InstalledState;
+  /** The packages of the place, and the system's where the place sees them. */
+  seen: readonly CoreMetadata[];
   target: { name: string; version: string };
 }
 
 /** The wheels of the closure; refused where they would leave a requirement unmet that is met today. */
 async function resolve(planner: Planner, question: Question): Promise<Parsed<ReportedWheel[]>> {
-  const { interpreter, target } = question;
-  const { distributions } = question.state;
+  const { interpreter, target, seen } = question;
   const { identity, index } = planner;
-  const wheels = await withShadow({ interpreter, distributions, identity }, (shadow) =>
+  const wheels = await withShadow({ interpreter, distributions: seen, identity }, (shadow) =>
     resolveWheels(shadow, target, { indexUrl: index.url }),
   );
   if (!wheels.ok) {
     return { ok: false, reason: (await explainSourceOnly(index, wheels.reason)) ?? wheels.reason };
   }
-  const broken = await findBroken(distributions, wheels.value, { interpreter, identity });
+  const broken = await findBroken(seen, wheels.value, { interpreter, identity });
   if (!broken.ok) return broken;
   const [first] = broken.value;
   return first === undefined ? wheels : { ok: false, reason: `it would break the place: ${first}` };

@@ -1,0 +1,312 @@
+import { existsSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmod, chown, lchown, mkdir, mkdtemp, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
+import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
+import { PYPI_DEMO, type PypiPackage } from '@tidegate/testkit/pypi-packages';
+import { createPypiPython, type PypiPython } from '@tidegate/testkit/pypi-python';
+import { runTool } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fetchActions } from '../ecosystems/pypi/fetch.ts';
+import { findPlaces } from '../ecosystems/pypi/places.ts';
+import { planTarget } from '../ecosystems/pypi/plan.ts';
+import { openPlanner } from '../ecosystems/pypi/pypi.ts';
+import { scanPypi } from '../ecosystems/pypi/scan.ts';
+import { hostPaths } from '../host-places.ts';
+import { approvalOf } from '../testing/approval-of.ts';
+import { pypiInstaller, pypiInstallerOf } from './pypi.ts';
+
+const missing = pypiHostMissing();
+if (missing !== null) console.log(`skipped: packages of users on a real interpreter: ${missing}`);
+const asRoot = process.getuid?.() === 0;
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const OWNER = asRoot ? { owner: NOBODY } : {};
+const NOWHERE = { environments: [], userFolders: [], faults: [], unseen: [] };
+
+/** What the system of the throw-away interpreter has: one that suits every version, and one that is too old. */
+const SYSTEM: PypiPackage[] = [
+  { name: 'suits', version: '1.0' },
+  { name: 'too-old', version: '1.0' },
+  { name: 'strict', version: '1.0', requires: ['too-old<2'] },
+];
+const INSTALLED: PypiPackage[] = [...PYPI_DEMO.old, { name: 'leaner', version: '1.0' }];
+const SCRIPT = '[console_scripts]\ndemo = demo_app:main\n';
+const OFFERED: PypiPackage[] = [
+  PYPI_DEMO.offered[0],
+  {
+    ...PYPI_DEMO.offered[1],
+    requires: ['demo-lib>=1.1', 'suits', 'newer>=1'],
+    extraFiles: [{ path: 'demo_app-2.0.dist-info/entry_points.txt', content: SCRIPT }],
+  },
+  { name: 'suits', version: '2.0' },
+  { name: 'newer', version: '1.0' },
+  { name: 'leaner', version: '2.0', requires: ['too-old>=1.5,<2'] },
+  { name: 'leaner', version: '3.0', requires: ['too-old>=2'] },
+  { name: 'too-old', version: '1.5' },
+  { name: 'too-old', version: '2.0' },
+];
+const SYSTEM_NOW = { strict: '1.0', suits: '1.0', 'too-old': '1.0' };
+const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0', leaner: '1.0' };
+const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1', leaner: '1.0', newer: '1.0' };
+
+describe.skipIf(missing !== null)('packages beside those of the system', { timeout: 120_000 }, () => {
+  const dir = tmpDir('tidegate-pypi-user-');
+  let index: PypiIndex;
+  let python: PypiPython;
+  beforeAll(async () => {
+    await chmod(dir.path, 0o755);
+    index = await startPypiIndex(OFFERED);
+    python = await createPypiPython(join(dir.path, 'usr'));
+    await python.installSystem(...SYSTEM);
+  }, 60_000);
+  afterAll(async () => {
+    await index.stop();
+    dir.remove();
+  });
+
+  let made = 0;
+  const newUser = (options = OWNER) =>
+    python.createUser(join(dir.path, `home-${++made}`), { installed: INSTALLED, ...options });
+  const newEnvironment = () =>
+    createPypiHost(join(dir.path, `env-${++made}`), {
+      ...{ installed: INSTALLED, withSystemPackages: true, interpreter: python.python },
+    });
+
+  /** As on a host whose interpreters are below `systemPrefix`. */
+  async function openHost(found: { userFolders?: string[]; environments?: string[] }, systemPrefix?: string) {
+    const paths = hostPaths({ pypi_index: index.url });
+    const places = await findPlaces(paths, { ...NOWHERE, ...found }, systemPrefix);
+    return { paths, places, planner: await openPlanner(paths, places) };
+  }
+  type Host = Awaited<ReturnType<typeof openHost>>;
+
+  async function planOf({ planner }: Host, arch: string, [name, toVersion]: readonly [string, string]) {
+    const outcome = await planTarget(planner, { name, toVersion, arch }, new Date());
+    return outcome.ok ? outcome.plan.actions : outcome.reason;
+  }
+  const brief = (planned: PlanAction[] | string) =>
+    typeof planned === 'string'
+      ? planned
+      : planned.map(({ action, name, from_version, to_version }) =>
+          [action, name, from_version ?? 'nothing', to_version].join(' '),
+        );
+
+  async function prepare(host: Host, arch: string) {
+    const actions = await planOf(host, arch, ['demo-app', '2.0']);
+    if (typeof actions === 'string') throw new Error(actions);
+    const stage = await mkdtemp(join(dir.path, 'stage-'));
+    const fetched = await fetchActions(host.planner, { actions, directory: stage });
+    if (!fetched.ok) throw new Error(fetched.reason);
+    const approval = approvalOf({ ecosystem: 'pypi', name: 'demo-app', toVersion: '2.0', actions });
+    return { paths: host.paths, stage, actions, approval };
+  }
+
+  const places = [
+    ['what a user installed', 'user'],
+    ['an environment that sees the system', 'environment'],
+  ] as const;
+  async function openOne(kind: 'user' | 'environment') {
+    const place = kind === 'user' ? await newUser() : await newEnvironment();
+    const { sitePackages, installed } = place;
+    const arch = 'path' in place ? place.path : sitePackages;
+    const found = kind === 'user' ? { userFolders: [arch] } : { environments: [arch] };
+    return { host: await openHost(found, python.prefix), arch, sitePackages, installed };
+  }
+
+  test.each(places)(
+    'of %s a plan takes what the system has as present, and leaves it',
+    async (_what, kind) => {
+      const { host, arch } = await openOne(kind);
+      const scan = await scanPypi(host.paths, host.places);
+      expect(scan).toMatchObject({ complete: true });
+      expect(scan.packages.map(({ name, held }) => [name, held])).toEqual(
+        Object.keys(OLD).map((name) => [name, false]),
+      );
+      const planned = await planOf(host, arch, ['demo-app', '2.0']);
+      expect(brief(planned)).toEqual([
+        ...['upgrade demo-app 1.0 2.0', 'upgrade demo-lib 1.0 1.1', 'install newer nothing 1.0'],
+      ]);
+      expect(typeof planned !== 'string' && planned.every((action) => action.arch === arch)).toBe(true);
+    },
+  );
+
+  test.each(places)(
+    'of %s what the system has too old comes into the place, unless it would break what the system has',
+    async (_what, kind) => {
+      const { host, arch } = await openOne(kind);
+      expect(brief(await planOf(host, arch, ['leaner', '2.0']))).toEqual([
+        ...['upgrade leaner 1.0 2.0', 'install too-old nothing 1.5'],
+      ]);
+      expect(brief(await planOf(host, arch, ['leaner', '3.0']))).toMatch(
+        /^it would break the place: strict 1\.0 has requirement too-old<2/,
+      );
+      expect(brief(await planOf(host, arch, ['suits', '2.0']))).toBe(`suits is not installed in ${arch}`);
+    },
+  );
+
+  test.each(places)(
+    '%s is updated from the stage alone, the old version goes, and the system stays as it was',
+    async (_what, kind) => {
+      const { host, arch, sitePackages, installed } = await openOne(kind);
+      const job = await prepare(host, arch);
+      const installer = pypiInstallerOf(python.prefix);
+      const bare = job.actions.map(({ artifact, origin, ...action }) => action);
+      expect(await installer.simulate(job)).toEqual({ ok: true, actions: bare });
+      expect(await installed()).toEqual(OLD);
+      index.mode = 'down';
+      const outcome = await installer.install(job);
+      index.mode = 'up';
+      expect(outcome).toMatchObject({ ok: true });
+      expect(outcome.output).toContain('All requirements are met.');
+      expect(await installed()).toEqual(NEW);
+      expect(readdirSync(sitePackages).filter((name) => name.startsWith('demo_app'))).toEqual([
+        ...['demo_app-2.0.dist-info', 'demo_app.py'],
+      ]);
+      expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
+    },
+  );
+
+  test.runIf(asRoot)(
+    'acts as the user whose packages they are, and nothing of his is root afterwards',
+    async () => {
+      const user = await newUser();
+      const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
+      const proof = join(dir.path, 'proof');
+      await mkdir(proof);
+      await chmod(proof, 0o777);
+      const mark = `import os; open(${JSON.stringify(proof)} + f"/{os.getuid()}-{os.getgid()}-{os.getgroups()}", "w").close()\n`;
+      for (const name of ['who.pth', 'usercustomize.py']) {
+        writeFileSync(join(user.sitePackages, name), mark);
+        await chown(join(user.sitePackages, name), NOBODY.uid, NOBODY.gid);
+      }
+      const job = await prepare(host, user.sitePackages);
+      expect(readdirSync(proof)).toEqual([]); // neither a scan nor a plan runs anything of the user's
+      expect(await pypiInstallerOf(python.prefix).install(job)).toMatchObject({ ok: true });
+      expect(readdirSync(proof)).toEqual([`${NOBODY.uid}-${NOBODY.gid}-[]`]);
+      const script = join(user.home, '.local/bin/demo');
+      expect(await readFile(script, 'utf8')).toContain(`#!${python.python}`);
+      for (const path of [script, join(user.sitePackages, 'demo_app.py')]) {
+        expect(statSync(path).uid).toBe(NOBODY.uid);
+      }
+    },
+  );
+
+  test.runIf(asRoot)(
+    'a folder of root in the home of somebody else, and a link in it, are refused',
+    async () => {
+      const user = await newUser();
+      const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
+      const job = await prepare(host, user.sitePackages);
+      const installer = pypiInstallerOf(python.prefix);
+      await lchown(user.sitePackages, 0, 0);
+      expect(await installer.simulate(job)).toMatchObject({
+        ok: false,
+        detail: expect.stringMatching(/is not changed: .* belongs to user 65534$/),
+      });
+      await giveAway(user.sitePackages, NOBODY);
+      const linked = join(dir.path, 'linked');
+      symlinkSync(user.home, linked);
+      const arch = user.sitePackages.replace(user.home, linked);
+      const actions = job.actions.map((action) => ({ ...action, arch }));
+      const approval = approvalOf({ ecosystem: 'pypi', name: 'demo-app', toVersion: '2.0', actions });
+      expect(await installer.install({ ...job, approval })).toMatchObject({
+        ok: false,
+        detail: expect.stringContaining('is reached through a link'),
+      });
+      expect(await user.installed()).toEqual(OLD);
+    },
+  );
+
+  test.runIf(asRoot)(
+    'root runs nothing that somebody else could have put among the packages of the system',
+    async () => {
+      const { host, arch, installed } = await openOne('environment');
+      const job = await prepare(host, arch);
+      const inside = join(python.systemPackages, 'suits.py');
+      await chown(inside, NOBODY.uid, NOBODY.gid);
+      const simulated = await pypiInstallerOf(python.prefix).simulate(job);
+      await chown(inside, 0, 0);
+      expect(simulated).toEqual({
+        ok: false,
+        detail: `${arch} is root's, but ${inside} belongs to user ${NOBODY.uid}`,
+      });
+      expect(await installed()).toEqual(OLD);
+    },
+  );
+
+  test('an installation after which the system is not as it was has failed', async () => {
+    const { host, arch, sitePackages } = await openOne('environment');
+    const job = await prepare(host, arch);
+    const [info, aside] = [join(python.systemPackages, 'suits-1.0.dist-info'), join(dir.path, 'aside')];
+    const [from, to] = [JSON.stringify(info), JSON.stringify(aside)];
+    const line = `import os; os.path.exists(${from}) and os.rename(${from}, ${to})\n`;
+    writeFileSync(join(sitePackages, 'meddling.pth'), line);
+    const outcome = await pypiInstallerOf(python.prefix).install(job);
+    renameSync(aside, info);
+    const detail = "of the system's packages suits is not installed, not 1.0";
+    expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', detail });
+  });
+
+  test.runIf(asRoot)(
+    'an interpreter that the user could have put there is not run for what he installed',
+    async () => {
+      const user = await newUser();
+      const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
+      const job = await prepare(host, user.sitePackages);
+      await chown(python.python, NOBODY.uid, NOBODY.gid);
+      const simulated = await pypiInstallerOf(python.prefix).simulate(job);
+      await chown(python.python, 0, 0);
+      expect(!simulated.ok && simulated.detail).toMatch(/is not run: .* belongs to user 65534/);
+    },
+  );
+
+  test('a package of the system that cannot be read stops the plan: nothing tells what is present', async () => {
+    const { host, arch } = await openOne('user');
+    const broken = join(python.systemPackages, 'broken-1.0.dist-info');
+    await mkdir(broken);
+    const planned = await planOf(host, arch, ['demo-app', '2.0']);
+    await runTool('rm', ['-r', broken]);
+    expect(planned).toMatch(/^among the packages of the system: .*broken-1\.0\.dist-info.* cannot be read/);
+  });
+
+  test.each(['lib', 'lib64'])(
+    'where the interpreter has EXTERNALLY-MANAGED in %s, what users installed is held, not planned and not touched (PEP 668)',
+    async (lib) => {
+      const user = await newUser();
+      const { sitePackages } = user;
+      const host = await openHost({ userFolders: [sitePackages] }, python.prefix);
+      const job = await prepare(host, sitePackages);
+      const stdlib = join(python.prefix, lib, `python${python.version}`);
+      await mkdir(stdlib, { recursive: true });
+      const marker = join(stdlib, 'EXTERNALLY-MANAGED');
+      writeFileSync(marker, '[externally-managed]\n');
+      const scan = await scanPypi(host.paths, host.places);
+      const planned = await planOf(host, sitePackages, ['demo-app', '2.0']);
+      const outcome = await pypiInstallerOf(python.prefix).install(job);
+      await runTool('rm', [marker]);
+      expect(scan.packages.every(({ held }) => held)).toBe(true);
+      expect(scan.updates.map(({ name }) => name)).toContain('demo-app');
+      expect(planned).toBe(`${sitePackages} is externally managed (PEP 668)`);
+      expect(outcome).toMatchObject({ ok: false, detail: `${sitePackages} is externally managed (PEP 668)` });
+      expect(await user.installed()).toEqual(OLD);
+    },
+  );
+
+  test("on the machine's own interpreter it is as its own EXTERNALLY-MANAGED says (PEP 668)", async () => {
+    const user = await newUser();
+    const { sitePackages } = user;
+    const isManaged = ['lib', 'lib64'].some((lib) =>
+      existsSync(join('/usr', lib, `python${python.version}`, 'EXTERNALLY-MANAGED')),
+    );
+    const job = await prepare(await openHost({ userFolders: [sitePackages] }, python.prefix), sitePackages);
+    const host = await openHost({ userFolders: [sitePackages] });
+    const refused = `${sitePackages} is externally managed (PEP 668)`;
+    const planned = brief(await planOf(host, sitePackages, ['demo-app', '2.0']));
+    const simulated = await pypiInstaller.simulate(job);
+    expect(planned === refused).toBe(isManaged);
+    expect(!simulated.ok && simulated.detail === refused).toBe(isManaged);
+    expect(await user.installed()).toEqual(OLD);
+  });
+});
