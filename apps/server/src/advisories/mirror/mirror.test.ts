@@ -26,6 +26,8 @@ const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' }
 const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
+/** No limit that a source which answers meets, however busy the machine is. */
+const PATIENCE_MS = 60_000;
 
 describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
   type Settings = {
@@ -48,7 +50,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     onTestFinished(() => folder.remove());
     const client = createOsvClient({
       baseUrl: osv.url,
-      timeouts: { batchMs: 300, singleMs: 300 },
+      timeouts: { batchMs: PATIENCE_MS, singleMs: PATIENCE_MS },
       sleep: async () => {},
     });
     const config = {
@@ -57,7 +59,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     };
     const mirror = openMirror({
       ...{ platform, config, api: client, sleep: async () => {} },
-      limits: limits ?? { export: { silenceMs: 300, recordMs: 300, listMs: 2_000, archiveMs: 2_000 } },
+      ...(limits ? { limits } : {}),
     });
     if (!mirror) throw new Error('no mirror');
     onTestFinished(() => mirror.stop());
@@ -69,7 +71,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
       return subjects.map((subject) => checks.get(subjectKey(subject)) ?? null);
     };
     const judged = async (...subjects: Subject[]) => [
-      await worker.ensureJudged(subjects, 5_000),
+      await worker.ensureJudged(subjects, PATIENCE_MS),
       ...(await checksOf(...subjects)).map((check) => check?.verdict ?? null),
     ];
     const snapshot = async (base = 'Debian') => (await readSnapshots(database.read)).get(base) ?? null;
@@ -235,7 +237,8 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     async (mode) => {
       const { files, mirror, judged, snapshot, clock, warnings, folder, database } = await setUp({
         limits: {
-          export: { silenceMs: 300, recordMs: 300, listMs: 2_000, archiveMs: 2_000 },
+          // Waited for in full by two of them alone; what a busy machine still does in time.
+          export: { silenceMs: 2_000, recordMs: 2_000, listMs: 2_000, archiveMs: 2_000 },
           zip: { entries: 100, entryBytes: 100_000, totalBytes: 1_000_000 },
         },
       });
