@@ -262,6 +262,14 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     },
   );
 
+  test("an environment of the machine's own interpreter that sees its packages gets a plan", async () => {
+    const { path } = await createPypiHost(join(dir.path, 'of-the-machine'), {
+      ...{ installed: INSTALLED, withSystemPackages: true },
+    });
+    const host = await openHost({ environments: [path] });
+    expect(brief(await planOf(host, path, ['demo-lib', '1.1']))).toEqual(['upgrade demo-lib 1.0 1.1']);
+  });
+
   test('a package of the system that cannot be read stops the plan: nothing tells what is present', async () => {
     const { host, arch } = await openOne('user');
     const broken = join(python.systemPackages, 'broken-1.0.dist-info');

@@ -66,7 +66,10 @@ export async function readInstalled(place: PackageFolder): Promise<InstalledStat
       continue;
     }
     const { value } = read;
-    if (found.has(value.name)) faults.push(`${place.path} has ${value.name} twice`);
+    const before = found.get(value.name);
+    // Debian has one version of some in both forms; the first of them in this order has the requirements.
+    if (place.kind === 'system' && before?.version === value.version) continue;
+    if (before !== undefined) faults.push(`${place.path} has ${value.name} twice`);
     found.set(value.name, { ...value, pinned: pins.has(value.name) });
   }
   return { distributions: [...found.values()], faults: faults.slice(0, FAULTS_MAX) };

@@ -67,6 +67,21 @@ describe('a folder of packages', () => {
   }
   const GOOD = 'Name: good\nVersion: 1.0\n';
 
+  test('of the system may hold one version in both forms, as distributions of Linux ship some', async () => {
+    using dir = tmpDir();
+    addInfo(dir.path, 'good-1.0.dist-info', `${GOOD}Requires-Dist: other\n`);
+    const old = join(dir.path, 'good.egg-info');
+    mkdirSync(old);
+    writeFileSync(join(old, 'PKG-INFO'), GOOD);
+    const ofSystem: PackageFolder = { ...placeOf(dir.path), kind: 'system' };
+    expect(await readInstalled(ofSystem)).toMatchObject({
+      ...{ distributions: [{ name: 'good', requires: ['other'] }], faults: [] },
+    });
+    expect((await readInstalled(placeOf(dir.path))).faults).toEqual([`${dir.path} has good twice`]);
+    writeFileSync(join(old, 'PKG-INFO'), 'Name: good\nVersion: 0.9\n');
+    expect((await readInstalled(ofSystem)).faults).toEqual([`${dir.path} has good twice`]);
+  });
+
   test.each<[string, (folder: string) => void, RegExp]>([
     [
       'without its words',
