@@ -18,21 +18,25 @@ const UNSIGNED = 'artifact_unsigned';
 const EXIT_DRIFT = 3;
 
 /** Installs approved dnf transactions from staged files alone: no repository is read, every signature is checked. */
-export const dnfInstaller: Installer = {
-  simulate: async (job) => {
-    const simulated = await withStage(job, (session, request) => simulate(session, request));
-    if (simulated.ok) return { ok: true, actions: simulated.value };
-    const { reason: detail } = simulated;
-    return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
-  },
-  install: async (job) => {
-    const outcome = await withStage(job, async (session, request) => ({
-      ok: true,
-      value: await install(session, request, job.approval.payload.actions),
-    }));
-    return outcome.ok ? outcome.value : refusal('install_failed', outcome.reason);
-  },
-};
+export const dnfInstaller: Installer = dnfInstallerOf(findDnfPlaces);
+
+export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
+  return {
+    simulate: async (job) => {
+      const simulated = await withStage(job, findPlaces, (session, request) => simulate(session, request));
+      if (simulated.ok) return { ok: true, actions: simulated.value };
+      const { reason: detail } = simulated;
+      return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
+    },
+    install: async (job) => {
+      const outcome = await withStage(job, findPlaces, async (session, request) => ({
+        ok: true,
+        value: await install(session, request, job.approval.payload.actions),
+      }));
+      return outcome.ok ? outcome.value : refusal('install_failed', outcome.reason);
+    },
+  };
+}
 
 /** What dnf is asked for: the staged files, and leave to remove only where the approval holds a removal. */
 interface StageRequest {
@@ -42,6 +46,7 @@ interface StageRequest {
 
 async function withStage<T>(
   { paths, stage, approval }: InstallJob,
+  findPlaces: typeof findDnfPlaces,
   work: (session: DnfSession, request: StageRequest) => Promise<Parsed<T>>,
 ): Promise<Parsed<T>> {
   const { actions } = approval.payload;
@@ -57,7 +62,7 @@ async function withStage<T>(
     }
     files.push(join(stage, artifact.filename));
   }
-  const places = await findDnfPlaces(paths);
+  const places = await findPlaces(paths);
   if (!places.ok) return places;
   const removals = actions.some(({ action }) => action === 'remove');
   return withDnfSession(places.value, null, (session) => work(session, { files, removals }));

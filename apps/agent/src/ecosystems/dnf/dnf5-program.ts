@@ -1,7 +1,8 @@
 /**
  * The same as dnf4-program.ts for hosts of dnf 5: the same requests and answers through `libdnf5` of python3-libdnf5.
- * Not run on a real host yet: calls and names are those of libdnf5's own documentation (its tutorials for Python and
- * its headers), and the tests answer as that documentation says. Whatever a host answers in another way ends in a
+ * Not run on a real host of dnf 5 yet: calls and names are those of libdnf5's own documentation (its tutorials for
+ * Python and its headers), and the tests, of all its work from scan to install, answer as that documentation says; only
+ * rpm is real in them. Whatever a host answers in another way ends in a
  * refusal: the answers are parsed strictly, the simulated transaction must be the approved one, and rpm says after.
  * versionlock is a part of libdnf5 itself, so no list is read here.
  */

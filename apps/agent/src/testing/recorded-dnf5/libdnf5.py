@@ -1,13 +1,24 @@
 """
 Answers as libdnf5's documentation says that the module of this name answers: names and values of its Python tutorials
 and of its headers for Base, Goal, Transaction, PackageQuery, Package and AdvisoryQuery. It stands for no real host.
-The world it tells of is the JSON file that RECORDED_WORLD names.
+The world it tells of is the JSON file that RECORDED_WORLD names. What is asked that changes something is written to the
+file that the world calls `calls`; a transaction that is run is run by rpm itself, as libdnf5 does by its library.
 """
 import json
 import os
+import subprocess
+import sys
 from types import SimpleNamespace as Space
 
 WORLD = json.load(open(os.environ["RECORDED_WORLD"]))
+WORK = json.load(open(sys.argv[1]))["do"]
+TRANSACTION = WORLD.get("transaction_of", {}).get(WORK, WORLD["transaction"])
+
+
+def called(*words):
+    if "calls" in WORLD:
+        with open(WORLD["calls"], "a") as file:
+            file.write(json.dumps([WORK, *words]) + "\n")
 
 
 class Package:
@@ -30,14 +41,14 @@ class Package:
         return self.facts["version"]
 
     def get_release(self):
-        return "1"
+        return self.facts.get("release", "1")
 
     def get_arch(self):
         return "noarch"
 
     def get_nevra(self):  # the epoch is left out where it is 0
         epoch = "" if self.get_epoch() == "0" else self.get_epoch() + ":"
-        return "%s-%s%s-1.noarch" % (self.get_name(), epoch, self.get_version())
+        return "%s-%s%s-%s.noarch" % (self.get_name(), epoch, self.get_version(), self.get_release())
 
     def get_source_name(self):
         return self.facts.get("source", self.get_name())
@@ -105,11 +116,14 @@ class Base:
 
     def setup(self):
         assert self.config.plugins is False
+        called("setup", {"localpkg_gpgcheck": self.config.localpkg_gpgcheck})
 
     def get_repo_sack(self):
-        return Space(create_repos_from_system_configuration=lambda: None, load_repos=self.load_repos)
+        return Space(
+            create_repos_from_system_configuration=lambda: called("repositories"), load_repos=self.load_repos)
 
-    def load_repos(self, *_):
+    def load_repos(self, *kinds):
+        called("load", *kinds)
         if "load_error" in WORLD:
             raise RuntimeError(WORLD["load_error"])
 
@@ -142,22 +156,38 @@ class Goal:
     def __init__(self, base):
         self.asked = None
         self.allowed = False
+        self.files = []
 
     def add_rpm_install(self, package):
         self.asked = package
 
+    def add_install(self, path):
+        called("add", path)
+        self.files.append(path)
+
     def set_allow_erasing(self, allowed):
+        called("erasing", allowed)
         self.allowed = allowed
 
     def resolve(self):
-        erases = any(item[0] == "Remove" for item in WORLD["transaction"])
+        erases = any(item[0] == "Remove" for item in TRANSACTION)
         failed = "problem" in WORLD or (erases and not self.allowed)
         items = [Space(get_action=lambda a=action: a, get_package=lambda f=facts: Package(f))
-                 for action, facts in WORLD["transaction"]]
+                 for action, facts in TRANSACTION]
         return Space(
             get_problems=lambda: 1 if failed else 0,
             get_resolve_logs_as_strings=lambda: [WORLD.get("problem", "would remove")],
-            get_transaction_packages=lambda: items)
+            get_transaction_packages=lambda: items,
+            set_description=lambda text: called("describe", text),
+            get_transaction_problems=lambda: [WORLD["run_problem"]] if "run_problem" in WORLD else [],
+            run=self.run)
+
+    def run(self):
+        called("run")
+        if "run_problem" in WORLD:
+            return 1
+        done = subprocess.run(["rpm", "--root", WORLD["root"], "-U", *self.files], stdout=sys.stderr)
+        return 0 if done.returncode == 0 else 1
 
 
 class AdvisoryQuery(list):
@@ -190,5 +220,5 @@ repo = Space(
     Repo=Repo, RepoQuery=RepoQuery, RepoCallbacks=object, RepoCallbacksUniquePtr=lambda given: given,
     DownloadCallbacks=object, DownloadCallbacksUniquePtr=lambda given: given, PackageDownloader=PackageDownloader)
 base = Space(
-    Base=Base, Goal=Goal, GoalProblem_NO_PROBLEM=0,
+    Base=Base, Goal=Goal, GoalProblem_NO_PROBLEM=0, Transaction=Space(TransactionRunResult_SUCCESS=0),
     transaction=Space(transaction_item_action_to_string=lambda action: action))
