@@ -39,6 +39,17 @@ test.each<[string, PlanAction[], [string, string][]]>([
     [{ action: 'install', name: 'b', artifact }],
     [['/actions/0/to_version', 'is required']],
   ],
+  ['one file for two packages', [upgrade, { ...upgrade, name: 'b' }], []],
+  ...[
+    { sha256: 'b'.repeat(64) },
+    { size_bytes: 2 },
+    { url: 'http://other/a.deb' },
+    { sha512: 'b'.repeat(128) },
+  ].map((other): [string, PlanAction[], [string, string][]] => [
+    `two artifacts under one name, which differ in ${Object.keys(other)}`,
+    [upgrade, { ...upgrade, name: 'b', artifact: { ...artifact, ...other } }],
+    [['/actions/1/artifact', '"a.deb" is the name of another artifact']],
+  ]),
   [
     'one package twice, as upgrade and removal',
     [upgrade, { action: 'remove', name: 'a' }],

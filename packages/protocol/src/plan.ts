@@ -50,12 +50,13 @@ export interface PlanFault {
 }
 
 /**
- * Rules of a plan that a schema cannot say: an artifact with a hash on everything but a removal, and no package
- * named twice. Returns the faults, empty when the plan is sound.
+ * Rules of a plan that a schema cannot say: an artifact with a hash on everything but a removal, no package named
+ * twice, and no two artifacts under one file name. Returns the faults, empty when the plan is sound.
  */
 export function planFaults(plan: Plan): PlanFault[] {
   const faults: PlanFault[] = [];
   const seen = new Set<string>();
+  const files = new Map<string, Artifact>();
   for (const [index, action] of plan.actions.entries()) {
     const path = `/actions/${index}`;
     const key = `${action.name}:${action.arch ?? ''}`;
@@ -70,9 +71,27 @@ export function planFaults(plan: Plan): PlanFault[] {
       faults.push({ path: `${path}/artifact`, message: 'is required for everything but a removal' });
     } else if (!action.artifact.sha256 && !action.artifact.sha512) {
       faults.push({ path: `${path}/artifact`, message: 'needs sha256 or sha512' });
+    } else {
+      const { filename } = action.artifact;
+      const named = files.get(filename) ?? action.artifact;
+      files.set(filename, named);
+      if (!isSameArtifact(named, action.artifact)) {
+        faults.push({ path: `${path}/artifact`, message: `"${filename}" is the name of another artifact` });
+      }
     }
   }
   return faults;
+}
+
+/** Whether two artifacts are one file from one address. */
+export function isSameArtifact(a: Artifact, b: Artifact): boolean {
+  return (
+    a.filename === b.filename &&
+    a.url === b.url &&
+    a.size_bytes === b.size_bytes &&
+    a.sha256 === b.sha256 &&
+    a.sha512 === b.sha512
+  );
 }
 
 /** The fault of a plan that does not bring its own package to the version it is for; null when it does. */
