@@ -26,6 +26,18 @@ test('an approval that the command names and a trusted key signed is verified (A
   expect(judge(fleet.approval(sound))).toBe('ok');
 });
 
+test('a package in the file of another one is sound where that is approved with the same file, in npm alone', () => {
+  const inner: PlanAction = {
+    ...{ ...action, action: 'install', name: 'inner', to_version: '1.0.0' },
+    ...{ source_name: action.name, source_version: action.to_version ?? '' },
+  };
+  const approve = (ecosystem: 'npm' | 'apt', actions: PlanAction[]) =>
+    judge(fleet.approval({ ...sound, ecosystem, actions }));
+  expect(approve('npm', [action, inner, { ...inner, name: 'deep' }])).toBe('ok');
+  expect(approve('apt', [action, inner])).toBe('unsound_plan');
+  expect(approve('npm', [action, { ...inner, source_version: '1.9' }])).toBe('unsound_plan');
+});
+
 test('an override leaves the checks as they are (A4)', () => {
   const override = { by: 'operator', reason_sha256: 'a'.repeat(64), event_id: randomUUID() };
   expect(judge(fleet.approval({ ...sound, override }))).toBe('ok');

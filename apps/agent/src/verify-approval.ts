@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { bundleFaults, bundlersOf } from '@tidegate/protocol/bundles';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import {
   APPROVAL_MAX_BYTES,
@@ -76,11 +77,18 @@ export function verifyApproval(value: unknown, context: ApprovalContext): Approv
   return { ok: true, approval: { payload, envelope: opened.envelope, [verified]: true } };
 }
 
-/** A plan that names no artifact twice, no path outside its folder, and does reach the version it was approved for. */
+/**
+ * A plan that names no artifact twice (but for packages that come in the file of another one, decision 0011), no path
+ * outside its folder, and does reach the version it was approved for.
+ */
 function isSound(payload: ApprovalPayload): boolean {
   const { actions } = payload;
   if (planFaults({ resolved_at: payload.issued_at, actions }).length > 0) return false;
-  const filenames = actions.flatMap((action) => action.artifact?.filename ?? []);
+  if (bundleFaults(payload).length > 0) return false;
+  const bundlers = bundlersOf(payload);
+  const filenames = actions.flatMap((action) =>
+    bundlers.has(action) ? [] : (action.artifact?.filename ?? []),
+  );
   if (new Set(filenames).size !== filenames.length) return false;
   if (filenames.some((name) => name === '.' || name === '..' || name.includes('\\'))) return false;
   return actions.some(

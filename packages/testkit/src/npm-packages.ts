@@ -8,10 +8,16 @@ export type NpmPackage = {
   scripts?: Record<string, string>;
   os?: string[];
   deprecated?: string;
-  /** Packages whose files are inside the tarball of this one. */
-  bundled?: readonly { name: string; version: string }[];
+  /** Packages whose files are inside the tarball of this one, at their own name or at `at` below it. */
+  bundled?: readonly NpmBundled[];
   /** What the registry says instead of what is in the tarball. */
   saysInstead?: Record<string, unknown>;
+};
+
+export type NpmBundled = Pick<NpmPackage, 'version' | 'dependencies' | 'scripts'> & {
+  name: string;
+  /** The folder below the package: `a`, or `a/node_modules/b` for one that lies in another. */
+  at?: string;
 };
 
 /** What is installed on a host, and what was published since. */

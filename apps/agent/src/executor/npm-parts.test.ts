@@ -3,14 +3,15 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { NpmPackage } from '@tidegate/testkit/npm-packages';
-import { packTarball } from '@tidegate/testkit/npm-tarball';
+import { packTarball, tarEntry } from '@tidegate/testkit/npm-tarball';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { findOpenFolder, findOwner, groupOf } from './npm-owner.ts';
 import { placeOf, readStaged } from './npm-staged.ts';
-import { readTarball } from './npm-tarball.ts';
+import { BUNDLED_MAX_PACKAGES, readTarball } from './npm-tarball.ts';
 
 const PACKAGE: NpmPackage = { name: '@s/a', version: '1.0.0', scripts: { postinstall: 'x' } };
+const INNER = { name: 'inner', version: '1.0.0' };
 const SHA512 = 'a'.repeat(128);
 
 describe('a tarball', () => {
@@ -22,10 +23,19 @@ describe('a tarball', () => {
   };
 
   test('says which package it is', async () => {
-    const bundling = { ...PACKAGE, bundled: [{ name: 'b', version: '2.0.0' }] };
-    const read1 = await read(packTarball(bundling));
+    const deep = `node_modules/${'d'.repeat(60)}`;
+    const bundled = [
+      { name: 'b', version: '2.0.0' },
+      { name: 'deep', version: '3.0.0', at: `@s/c/${deep}/${deep}` },
+    ];
+    const read1 = await read(packTarball({ ...PACKAGE, bundled }));
     expect(read1).toMatchObject({ ok: true, facts: { hasShrinkwrap: false, hasGyp: false } });
     expect(read1.ok && JSON.parse(read1.facts.manifest)).toMatchObject({ name: '@s/a', version: '1.0.0' });
+    const inside = read1.ok ? [...read1.facts.bundled] : [];
+    expect(inside.map(([at, text]) => [at, JSON.parse(text).version])).toEqual([
+      ['node_modules/b', '2.0.0'],
+      [`node_modules/@s/c/${deep}/${deep}`, '3.0.0'], // too long for a header: npm writes it into one of its own
+    ]);
   });
 
   const unpacked = gunzipSync(packTarball(PACKAGE));
@@ -41,8 +51,59 @@ describe('a tarball', () => {
     ['without a package.json', gzipSync(end), /no package\.json/],
     ['with two package.json', gzipSync(Buffer.concat([archive, archive, end])), /two package\.json/],
     ['with a damaged header', gzipSync(badSize), /damaged header/],
+    [
+      'with two package.json of one bundled package',
+      packTarball({ ...PACKAGE, bundled: [INNER, INNER] }),
+      /two package\.json at node_modules\/inner/,
+    ],
+    [
+      'that bundles more packages than are read',
+      packTarball({
+        ...PACKAGE,
+        bundled: Array.from({ length: BUNDLED_MAX_PACKAGES + 1 }, (_, i) => ({ ...INNER, at: `i${i}` })),
+      }),
+      /bundles more than/,
+    ],
+    [
+      'with an extended header that says another size',
+      gzipSync(Buffer.concat([...tarEntry('PaxHeader/x', Buffer.from('11 size=99\n'), 'x'), archive, end])),
+      /damaged header/,
+    ],
+    [
+      'with an extended header that is too long',
+      gzipSync(Buffer.concat([...tarEntry('PaxHeader/x', Buffer.alloc(70_000), 'x'), archive, end])),
+      /larger than/,
+    ],
   ])('%s is refused', async (_title, bytes, reason) => {
     expect(await read(bytes)).toMatchObject({ ok: false, reason: expect.stringMatching(reason) });
+  });
+
+  test('is not told what its files are by links, folders or lines that lie about their length', async () => {
+    const header = (text: string) => tarEntry('PaxHeader/x', Buffer.from(text), 'x');
+    const inner = Buffer.from(JSON.stringify(INNER));
+    const path = 'package/node_modules/inner/package.json';
+    const odd = gzipSync(
+      Buffer.concat([
+        archive,
+        ...tarEntry(path, Buffer.alloc(0), '2'),
+        ...tarEntry('package/node_modules/inner/', Buffer.alloc(0), '5'),
+        ...header(`7 path=${path}\n`),
+        ...tarEntry('package/x', inner),
+        end,
+      ]),
+    );
+    const read1 = await read(odd);
+    expect(read1.ok && [...read1.facts.bundled]).toEqual([]);
+    const long = gzipSync(
+      Buffer.concat([
+        archive,
+        ...tarEntry('@LongLink', Buffer.from(`${path}\0`), 'L'),
+        ...tarEntry('x', inner),
+        end,
+      ]),
+    );
+    const read2 = await read(long);
+    expect(read2.ok && [...read2.facts.bundled.keys()]).toEqual(['node_modules/inner']);
   });
 
   test('that unpacks to more than is allowed is left at that', async () => {
@@ -93,6 +154,30 @@ describe('the staged files of an approval', () => {
       artifact: { filename: 'a.tgz', url: 'https://r.test/a', size_bytes: 1, sha512: 'b'.repeat(128) },
     };
     expect(await readStaged([action, other], stage.path)).toMatchObject({ ok: false });
+  });
+
+  test('hold what is said to be bundled in them, or are refused', async () => {
+    using stage = tmpDir();
+    const bundled = [{ ...INNER, scripts: { install: 'x' } }];
+    writeFileSync(join(stage.path, 'a.tgz'), packTarball({ ...PACKAGE, bundled }));
+    const inner = {
+      ...{ ...action, name: 'inner', arch: '/p//node_modules/@s/a/node_modules/inner' },
+      ...{ source_name: '@s/a', source_version: '1.0.0' },
+    };
+    const staged = await readStaged([inner, action], stage.path);
+    // npm must not come to think that the registry has a package in that file.
+    expect(staged).toMatchObject({
+      ok: true,
+      value: [{ name: '@s/a', bundled: [{ key: 'inner@1.0.0', hasScripts: true }] }],
+    });
+    for (const wrong of [{ to_version: '1.0.1' }, { name: 'other' }]) {
+      const refused = await readStaged([{ ...inner, ...wrong }, action], stage.path);
+      expect(refused).toMatchObject({ ok: false, reason: expect.stringContaining('does not hold') });
+    }
+    expect(await readStaged([{ ...inner, source_version: '1.0.1' }, action], stage.path)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining('another package'),
+    });
   });
 
   test.each<[string[], boolean]>([

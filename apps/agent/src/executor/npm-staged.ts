@@ -1,13 +1,15 @@
 import { join } from 'node:path';
+import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { isAddress } from '../ecosystems/npm/artifacts.ts';
+import { identityIn } from '../ecosystems/npm/bundled.ts';
 import { placePathOf } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { isSpeakable } from '../ecosystems/npm/session.ts';
 import { parseLoosely } from '../ecosystems/npm/tree.ts';
-import { readTarball } from './npm-tarball.ts';
+import { readTarball, type TarballFacts } from './npm-tarball.ts';
 
 const Manifest = Type.Record(Type.String(), Type.Unknown());
 const Scripts = Type.Record(Type.String(), Type.Unknown());
@@ -24,6 +26,8 @@ export interface StagedPackage {
   hasShrinkwrap: boolean;
   /** Whether npm would run something of it while it installs. */
   hasScripts: boolean;
+  /** The packages in the file beside it, each with its name and version, and whether it has scripts. */
+  bundled: readonly { key: string; hasScripts: boolean }[];
 }
 
 /** The place that all of an approval is about. */
@@ -36,14 +40,19 @@ export function placeOf(actions: readonly PlanAction[]): Parsed<string> {
   return { ok: true, value: place };
 }
 
-/** Reads what the staged files say they are. A file of another package than its action's is refused. */
+/**
+ * Reads what the staged files say they are, each once. A file of another package than its action's is refused, and
+ * one that does not hold what is said to be bundled in it.
+ */
 export async function readStaged(
   actions: readonly PlanAction[],
   stage: string,
 ): Promise<Parsed<StagedPackage[]>> {
   const staged = new Map<string, StagedPackage>();
-  for (const { action, name, to_version: version, artifact } of actions) {
-    if (action === 'remove') continue;
+  const bundlers = bundlersOf({ ecosystem: 'npm', actions });
+  for (const approved of actions) {
+    const { action, name, to_version: version, artifact } = approved;
+    if (action === 'remove' || bundlers.has(approved)) continue;
     if (version === undefined || !isSpeakable({ name, version })) {
       return { ok: false, reason: `${name} cannot be given to npm` };
     }
@@ -66,9 +75,31 @@ export async function readStaged(
       return { ok: false, reason: `the file of ${key} is another package` };
     }
     const { hasShrinkwrap, hasGyp } = read.facts;
-    const scripts = Check(Scripts, manifest.scripts) ? manifest.scripts : {};
-    const hasScripts = hasGyp || INSTALL_SCRIPTS.some((script) => Object.hasOwn(scripts, script));
-    staged.set(key, { name, version, path, artifact: { url, sha512 }, manifest, hasShrinkwrap, hasScripts });
+    const hasScripts = hasGyp || hasInstallScript(manifest);
+    const bundled = bundledIn(read.facts);
+    staged.set(key, {
+      ...{ name, version, path, artifact: { url, sha512 }, manifest },
+      ...{ hasShrinkwrap, hasScripts, bundled },
+    });
+  }
+  for (const [{ name, to_version: version = '' }, { name: around, to_version: at = '' }] of bundlers) {
+    const key = `${name}@${version}`;
+    if (!staged.get(`${around}@${at}`)?.bundled.some((one) => one.key === key)) {
+      return { ok: false, reason: `the file of ${around}@${at} does not hold ${key}` };
+    }
   }
   return { ok: true, value: [...staged.values()] };
+}
+
+function bundledIn({ bundled }: TarballFacts): StagedPackage['bundled'] {
+  return [...bundled.values()].flatMap((text) => {
+    const said = identityIn(text);
+    const manifest = parseLoosely(text);
+    if (said === null || !Check(Manifest, manifest)) return [];
+    return [{ key: `${said.name}@${said.version}`, hasScripts: hasInstallScript(manifest) }];
+  });
+}
+
+function hasInstallScript({ scripts }: Record<string, unknown>): boolean {
+  return Check(Scripts, scripts) && INSTALL_SCRIPTS.some((script) => Object.hasOwn(scripts, script));
 }

@@ -147,8 +147,12 @@ async function applyGlobally({ session, place, wish, resolution }: Transaction):
 /** Nothing in an approval allows scripts yet: what has some is told, as it may not work without them. */
 function scriptNote(staged: readonly StagedPackage[]): string {
   const names = staged
+    .flatMap(({ name, version, hasScripts, bundled }) => [
+      { key: `${name}@${version}`, hasScripts },
+      ...bundled,
+    ])
     .filter(({ hasScripts }) => hasScripts)
-    .map(({ name, version }) => `${name}@${version}`);
+    .map(({ key }) => key);
   if (names.length === 0) return '';
   return `\nInstall scripts were not run: ${names.slice(0, NAMED_SCRIPTS_MAX).join(', ')}\n`;
 }

@@ -102,3 +102,15 @@ test.each<[string, Artifact, boolean]>([
 ])('every hash that the token names must hold: %s', (_, artifact, ok) => {
   expect(stage(() => {}, [{ ...action, artifact }]).outcome.ok).toBe(ok);
 });
+
+test('one file of several actions is staged once; one name for two artifacts is refused', () => {
+  const again = { ...action, name: 'in the same file' };
+  const { outcome, staged } = stage(() => {}, [action, again]);
+  expect(outcome).toEqual({ ok: true });
+  expect(staged?.bytes).toEqual(Buffer.from(bytes));
+  const artifact = action.artifact ?? { filename: NAME, url: '', size_bytes: 0 };
+  for (const other of [{ sha256: 'b'.repeat(64) }, { size_bytes: 1 }, { url: 'https://x.test/' }]) {
+    const refused = stage(() => {}, [action, { ...again, artifact: { ...artifact, ...other } }]);
+    expect(refused).toMatchObject({ outcome: { ok: false, reason: 'artifact_extra' }, staged: null });
+  }
+});

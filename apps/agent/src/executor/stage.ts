@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
 import { errorCode, syncFolder } from '../file-layer.ts';
 
 export type StageRefusal =
@@ -36,7 +36,8 @@ export function stageArtifacts(
   actions: readonly PlanAction[],
   folders: { from: string; to: string },
 ): StageOutcome {
-  const artifacts = actions.flatMap((action) => action.artifact ?? []);
+  const artifacts = distinctArtifacts(actions);
+  if (artifacts === null) return refuse('artifact_extra', 'one file name stands for two artifacts');
   let folder: number;
   try {
     folder = openSync(folders.from, READ_UNFOLLOWED | constants.O_DIRECTORY);
@@ -46,11 +47,10 @@ export function stageArtifacts(
   try {
     // By the descriptor: the folder itself cannot be exchanged for a link between two files.
     const from = process.platform === 'linux' ? `/proc/self/fd/${folder}` : folders.from;
-    const expected = new Set(artifacts.map((artifact) => artifact.filename));
-    const extra = readdirSync(from).find((name) => !expected.has(name));
+    const extra = readdirSync(from).find((name) => !artifacts.has(name));
     if (extra !== undefined)
       return refuse('artifact_extra', `${JSON.stringify(extra)} is not in the approval`);
-    for (const artifact of artifacts) {
+    for (const artifact of artifacts.values()) {
       const outcome = copyArtifact(
         artifact,
         join(from, artifact.filename),
@@ -63,6 +63,18 @@ export function stageArtifacts(
   } finally {
     closeSync(folder);
   }
+}
+
+/** By file name: a file may be the artifact of several actions. Null where one name stands for two artifacts. */
+function distinctArtifacts(actions: readonly PlanAction[]): Map<string, Artifact> | null {
+  const distinct = new Map<string, Artifact>();
+  for (const { artifact } of actions) {
+    if (!artifact) continue;
+    const named = distinct.get(artifact.filename) ?? artifact;
+    if (!isSameArtifact(named, artifact)) return null;
+    distinct.set(artifact.filename, named);
+  }
+  return distinct;
 }
 
 function copyArtifact(artifact: Artifact, from: string, to: string): StageOutcome {

@@ -1,7 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
 import { archOf, type NpmPlace } from './locations.ts';
-import type { LockEntry, Parsed } from './lockfile.ts';
+import { findBundler, type LockEntry, type Parsed } from './lockfile.ts';
 import type { Resolution } from './resolve.ts';
 import type { DiskPackage } from './tree.ts';
 
@@ -12,11 +12,13 @@ const ORIGIN_MAX_CHARS = 512;
 export interface NpmAction {
   action: PlanAction;
   entry: LockEntry | null;
+  /** The package in whose file it comes; null where it has one of its own. */
+  bundler: LockEntry | null;
 }
 
 /**
  * Says the difference between what a place has and what it will have in the words of a plan, sorted, without
- * artifacts. Bundled packages are part of the file of the package around them and have no action of their own.
+ * artifacts. Bundled packages are packages like others (A1), and are put there anew with the one around them.
  */
 export function toActions(
   place: NpmPlace,
@@ -25,28 +27,46 @@ export function toActions(
   const actions: NpmAction[] = [];
   for (const [location, old] of before) {
     const now = after.get(location);
-    if (now !== undefined && (now.name === old.name || now.isBundled)) continue;
+    if (now?.name === old.name) continue;
     const arch = archOf(place, old);
     if (arch === null) return { ok: false, reason: `the path of ${location} is longer than a plan takes` };
     actions.push({
       entry: null,
+      bundler: null,
       action: { action: 'remove', name: old.name, arch, from_version: old.version },
     });
   }
   for (const entry of after.values()) {
-    if (entry.isBundled) continue;
     if (entry.isLink) return { ok: false, reason: `${entry.location} is a link` };
-    const found = before.get(entry.location);
-    const made = changeOf(entry, found?.name === entry.name ? found : null, isRewritten);
+    const bundler = entry.isBundled ? findBundler(after, entry.location) : null;
+    const isUnpacked = isRewritten || (bundler !== null && isReplaced(bundler, before));
+    const made = changeOf(entry, presentAt(entry, before), isUnpacked);
     if (!made.ok) return made;
     if (made.value === null) continue;
+    if (entry.isBundled && bundler === null) {
+      // What the project bundles cannot be told from what its packages bundle.
+      return { ok: false, reason: `${entry.location} is bundled by the project itself` };
+    }
     const arch = archOf(place, entry);
     if (arch === null)
       return { ok: false, reason: `the path of ${entry.location} is longer than a plan takes` };
-    const origin = originOf(entry);
-    actions.push({ entry, action: { ...made.value, arch, ...(origin !== null && { origin }) } });
+    const origin = originOf(entry) ?? (bundler && originOf(bundler));
+    actions.push({ entry, bundler, action: { ...made.value, arch, ...(origin !== null && { origin }) } });
   }
   return { ok: true, value: actions.sort(byNameAndArch) };
+}
+
+/** The package that is at the location now; null where that is another one. */
+function presentAt(
+  { location, name }: LockEntry,
+  before: ReadonlyMap<string, DiskPackage>,
+): DiskPackage | null {
+  const found = before.get(location);
+  return found?.name === name ? found : null;
+}
+
+function isReplaced(entry: LockEntry, before: ReadonlyMap<string, DiskPackage>): boolean {
+  return presentAt(entry, before)?.version !== entry.version;
 }
 
 function changeOf(

@@ -1,56 +1,69 @@
 import { lstat } from 'node:fs/promises';
-import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import type { NpmAction } from './actions.ts';
+import { type Carrier, findBundled } from './bundled.ts';
 import { cachedPath, download } from './cached-files.ts';
 import { sha512Of } from './integrity.ts';
 import type { LockEntry, Parsed } from './lockfile.ts';
 import type { NpmSession } from './session.ts';
 
-interface Wanted {
-  action: PlanAction;
-  url: string;
-  sha512: string;
-}
-
 /**
  * Adds address, hash and exact size to every action but removals. The hash is the registry's word for the file; the
- * file is downloaded and must be it, so that a plan never promises what nobody serves.
+ * file is downloaded and must be it, so that a plan never promises what nobody serves. What comes inside the file of
+ * another package bears that one's (decision 0011).
  */
 export async function addArtifacts(
   session: NpmSession,
   actions: readonly NpmAction[],
 ): Promise<Parsed<PlanAction[]>> {
-  const wanted: Wanted[] = [];
+  const brought = await bring(
+    session,
+    actions.filter(({ bundler }) => bundler === null),
+  );
+  if (!brought.ok) return brought;
+  const bundled = await findBundled(actions, brought.value);
+  if (!bundled.ok) return bundled;
+  return {
+    ok: true,
+    value: actions.map(({ action, entry }) => {
+      const artifact = entry === null ? undefined : brought.value.get(entry)?.artifact;
+      return { ...action, ...bundled.value.get(action), ...(artifact && { artifact }) };
+    }),
+  };
+}
+
+/** Downloads what has a file of its own, by the entry that names it. */
+async function bring(
+  session: NpmSession,
+  actions: readonly NpmAction[],
+): Promise<Parsed<Map<LockEntry, Carrier>>> {
+  const wanted: { action: PlanAction; entry: LockEntry; url: string; sha512: string }[] = [];
   for (const { action, entry } of actions) {
     if (entry === null) continue;
     const file = fileOf(entry);
     if (!file.ok) return file;
-    wanted.push({ action, ...file.value });
+    wanted.push({ action, entry, ...file.value });
   }
   const failed = await download(
     session,
     wanted.map(({ url }) => url),
   );
   if (failed !== null) return { ok: false, reason: failed.detail };
-  const names = new Set<string>();
-  const artifacts = new Map<PlanAction, Artifact>();
-  for (const { action, url, sha512 } of wanted) {
-    const stat = await lstat(cachedPath(session.cache, sha512)).catch(() => null);
+  const filenames = new Set<string>();
+  const brought = new Map<LockEntry, Carrier>();
+  for (const { action, entry, url, sha512 } of wanted) {
+    const path = cachedPath(session.cache, sha512);
+    const stat = await lstat(path).catch(() => null);
     if (stat === null || !stat.isFile() || stat.size === 0) {
       return {
         ok: false,
         reason: `the registry serves another file of ${action.name} than it has the hash of`,
       };
     }
-    artifacts.set(action, { filename: nameFile(action, names), url, size_bytes: stat.size, sha512 });
+    const artifact = { filename: nameFile(action, filenames), url, size_bytes: stat.size, sha512 };
+    brought.set(entry, { action, artifact, path });
   }
-  return {
-    ok: true,
-    value: actions.map(({ action }) => {
-      const artifact = artifacts.get(action);
-      return artifact === undefined ? action : { ...action, artifact };
-    }),
-  };
+  return { ok: true, value: brought };
 }
 
 /** What is from git, a folder or an address without a hash cannot be bound by an approval. */
@@ -70,7 +83,7 @@ export function isAddress(url: string): boolean {
   return username === '' && password === '';
 }
 
-/** One tarball may lie at several locations; the executor wants a file for each. */
+/** One tarball may lie at several locations, with a file for each. */
 function nameFile({ name, to_version: version }: PlanAction, taken: Set<string>): string {
   const base = `${name.replace('/', '+')}-${version}`;
   let filename = `${base}.tgz`;

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { open, readdir, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
 import { judgeCopy } from '../../executor/stage.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { isAddress } from './artifacts.ts';
@@ -20,18 +20,23 @@ interface Expected {
 
 /**
  * Downloads the files of an approved plan into `directory`, never as root, and holds each copy against size and hash
- * of the plan. What does not match is removed.
+ * of the plan. Several packages may come in one file. What does not match is removed.
  */
 export async function fetchActions(
   paths: HostPaths,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const expected: Expected[] = [];
+  const files = new Map<string, Expected>();
   for (const { action, name, artifact } of actions) {
     if (action === 'remove') continue;
     if (!artifact?.sha512 || !isAddress(artifact.url)) return mismatch(name);
-    expected.push({ name, artifact, sha512: artifact.sha512 });
+    const named = files.get(artifact.filename)?.artifact ?? artifact;
+    if (!isSameArtifact(named, artifact)) return mismatch(name);
+    if (!files.has(artifact.filename)) {
+      files.set(artifact.filename, { name, artifact, sha512: artifact.sha512 });
+    }
   }
+  const expected = [...files.values()];
   if (expected.length === 0) return { ok: true };
   const lack = await findLackOfSpace(expected, directory);
   if (lack !== null) return { ok: false, reason: lack };

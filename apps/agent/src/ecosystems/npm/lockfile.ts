@@ -1,7 +1,7 @@
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { splitLocation } from './locations.ts';
+import { parentOf, splitLocation } from './locations.ts';
 import { isName, isSpeakable } from './session.ts';
 
 /** Largest lockfile that is read, in bytes. */
@@ -51,7 +51,10 @@ export interface LockEntry {
   resolved: string | null;
   integrity: string | null;
   isLink: boolean;
+  /** Comes in the tarball of a package around it, or is bundled by the project. */
   isBundled: boolean;
+  /** Nobody asks for it; of what is bundled npm installs that as well. */
+  isExtraneous: boolean;
   needs: Needs;
   /** What the package runs only on; null where it says nothing. */
   fits: { os: readonly string[] | null; cpu: readonly string[] | null; libc: readonly string[] | null };
@@ -130,9 +133,19 @@ function toEntry(location: string, raw: RawEntry): LockEntry | null {
     integrity: raw.integrity ?? null,
     isLink,
     isBundled: raw.inBundle === true,
+    isExtraneous: raw.extraneous === true,
     needs: needsOf(raw),
     fits: { os: listOf(raw.os), cpu: listOf(raw.cpu), libc: listOf(raw.libc) },
   };
+}
+
+/** The package around a bundled one that bundles it; null where that is the project itself. */
+export function findBundler(entries: ReadonlyMap<string, LockEntry>, location: string): LockEntry | null {
+  for (let at = parentOf(location); at !== ''; at = parentOf(at)) {
+    const entry = entries.get(at);
+    if (entry?.isBundled === false) return entry;
+  }
+  return null;
 }
 
 export function needsOf(raw: RawEntry): Needs {

@@ -1,3 +1,4 @@
+import { bundleFaults } from '@tidegate/protocol/bundles';
 import { Plan, planFaults } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
 import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
@@ -34,7 +35,7 @@ export async function planTarget(
   const actions = await addArtifacts(session, bare.value);
   if (!actions.ok) return actions;
   const plan = { resolved_at: resolvedAt.toISOString(), actions: actions.value };
-  const fault = planFaults(plan)[0];
+  const [fault] = [...planFaults(plan), ...bundleFaults({ ecosystem: 'npm', ...plan })];
   if (fault) return { ok: false, reason: `the plan is unsound at ${fault.path}: ${fault.message}` };
   if (!Check(Plan, plan)) return { ok: false, reason: 'the plan is beyond what the wire takes' };
   return { ok: true, plan };

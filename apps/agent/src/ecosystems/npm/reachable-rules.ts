@@ -1,5 +1,5 @@
 import { childOf, parentOf } from './locations.ts';
-import type { LockEntry, Lockfile } from './lockfile.ts';
+import { findBundler, type LockEntry, type Lockfile } from './lockfile.ts';
 
 /** What packages may be limited to. `libc` is null where the host has none to tell. */
 export interface Platform {
@@ -15,7 +15,8 @@ export interface Omitted {
 
 /**
  * The locations that npm puts on this host from a lockfile, which names packages for all hosts: what is reached from
- * the root, short of optional packages that run elsewhere and of what only those need. Bundled packages come along.
+ * the root, short of optional packages that run elsewhere and of what only those need. Bundled packages that nobody
+ * asks for come along.
  */
 export function reachable(
   lock: Pick<Lockfile, 'root' | 'entries'>,
@@ -53,6 +54,7 @@ function walk(
   first: readonly Wish[],
 ): Set<string> {
   const reached = new Set<string>();
+  const alongside = extraneousByBundler(entries);
   const open = first.map((wish) => ({ ...wish, from: '' }));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const entry = resolve(entries, next.from, next.name);
@@ -60,6 +62,7 @@ function walk(
     if (entry === null || (next.isOptional && !fits(entry, limits.platform))) continue;
     if (reached.has(entry.location)) continue;
     reached.add(entry.location);
+    for (const location of alongside.get(entry.location) ?? []) reached.add(location);
     const { required, optional, peers } = entry.needs;
     const names = [...required.keys(), ...(entry.location === limits.peerlessAt ? [] : peers.keys())];
     open.push(...names.map((name) => ({ name, isOptional: false, from: entry.location })));
@@ -67,6 +70,15 @@ function walk(
     open.push(...[...optional.keys()].map((name) => ({ name, isOptional: true, from: entry.location })));
   }
   return reached;
+}
+
+/** Everything in the tarball is unpacked, asked for or not. */
+function extraneousByBundler(entries: ReadonlyMap<string, LockEntry>): Map<string, string[]> {
+  const found = [...entries.values()].filter(({ isBundled, isExtraneous }) => isBundled && isExtraneous);
+  const grouped = Map.groupBy(found, ({ location }) => findBundler(entries, location)?.location ?? '');
+  return new Map(
+    [...grouped].map(([bundler, bundled]) => [bundler, bundled.map(({ location }) => location)]),
+  );
 }
 
 /** As `require` looks: beside the package first, then in each folder above it. */

@@ -137,6 +137,27 @@ describe('what npm puts on this host from a lockfile', () => {
     expect([...global].sort()).toEqual(['node_modules/a', 'node_modules/a/node_modules/b']);
   });
 
+  test('brings what a package bundles though nobody asks for it, where that package is brought', () => {
+    const loose = { inBundle: true, extraneous: true };
+    const bundling = lockOf({
+      '': { dependencies: { a: '1' } },
+      'node_modules/a': at('1.0.0', { dependencies: { b: '1' } }),
+      'node_modules/a/node_modules/b': at('1.0.0', { inBundle: true }),
+      'node_modules/a/node_modules/b/node_modules/loose': at('1.0.0', loose),
+      'node_modules/a/node_modules/loose': at('1.0.0', loose),
+      'node_modules/a/node_modules/not-loose': at('1.0.0', { inBundle: true }),
+      'node_modules/c': at('1.0.0'),
+      'node_modules/c/node_modules/loose': at('1.0.0', loose),
+    });
+    const brought = reachable(bundling, { platform: LINUX, omitted: NOTHING_OMITTED });
+    expect([...brought].sort()).toEqual([
+      'node_modules/a',
+      'node_modules/a/node_modules/b',
+      'node_modules/a/node_modules/b/node_modules/loose',
+      'node_modules/a/node_modules/loose',
+    ]);
+  });
+
   test('ends where packages need each other', () => {
     const round = lockOf({
       '': { dependencies: { a: '1' } },
@@ -222,10 +243,59 @@ describe('the actions of a plan', () => {
       ['upgrade', 'a', '1.0.0', '1.10.0'],
       ['downgrade', 'b', '2.0.0', '1.0.0'],
       ['remove', 'gone', '1.0.0', undefined],
+      ['install', 'inside', undefined, '1.0.0'],
       ['install', 'new', undefined, '1.0.0'],
     ];
     expect(said(false)).toEqual(changes);
     expect(said(true)).toEqual([...changes, ['install', 'same', '1.0.0', '1.0.0']]);
+  });
+
+  describe('of what is bundled', () => {
+    const kit = (version: string) => entryOf('node_modules/kit', version);
+    const inner = entryOf('node_modules/kit/node_modules/inner', '1.0.0', { isBundled: true });
+    const deep = entryOf('node_modules/kit/node_modules/inner/node_modules/deep', '1.0.0', {
+      isBundled: true,
+    });
+    const present = {
+      'node_modules/kit': 'kit 1.0.0',
+      'node_modules/kit/node_modules/inner': 'inner 1.0.0',
+      'node_modules/kit/node_modules/inner/node_modules/deep': 'deep 0.9.0',
+    };
+    const said = (after: [string, LockEntry][], before: Record<string, string> = present) => {
+      const actions = toActions(PROJECT, {
+        before: diskOf(before).packages,
+        after: new Map(after),
+        isRewritten: false,
+      });
+      return actions.ok
+        ? actions.value.map(
+            ({ action: a, bundler }) => `${a.action} ${a.name} in ${bundler?.name ?? 'itself'}`,
+          )
+        : actions.reason;
+    };
+
+    test('are those of packages like others, put there anew with the one around them (A1)', () => {
+      expect(said([kit('1.1.0'), inner, deep])).toEqual([
+        'upgrade deep in kit',
+        'install inner in kit',
+        'upgrade kit in itself',
+      ]);
+      expect(said([kit('1.1.0'), inner])).toEqual([
+        'remove deep in itself',
+        'install inner in kit',
+        'upgrade kit in itself',
+      ]);
+      expect(said([kit('1.0.0'), inner, deep])).toEqual(['upgrade deep in kit']);
+      expect(said([kit('1.0.0'), inner, deep].slice(0, 2), { ...present })).toEqual([
+        'remove deep in itself',
+      ]);
+    });
+
+    test('are none where the project itself bundles it, or it has no version', () => {
+      const own = entryOf('node_modules/kit', '1.1.0', { isBundled: true });
+      expect(said([own])).toBe('node_modules/kit is bundled by the project itself');
+      expect(said([kit('1.1.0'), [inner[0], { ...inner[1], version: null }]])).toContain('has no version');
+    });
   });
 
   test('of a folder that gets another package are a removal and an installation', () => {

@@ -13,7 +13,7 @@ import { isName, isSpeakable } from './session.ts';
 export const MANIFEST_MAX_BYTES = 4 * 1024 * 1024;
 
 /** The members of a package.json that say which package it is. */
-const Identity = Type.Object({ name: Type.String(), version: Type.String() });
+export const Identity = Type.Object({ name: Type.String(), version: Type.String() });
 
 /** A package as it lies on the disk. */
 export interface DiskPackage {

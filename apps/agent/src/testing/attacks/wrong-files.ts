@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Artifact } from '@tidegate/protocol/plan';
+import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
 import { READY_MARK } from '../../job-folder.ts';
 import { FILE, FILE_BYTES, type JobParts, type JobWorld } from '../job-world.ts';
 import type { Attack } from './attack.ts';
@@ -21,6 +21,19 @@ const described =
     const changed = { ...good, ...change(good) };
     if (without !== undefined) delete changed[without];
     return { approval: { actions: [{ ...action, artifact: changed }] } };
+  };
+/** The approval of an npm package, with a second one that says to come in the file of the first. */
+const bundled =
+  (change: Partial<PlanAction>, other: Partial<Artifact> = {}) =>
+  ({ action }: JobWorld): JobParts => {
+    if (action.artifact === undefined) throw new Error('the update has no artifact');
+    const inner: PlanAction = {
+      ...{ action: 'install', name: 'inner', arch: '/p//node_modules/inner', to_version: '1.0.0' },
+      ...{ source_name: action.name, source_version: action.to_version ?? '' },
+      artifact: { ...action.artifact, ...other },
+      ...change,
+    };
+    return { approval: { ecosystem: 'npm', actions: [action, inner] } };
   };
 const unsound = { agent: 'approval unsound_plan', executor: 'approval_refused unsound_plan' };
 const malformed = { agent: 'approval malformed', executor: 'approval_refused malformed' };
@@ -46,6 +59,40 @@ export const ODD_TOKENS: Attack[] = [
   {
     name: 'one file for two packages',
     parts: ({ action }) => ({ approval: { actions: [action, { ...action, name: 'other' }] } }),
+    ...unsound,
+  },
+  {
+    name: 'one file name for two hashes',
+    parts: bundled({}, { sha256: 'b'.repeat(64) }),
+    ...unsound,
+  },
+  {
+    name: 'one file name for a hash of one kind, and of two kinds',
+    parts: bundled({}, { sha512: 'b'.repeat(128) }),
+    ...unsound,
+  },
+  { name: 'one file name for two sizes', parts: bundled({}, { size_bytes: 7 }), ...unsound },
+  { name: 'one file name for two addresses', parts: bundled({}, { url: 'https://r.test/x' }), ...unsound },
+  {
+    name: 'a package that is bundled in one that is not there',
+    parts: bundled({ source_name: 'absent' }),
+    ...unsound,
+  },
+  {
+    name: 'a package that is bundled in another version',
+    parts: bundled({ source_version: '1.9' }),
+    ...unsound,
+  },
+  {
+    name: 'a package that is bundled in a file of its own',
+    parts: bundled({}, { filename: 'inner.tgz' }),
+    ...unsound,
+  },
+  {
+    name: 'one file for two packages of npm of which none is bundled',
+    parts: ({ action }) => ({
+      approval: { ecosystem: 'npm', actions: [action, { ...action, name: 'other' }] },
+    }),
     ...unsound,
   },
   {

@@ -1,0 +1,56 @@
+import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
+import { Check } from 'typebox/value';
+import { readTarball, type TarballFacts } from '../../executor/npm-tarball.ts';
+import type { NpmAction } from './actions.ts';
+import type { LockEntry, Parsed } from './lockfile.ts';
+import { isSpeakable } from './session.ts';
+import { Identity, parseLoosely } from './tree.ts';
+
+/** What an action says that is of a package in the file of another one (decision 0011). */
+export type BundledMembers = Required<Pick<PlanAction, 'source_name' | 'source_version' | 'artifact'>>;
+
+/** A package of the plan that has a file of its own. */
+export interface Carrier {
+  action: PlanAction;
+  artifact: Artifact;
+  /** Where the file lies. */
+  path: string;
+}
+
+/**
+ * Looks up packages in the file of the package around them, which has the last word on what comes in it. One that the
+ * file does not hold as the lockfile says, or whose file the plan does not bring, makes no plan.
+ */
+export async function findBundled(
+  actions: readonly NpmAction[],
+  carriers: ReadonlyMap<LockEntry, Carrier>,
+): Promise<Parsed<Map<PlanAction, BundledMembers>>> {
+  const found = new Map<PlanAction, BundledMembers>();
+  const read = new Map<string, TarballFacts['bundled']>();
+  for (const { action, entry, bundler } of actions) {
+    if (entry === null || bundler === null) continue;
+    const carrier = carriers.get(bundler);
+    if (carrier?.action.to_version === undefined) {
+      return { ok: false, reason: `${entry.location} comes in a file that the plan does not bring` };
+    }
+    const { path, artifact, action: around } = carrier;
+    if (!read.has(path)) {
+      const tarball = await readTarball(path);
+      if (!tarball.ok) return { ok: false, reason: `${around.name}: ${tarball.reason}` };
+      read.set(path, tarball.facts.bundled);
+    }
+    const inside = read.get(path)?.get(entry.location.slice(bundler.location.length + 1));
+    const said = inside === undefined ? null : identityIn(inside);
+    if (said === null || said.name !== action.name || said.version !== action.to_version) {
+      return { ok: false, reason: `the file of ${around.name} does not hold ${entry.location} as it should` };
+    }
+    found.set(action, { source_name: around.name, source_version: carrier.action.to_version, artifact });
+  }
+  return { ok: true, value: found };
+}
+
+/** Which package a package.json says that it is; null where it names none that can be judged. */
+export function identityIn(manifest: string): { name: string; version: string } | null {
+  const value = parseLoosely(manifest);
+  return Check(Identity, value) && isSpeakable(value) ? { name: value.name, version: value.version } : null;
+}
