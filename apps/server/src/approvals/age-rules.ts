@@ -1,3 +1,4 @@
+import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { type AgeSubject, ageApplies, ageKey, spelt, timeKey } from '../release-times/subjects.ts';
@@ -32,7 +33,10 @@ export interface AgeFacts {
   readonly pending: boolean;
 }
 
-/** Reading 2: every version of the closure that is new to the host, not only the top-level package. */
+/**
+ * Reading 2: every version of the closure that is new to the host, not only the top-level package. What is bundled is
+ * as old as the file that it comes in, whose package is a subject itself (decision 0011).
+ */
 export function ageSubjects(args: {
   ecosystem: Ecosystem;
   actions: readonly PlanAction[];
@@ -41,8 +45,9 @@ export function ageSubjects(args: {
   const { ecosystem } = args;
   if (!ageApplies(ecosystem)) return [];
   const present = new Set(args.installed.map((one) => ageKey({ ecosystem, ...one })));
+  const bundlers = bundlersOf(args);
   const subjects = args.actions
-    .filter(({ action }) => action !== 'remove')
+    .filter((action) => action.action !== 'remove' && !bundlers.has(action))
     .map(({ name, to_version: version = '', artifact }) => ({
       ecosystem,
       name: spelt(ecosystem, name),

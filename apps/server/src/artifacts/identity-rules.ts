@@ -1,4 +1,5 @@
 import type { HashAlgorithm } from '@tidegate/protocol/artifacts-api';
+import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 
@@ -31,7 +32,10 @@ export interface PlanHost {
   readonly osArch: string;
 }
 
-/** Every artifact of a plan, once for each kind of hash that it has; removals have none. */
+/**
+ * Every artifact of a plan, once for each kind of hash that it has; removals have none. A bundled package comes in the
+ * file of the one around it, and that is what its file is called (decision 0011).
+ */
 export function sightingsOf(args: {
   ecosystem: Ecosystem;
   host: PlanHost;
@@ -39,7 +43,9 @@ export function sightingsOf(args: {
 }): Sighting[] {
   const { ecosystem, host } = args;
   const found = new Map<string, Sighting>();
-  for (const action of args.actions) {
+  const bundlers = bundlersOf(args);
+  for (const one of args.actions) {
+    const action = bundlers.get(one) ?? one;
     const { artifact, to_version: version } = action;
     if (!artifact || version === undefined) continue;
     for (const algorithm of ['sha256', 'sha512'] as const) {

@@ -193,6 +193,36 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     expect(await stored()).toEqual([]);
   });
 
+  test('a plan whose package says to be bundled in one that is not there, or two files of one name, is 400', async () => {
+    const { put, stored } = await setUp();
+    const artifact = {
+      filename: 'kit.tgz',
+      url: 'https://r.test/kit',
+      size_bytes: 1,
+      sha512: 'a'.repeat(128),
+    };
+    const kit = { action: 'upgrade', name: 'kit', to_version: '2.0.0', artifact };
+    const inner = { ...kit, name: 'inner', source_name: 'kit', source_version: '2.0.0' };
+    const reportOf = (actions: object[]) => {
+      const plan = { resolved_at: '2026-11-21T08:59:00Z', actions };
+      const update = { name: 'kit', current_version: '1.0.0', available_version: '2.0.0', plan };
+      return { ...report, packages: [], updates: [update] };
+    };
+    for (const [actions, path] of [
+      [[kit, { ...inner, source_version: '2.0.1' }], '/updates/0/plan/actions/1/source_name'],
+      [[kit, { ...inner, artifact: { ...artifact, size_bytes: 2 } }], '/updates/0/plan/actions/1/artifact'],
+    ] as const) {
+      const answer = await put(reportOf([...actions]), { ecosystem: 'npm' });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().errors.map((error: { path: string }) => error.path)).toContain(path);
+    }
+    expect((await put(reportOf([kit, inner]), { ecosystem: 'npm' })).statusCode).toBe(200);
+    // For apt and dnf `source_*` is the source package, which no plan installs.
+    const ofApt = reportOf([kit, { ...inner, source_version: '2.0.1' }]);
+    expect((await put(ofApt, { ecosystem: 'apt' })).statusCode).toBe(200);
+    expect(await stored()).toEqual([]);
+  });
+
   test('8 MiB after decompression is the limit: 413', async () => {
     const { put } = await setUp();
     const response = await put(' '.repeat(8 * 1024 * 1024 + 1), { encoding: 'gzip' });

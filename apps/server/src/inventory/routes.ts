@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 
 import { INVENTORY_MAX_BYTES, InventoryAnswer, InventoryReport } from '@tidegate/protocol/agent-api';
+import { bundleFaults } from '@tidegate/protocol/bundles';
 import { planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
@@ -47,7 +48,7 @@ export function mountInventory(app: App, deps: ReportDeps): void {
         return { accepted: true, updates: await openUpdates(database.read, section) };
       }
       const report = reportIn(bytes);
-      const errors = faultsOf(report);
+      const errors = faultsOf(ecosystem, report);
       if (errors.length > 0) {
         throw new Refusal('invalid_request', { detail: 'A plan in the report is not sound.', errors });
       }
@@ -72,12 +73,13 @@ function reportIn(bytes: Buffer): InventoryReport {
 
 const FAULTS_MAX = 20;
 
-function faultsOf(report: InventoryReport): FieldFault[] {
+function faultsOf(ecosystem: Ecosystem, report: InventoryReport): FieldFault[] {
   const faults: FieldFault[] = [];
   for (const [index, { name, available_version, plan }] of report.updates.entries()) {
     if (!plan) continue;
     const missed = targetFault(plan, { name, version: available_version });
-    for (const { path, message } of [...planFaults(plan), ...(missed ? [missed] : [])]) {
+    const bundled = bundleFaults({ ecosystem, actions: plan.actions });
+    for (const { path, message } of [...planFaults(plan), ...bundled, ...(missed ? [missed] : [])]) {
       if (faults.length === FAULTS_MAX) return faults;
       faults.push({ path: `/updates/${index}/plan${path}`, message });
     }

@@ -1,3 +1,4 @@
+import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Db } from '../platform/db/engine.ts';
@@ -78,13 +79,14 @@ function judgePairs(
 
 const UNKNOWN = { status: 'unknown', sourceRepository: null, builder: null } as const;
 
-/** Each version that is new to the host, with the one that it takes the place of. */
+/** Each version that is new to the host, with the one that it takes the place of; of a bundled one its bundler's counts. */
 function pairsOf({ ecosystem, actions, installed }: ProvenancePlan): Pair[] {
   if (!ageApplies(ecosystem)) return [];
   const present = new Set(installed.map((one) => ageKey({ ecosystem, ...one })));
   const pairs = new Map<string, Pair>();
+  const bundlers = bundlersOf({ ecosystem, actions });
   for (const action of actions) {
-    const after = subjectAfter(ecosystem, action);
+    const after = bundlers.has(action) ? null : subjectAfter(ecosystem, action);
     if (!after || present.has(ageKey(after))) continue;
     const { from_version: version } = action;
     const before = version === undefined ? null : { ...after, version, artifact: null };

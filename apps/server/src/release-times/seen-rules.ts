@@ -1,3 +1,4 @@
+import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { ageApplies, ageKey, spelt } from './subjects.ts';
@@ -50,14 +51,15 @@ export function newVersions(args: {
   return plannedVersions(args).filter((one) => !present.has(ageKey(one)));
 }
 
-/** What a plan installs, each version once. */
+/** What a plan installs, each version once; of bundled packages the registry has said nothing (decision 0011). */
 export function plannedVersions(args: {
   ecosystem: Ecosystem;
   osId: string;
   actions: readonly PlanAction[];
 }): SeenVersion[] {
+  const bundlers = bundlersOf(args);
   const versions = args.actions
-    .filter(({ action }) => action !== 'remove')
+    .filter((action) => action.action !== 'remove' && !bundlers.has(action))
     .map(({ name, to_version: version = '', arch }) => seenVersion(args, { name, version, arch }));
   return [...new Map(versions.map((one) => [seenKey(one), one])).values()];
 }

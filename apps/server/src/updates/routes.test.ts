@@ -1,4 +1,5 @@
 import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { noteSeen } from '../release-times/note-seen.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -37,13 +38,17 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     onTestFinished(() => app.close());
     const keys = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];
     const [first = { agentId: '', familyId: '' }] = keys;
-    async function scan(of: number, names: readonly string[], more: Partial<InventoryUpdate> = {}) {
+    async function scan(
+      of: number,
+      names: readonly string[],
+      { ecosystem = 'apt', ...more }: Partial<InventoryUpdate> & { ecosystem?: Ecosystem } = {},
+    ) {
       platform.clock.advance(1_000);
       const agentId = keys[of]?.agentId ?? '';
       const updates = names.map((name) => ({ name, current_version: '1', available_version: '2', ...more }));
       const scanned_at = new Date(platform.now()).toISOString();
       const report = { scanned_at, complete: true, packages: [], updates };
-      return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem: 'apt', report }));
+      return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem, report }));
     }
     const get = async (url: string) => (await app.inject(url)).json();
     async function putPlan(updateId: string, body: object, of = first) {
@@ -162,5 +167,16 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       code: 'invalid_request',
       errors: [{ path: '/actions/0/artifact' }],
     });
+  });
+
+  test('what an npm package says to be bundled in stands in its plan, or that is 400', async () => {
+    const { scan, putPlan } = await setUp();
+    const id = (await scan(0, ['openssl'], { ecosystem: 'npm' })).updates[0]?.update_id ?? '';
+    const [around] = plan.actions;
+    const inner = { ...around, name: 'inner', source_name: 'openssl', source_version: '2' };
+    const unsound = await putPlan(id, { ...plan, actions: [around, { ...inner, source_version: '3' }] });
+    expect(unsound.statusCode).toBe(400);
+    expect(unsound.json()).toMatchObject({ errors: [{ path: '/actions/1/source_name' }] });
+    expect((await putPlan(id, { ...plan, actions: [around, inner] })).statusCode).toBe(200);
   });
 });

@@ -1,4 +1,5 @@
 import { PlanAnswer } from '@tidegate/protocol/agent-api';
+import { bundleFaults } from '@tidegate/protocol/bundles';
 import { Plan, type PlanAction, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
@@ -130,8 +131,9 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
         if (update?.agent_id !== agentId) return null;
         const missed = targetFault(request.body, { name: update.name, version: update.available_version });
         requireSound(missed ? [missed] : []);
-        await storePlan(tx, platform, { updateId, plan: request.body });
         const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
+        requireSound(bundleFaults({ ecosystem, actions: request.body.actions }));
+        await storePlan(tx, platform, { updateId, plan: request.body });
         await notePlan(tx, { agentId, ecosystem, actions: request.body.actions });
         return Value.Parse(UpdateState, update.state);
       });
