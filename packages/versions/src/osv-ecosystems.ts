@@ -48,7 +48,8 @@ export function canonicalName(ecosystem: Ecosystem, name: string): string {
  * fix and look clean.
  */
 export function epochIsLost(osvEcosystem: string, version: string): boolean {
-  return baseOf(osvEcosystem) === 'openEuler' && /^0*[1-9][0-9]*:/.test(version);
+  const isOpenEuler = osvEcosystem.startsWith('openEuler') && baseOf(osvEcosystem) === 'openEuler';
+  return isOpenEuler && /^0*[1-9][0-9]*:/.test(version);
 }
 
 function baseOf(osvEcosystem: string): string {

@@ -25,12 +25,16 @@ export function matcherOf<Parsed>(
     if (versions.length === 0 && matchRanges.length === 0) return 'unaffected'; // a package alone matches nothing
     const version = order.parse(text);
     if (version === null) return 'undecidable';
-    const verdicts = matchRanges.map((match) => match(version));
-    if (verdicts.includes('affected')) return 'affected';
+    let isUndecidable = false;
+    for (const match of matchRanges) {
+      const verdict = match(version);
+      if (verdict === 'affected') return 'affected';
+      if (verdict === 'undecidable') isUndecidable = true;
+    }
     // By order and not by spelling: 1.0 is listed where 1.0.0 is. What cannot be read equals nothing that can.
     listed ??= versions.map(order.parse).filter((each) => each !== null);
     if (listed.some((each) => order.compare(version, each) === 0)) return 'affected';
-    return verdicts.includes('undecidable') ? 'undecidable' : 'unaffected';
+    return isUndecidable ? 'undecidable' : 'unaffected';
   };
 }
 

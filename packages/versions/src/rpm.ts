@@ -37,6 +37,7 @@ function compareSegments(a: readonly string[], b: readonly string[]): Sign {
 }
 
 function compareSegment(a: string | undefined, b: string | undefined): Sign {
+  if (a === b) return 0;
   const rankDifference = rank(a) - rank(b);
   if (rankDifference !== 0) return rankDifference < 0 ? -1 : 1;
   if (a === undefined || b === undefined) return 0;
@@ -49,10 +50,11 @@ function segmentsOf(text: string): string[] {
 }
 
 const numberRank = 4;
+const NINE = 0x39;
 
 function rank(segment: string | undefined): number {
   if (segment === undefined) return 1;
   if (segment === '~') return 0;
   if (segment === '^') return 2;
-  return /^[0-9]/.test(segment) ? numberRank : 3;
+  return segment.charCodeAt(0) <= NINE ? numberRank : 3; // no segment begins below "0"
 }

@@ -55,9 +55,13 @@ export function prepareRecord(
   }
   return (version) => {
     if (matchers.length > 0 && epochIsLost(ecosystem, version)) return 'undecidable';
-    const verdicts = matchers.map((match) => match(version));
-    if (verdicts.includes('affected')) return 'affected';
-    return verdicts.includes('undecidable') ? 'undecidable' : 'unaffected';
+    let isUndecidable = false;
+    for (const match of matchers) {
+      const verdict = match(version);
+      if (verdict === 'affected') return 'affected';
+      if (verdict === 'undecidable') isUndecidable = true;
+    }
+    return isUndecidable ? 'undecidable' : 'unaffected';
   };
 }
 
