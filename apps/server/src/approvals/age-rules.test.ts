@@ -80,3 +80,16 @@ test('every version that is new to the host is judged, in the closure too; remov
   ]);
   expect(ageSubjects({ ecosystem: 'apt', actions, installed })).toEqual([]);
 });
+
+test('what comes in the file of another package of the plan is no subject of its own; what only says so is (A7)', () => {
+  const artifact = { filename: 'kit.tgz', url: 'https://r.test/kit', size_bytes: 1, sha512: 'a'.repeat(128) };
+  const kit: PlanAction = { action: 'upgrade', name: 'kit', to_version: '2', artifact };
+  const inner: PlanAction = { ...kit, name: 'inner', source_name: 'kit', source_version: '2' };
+  const named = (ecosystem: 'npm' | 'pypi', actions: PlanAction[]) =>
+    ageSubjects({ ecosystem, actions, installed: [] }).map(({ name }) => name);
+  expect(named('npm', [inner, kit])).toEqual(['kit']);
+  expect(named('npm', [inner])).toEqual(['inner']);
+  const other = { ...inner, artifact: { ...artifact, sha512: 'b'.repeat(128) } };
+  expect(named('npm', [other, kit])).toEqual(['inner', 'kit']);
+  expect(named('pypi', [inner, kit])).toEqual(['inner', 'kit']);
+});

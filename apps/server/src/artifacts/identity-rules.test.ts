@@ -54,6 +54,17 @@ describe('what an artifact is called in the whole fleet', () => {
     ]);
   });
 
+  test('a package in the file of another one of npm has its name; one that only says so its own (decision 0011)', () => {
+    const bundled = action({ name: 'inner', to_version: '3.0', source_name: 'x', source_version: '1.0' });
+    const named = (ecosystem: 'npm' | 'apt', actions: PlanAction[]) =>
+      sightingsOf({ ecosystem, host: DEBIAN, actions }).map(({ name, version }) => `${name} ${version}`);
+    expect(named('npm', [bundled, action()])).toEqual(['x 1.0']);
+    expect(named('npm', [bundled])).toEqual(['inner 3.0']);
+    expect(named('npm', [bundled, action({ to_version: '1.1' })])).toEqual(['inner 3.0', 'x 1.1']);
+    // The source of apt is another thing.
+    expect(named('apt', [bundled, action()])).toEqual(['inner 3.0', 'x 1.0']);
+  });
+
   test.each([
     ['https://user:secret@m.example/p/x.deb?token=secret#secret', 'https://m.example/p/x.deb'],
     ['https://m.example:8443/p/x.deb', 'https://m.example:8443/p/x.deb'],

@@ -149,3 +149,13 @@ test('what a plan removes or the host has already is not new', () => {
   const versions = newVersions({ ecosystem: 'apt', osId: 'debian', actions, installed });
   expect(versions.map(({ name }) => name)).toEqual(['a']);
 });
+
+test('nor is what comes in the file of another package, of which the registry has said nothing (decision 0011)', () => {
+  const artifact = { filename: 'kit.tgz', url: 'https://r.test/kit', size_bytes: 1, sha512: 'a'.repeat(128) };
+  const kit: PlanAction = { action: 'install', name: 'kit', to_version: '1', artifact };
+  const inner: PlanAction = { ...kit, name: 'inner', source_name: 'kit', source_version: '1' };
+  const named = (actions: PlanAction[]) =>
+    newVersions({ ecosystem: 'npm', osId: 'debian', actions, installed: [] }).map(({ name }) => name);
+  expect(named([kit, inner])).toEqual(['kit']);
+  expect(named([inner])).toEqual(['inner']);
+});
