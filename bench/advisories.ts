@@ -79,13 +79,16 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   const closures: number[] = [];
   const heap: number[] = [];
   const rss: number[] = [];
+  const before = mebibytes(process.memoryUsage.rss());
+  let peakOfFirst = 0;
   for (let round = 0; round <= rounds; round++) {
     ms.push(await judged(fleet));
+    if (round === 0) peakOfFirst = mebibytes(process.resourceUsage().maxRSS * 1_024);
     const from = (round % CLOSURES) * CLOSURE;
     closures.push(await judged(fleet.slice(from, from + CLOSURE)));
     collectGarbage();
-    heap.push(Math.round(process.memoryUsage().heapUsed / 1_048_576));
-    rss.push(Math.round(process.memoryUsage.rss() / 1_048_576));
+    heap.push(mebibytes(process.memoryUsage().heapUsed));
+    rss.push(mebibytes(process.memoryUsage.rss()));
   }
   async function judged(some: readonly Subject[]): Promise<number> {
     const began = cpuMs();
@@ -95,8 +98,13 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   }
   return {
     ...{ first_judged_and_stored_ms: ms[0], judged_and_stored_ms: median(ms.slice(1)) },
-    ...{ closure_judged_and_stored_ms: median(closures.slice(1)), heap_mib: heap, rss_mib: rss },
+    ...{ closure_judged_and_stored_ms: median(closures.slice(1)) },
+    ...{ rss_before_mib: before, rss_peak_of_first_mib: peakOfFirst, heap_mib: heap, rss_mib: rss },
   };
+}
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 1_048_576);
 }
 
 function subjects(count: number): Subject[] {

@@ -1,16 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
-import { type Check, readAdvisoryTimes, saveAdvisories, saveChecks } from '../store.ts';
+import { type Check, saveChecks } from '../store.ts';
 import { type Subject, subjectKey } from '../subjects.ts';
 import { readLoads } from './load-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
 import { baseOf, isUsable, type Snapshot, snapshotId } from './snapshot.ts';
-import { hasEntries, lockSnapshot, readEntries, readRecords, readSnapshots } from './store.ts';
+import { hasEntries, lockSnapshot, readEntries, readSnapshots, showRecords } from './store.ts';
 
 /** Packages that every distribution has advisories of: a release without any of them is not covered. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];
 /** Packages whose entries are read together. */
-const NAMES_AT_ONCE = 250;
+const NAMES_AT_ONCE = 50;
+/** Packages that are judged and stored together: with more of them V8 keeps a larger heap for good. */
+const SUBJECTS_AT_ONCE = 250;
 /** Registries of whose coverage any advisory is proof. */
 const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
@@ -50,6 +52,16 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   let coverage = { snapshot: '', covered: new Map<string, boolean>() };
 
   async function judgeBase(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
+    const gaps = new Map<string, Gap>();
+    for (let i = 0; i < subjects.length; i += SUBJECTS_AT_ONCE) {
+      const some = subjects.slice(i, i + SUBJECTS_AT_ONCE);
+      for (const [key, gap] of await judgeSome(snapshot, some)) gaps.set(key, gap);
+    }
+    platform.log.debug('judged from the mirror', { ecosystem: snapshot.base, packages: subjects.length });
+    return gaps;
+  }
+
+  async function judgeSome(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
     const byName = await groupsOf(snapshot, new Set(subjects.map(({ name }) => name)));
     const fresh = isUsable(snapshot, { nowMs: platform.now(), maxAgeMs });
     const covered = new Set<string>();
@@ -73,7 +85,6 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     }
     const isStored = await store(snapshot, checks, { keepsNewer: !fresh });
     if (!isStored) return new Map(subjects.map((subject) => [subjectKey(subject), 'changed']));
-    platform.log.debug('judged from the mirror', { ecosystem: snapshot.base, packages: subjects.length });
     return gaps;
   }
 
@@ -122,15 +133,10 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     if (shown.snapshot !== id) shown = { snapshot: id, ids: new Set() };
     const { ids: known } = shown;
     const ids = [...new Set(checks.flatMap((check) => check.ids))].filter((one) => !known.has(one));
-    const stored = await readAdvisoryTimes(database.read, ids);
-    const records = await readRecords(database.read, { loadId, ids });
-    const rows = records
-      .filter((record) => stored.get(record.id) !== record.modified)
-      .map((record) => ({ ...record, fetched_at: platform.now() }));
     const isStored = await database.transact(async (tx) => {
       const now = await lockSnapshot(tx, { base: snapshot.base, engine: database.engine });
       if (!now || keyOf(now) !== id) return false;
-      await saveAdvisories(tx, rows);
+      await showRecords(tx, { loadId, ids, nowMs: platform.now() });
       await saveChecks(tx, checks, { keepsNewer });
       return true;
     });

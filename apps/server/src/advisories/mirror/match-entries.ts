@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { prepareRecord } from '@tidegate/versions';
 import type { Subject } from '../subjects.ts';
 import { parseEntryJson } from './parse-entry.ts';
@@ -28,7 +29,9 @@ export interface Groups {
 }
 
 interface Kept extends Group {
-  readonly entries: readonly EntryOf[];
+  /** Of all that its entries say: one that has changed is never taken for what it was. */
+  readonly sum: string;
+  readonly entries: number;
   snapshot: string;
 }
 
@@ -70,7 +73,8 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
     },
     put(snapshot, name, entries) {
       const known = remembered(name);
-      if (known && isSame(known.entries, entries)) {
+      const sum = sumOf(entries);
+      if (known?.sum === sum) {
         known.snapshot = snapshot;
         return known;
       }
@@ -78,8 +82,12 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
         fresh.delete(name);
         freshSize -= weight(known);
       }
-      const kept = entries.map((entry) => texts.shared(entry));
-      const group: Kept = { ...groupOf(kept, texts), entries: kept, snapshot };
+      const group: Kept = {
+        ...groupOf(entries.map(texts.shared), texts),
+        sum,
+        entries: entries.length,
+        snapshot,
+      };
       keep(name, group);
       return group;
     },
@@ -88,17 +96,13 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
 }
 
 function weight({ entries }: Kept): number {
-  return Math.max(1, entries.length);
+  return Math.max(1, entries);
 }
 
-/** By their text: an entry that has changed is never taken for what it was. */
-function isSame(some: readonly EntryOf[], others: readonly EntryOf[]): boolean {
-  if (some.length !== others.length) return false;
-  return some.every((one, i) => {
-    const other = others[i];
-    if (!other || one.id !== other.id || one.eco !== other.eco || one.name !== other.name) return false;
-    return one.ranges_json === other.ranges_json && one.versions_json === other.versions_json;
-  });
+function sumOf(entries: readonly EntryOf[]): string {
+  const texts = entries.flatMap((one) => [one.id, one.eco, one.name, one.ranges_json, one.versions_json]);
+  // With their lengths, so that no text can pass for the end of one and the beginning of the next.
+  return hash('sha256', texts.map((text) => `${text.length}:${text}`).join(''), 'base64');
 }
 
 /** Text that many entries have is kept and read once: the packages of one source are fixed in the same version. */

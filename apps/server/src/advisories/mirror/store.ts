@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../platform/db/engine.ts';
 import type { Tables } from '../../platform/db/tables.ts';
@@ -149,6 +150,38 @@ export async function readRecords(
     found.push(...rows);
   }
   return found;
+}
+
+/** Puts records where an operator is shown them; they go from table to table, never through our memory. */
+export async function showRecords(
+  tx: Tx,
+  { loadId, ids, nowMs }: { loadId: number; ids: readonly string[]; nowMs: number },
+): Promise<void> {
+  for (const some of chunks(ids)) {
+    await tx
+      .insertInto('advisories')
+      .columns(['id', 'modified', 'record', 'fetched_at'])
+      .expression((e) =>
+        e
+          .selectFrom('mirror_records')
+          .select(['id', 'modified', 'record', sql<number>`CAST(${nowMs} AS BIGINT)`.as('fetched_at')])
+          .where('load_id', '=', loadId)
+          .where('id', 'in', some)
+          // One order for every writer, so that two replicas do not wait for each other.
+          .orderBy('id'),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .column('id')
+          .doUpdateSet((e) => ({
+            modified: e.ref('excluded.modified'),
+            record: e.ref('excluded.record'),
+            fetched_at: e.ref('excluded.fetched_at'),
+          }))
+          .whereRef('advisories.modified', '<>', 'excluded.modified'),
+      )
+      .execute();
+  }
 }
 
 /** Whether the mirror has an entry of one of these names in exactly this ecosystem. */
