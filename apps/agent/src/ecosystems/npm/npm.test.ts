@@ -141,6 +141,17 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     }
   });
 
+  test('one file name for two artifacts is a mismatch, and nothing is fetched', async () => {
+    const { actions } = await planOf({ name: 'demo-lib', arch: host.project, toVersion: '1.1.0' });
+    const [first] = actions;
+    if (first?.artifact === undefined) throw new Error('the plan brings nothing');
+    const directory = await mkdtemp(join(dir.path, 'fetch-'));
+    const other = { ...first, name: 'other', artifact: { ...first.artifact, sha512: 'b'.repeat(128) } };
+    const outcome = await npmDriver.fetch(paths, { actions: [...actions, other], directory });
+    expect(outcome).toEqual({ ok: false, reason: 'artifact_mismatch: other' });
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   test('a tarball with one byte changed at equal size is a mismatch, and is not left behind', async () => {
     const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
     host.registry.mode = 'tamper';
