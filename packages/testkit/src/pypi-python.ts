@@ -61,7 +61,7 @@ export async function createPypiPython(prefix: string): Promise<PypiPython> {
       await writeFile(join(wheels, filename), bytes);
     const names = packages.map(({ name, version }) => `${name}==${version}`);
     const options = ['--isolated', '--no-index', '--no-deps', '-q', '--no-cache-dir', '--find-links', wheels];
-    const quiet = ['--disable-pip-version-check', '--no-warn-script-location'];
+    const quiet = ['--disable-pip-version-check', '--no-warn-script-location', '--ignore-installed'];
     const env = { PIP_CONFIG_FILE: '/dev/null', HOME: base, PYTHONUSERBASE: base };
     await runTool(python, [pip, 'install', ...options, ...quiet, ...where, ...names], { env });
     await rm(wheels, { recursive: true });

@@ -143,7 +143,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     async (_what, transaction) => {
       const { installer, called } = await openHost({ transaction });
       expect(await installer.install(await prepare())).toMatchObject({ ok: false, reason: 'plan_drift' });
-      expect(called()).not.toContainEqual(expect.arrayContaining(['run']));
+      expect(called().flat()).not.toContain('install');
       expect(await host.installed()).toEqual(original);
     },
   );

@@ -67,7 +67,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
   });
 
   let made = 0;
-  const newUser = (options = OWNER) =>
+  const newUser = (options: { installed?: PypiPackage[]; owner?: typeof NOBODY } = OWNER) =>
     python.createUser(join(dir.path, `home-${++made}`), { installed: INSTALLED, ...options });
   const newEnvironment = () =>
     createPypiHost(join(dir.path, `env-${++made}`), {
@@ -167,6 +167,23 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
     },
   );
+
+  test('of one name what lies in the place counts, not what the system has', async () => {
+    const installed = [...INSTALLED, { name: 'suits', version: '1.0' }, { name: 'too-old', version: '1.5' }];
+    const { sitePackages } = await newUser({ ...OWNER, installed });
+    const host = await openHost({ userFolders: [sitePackages] }, python.prefix);
+    expect(brief(await planOf(host, sitePackages, ['leaner', '2.0']))).toEqual(['upgrade leaner 1.0 2.0']);
+    expect(brief(await planOf(host, sitePackages, ['suits', '2.0']))).toEqual(['upgrade suits 1.0 2.0']);
+  });
+
+  test('what belongs to somebody who may write the system too is updated in its place alone', async () => {
+    const user = await newUser({});
+    const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
+    const outcome = await pypiInstallerOf(python.prefix).install(await prepare(host, user.sitePackages));
+    expect(outcome).toMatchObject({ ok: true });
+    expect(await user.installed()).toEqual(NEW);
+    expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
+  });
 
   test.runIf(asRoot)(
     'acts as the user whose packages they are, and nothing of his is root afterwards',
