@@ -186,9 +186,10 @@ async function bringArtifacts(
 }
 
 export function findMismatch(payload: ApprovalPayload, directory: string): string | null {
-  const present = new Set(readdirSync(directory));
+  const unjudged = new Set(readdirSync(directory));
   for (const { artifact } of payload.actions) {
-    if (artifact === undefined || !present.has(artifact.filename)) continue;
+    // A sound approval has one artifact for a name: several actions of it are judged at once.
+    if (artifact === undefined || !unjudged.delete(artifact.filename)) continue;
     const judged = judgeFile(() => judgeCopy(artifact, join(directory, artifact.filename)));
     if (!judged.ok) return judged.detail;
   }
