@@ -122,6 +122,14 @@ describe('a record of an export', () => {
     ['a name twice', text.replace('"name":"bare"', '"name":"x","name":"bare"'), 'illegible'],
     ['two lists of what it affects', text.replace('"summary"', '"affected":[],"summary"'), 'illegible'],
     [
+      'a list in an escaped member',
+      text.replace(
+        '"affected":',
+        '"affected":[{"\\u0070ackage":{"ecosystem":"npm","name":"x"}}],"\\u0061ffected":',
+      ),
+      'illegible',
+    ],
+    [
       'a package in an escaped member',
       text.replace('"package":{"ecosystem":"Debian"', '"x":"\\u0000","\\u0070ackage":{"ecosystem":"Debian"'),
       'illegible',
