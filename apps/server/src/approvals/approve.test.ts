@@ -130,7 +130,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
   test.each(['down', 'garbage', 'hang', 'failing'] as const)(
     'A2: a source that is %s stops apt and lets npm pass with a warning',
     async (mode) => {
-      const it = await createApprovalsApp(engine);
+      const it = await createApprovalsApp(engine, mode === 'hang' ? { osvMs: 60 } : {});
       it.osv.mode = mode;
       const apt = await it.addUpdate();
       expect(await it.approve(apt)).toMatchObject({

@@ -42,7 +42,7 @@ function keysOf(it: ApprovalsApp) {
 
 describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   test('every way to a decision leaves its record, and each is decided again in the same way', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     for (const name of ['zlib', 'expat', 'pcre'])
       it.vulnerable({ id: `CVE-${name}`, name, version: '1.3-1' });
     const flagged = (name: string) => ({ name, version: '1.3-1' });
@@ -108,7 +108,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test('the same decision again is counted, not kept again; another one is', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
     for (let i = 0; i < 3; i++) {
@@ -145,7 +145,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test('what the clock alone changes makes no other decision: a check that was made anew, an age that grew', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000, settings: { gateEnforcement: 'block' } });
+    const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     it.vulnerable();
     const flagged = await it.addUpdate();
     const young = await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' });
@@ -173,7 +173,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test(`an update keeps its newest ${DECISIONS_MAX} decisions, and each that minted`, async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
     await it.call('POST', `/api/v1/updates/${id}/reopen`, {});
@@ -200,7 +200,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test('the list, the whole, and a statement that verifies with the public keys alone', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
     await it.approve(id);
@@ -287,7 +287,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test('a record that somebody changed in the database is not shown, decided again or signed', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     await it.approve(await it.addUpdate());
     const [row] = await rowsOf(it);
     const document = row?.document.replace('"ada"', '"eve"') ?? '';
@@ -301,7 +301,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
   });
 
   test('texts that RFC 8785 cannot say do not keep a decision from its record', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     it.osv.addRecord({ id: 'CVE-\ud800', summary: 'half \udc00 a pair' }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] },
     ]);

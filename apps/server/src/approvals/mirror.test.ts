@@ -87,10 +87,18 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     expect(minted.status).toBe(200);
   });
 
-  test('mirror+api: while the first load is under way and the API is away it is verdict_pending', async () => {
-    const { addUpdate, approve, osv } = await scene({ advisorySource: 'mirror+api' });
-    osv.mode = 'down';
-    expect(await approve(await addUpdate())).toMatchObject({ status: 503, code: 'verdict_pending' });
+  test('mirror: while the first load is under way it is verdict_pending; with an API that failed it is A2', async () => {
+    const alone = await scene();
+    expect(await alone.approve(await alone.addUpdate())).toMatchObject({
+      status: 503,
+      code: 'verdict_pending',
+    });
+    const both = await scene({ advisorySource: 'mirror+api' });
+    both.osv.mode = 'down';
+    expect(await both.approve(await both.addUpdate())).toMatchObject({
+      status: 409,
+      body: { blocked_by: 'unchecked', reason: 'unreachable', overridable: true },
+    });
   });
 
   test('A2: a release that the mirror has nothing of is uncovered', async () => {

@@ -47,7 +47,7 @@ describe.each(ENGINES)('preview on $name', (engine) => {
   test.each(CASES)(
     '$ecosystem, $scene, $settings: says what an approval is then answered, and mints nothing',
     async ({ scene, settings, ...subject }) => {
-      const it = await createApprovalsApp(engine, { settings, osvMs: 5_000 });
+      const it = await createApprovalsApp(engine, { settings });
       const id = await it.addUpdate({ name: NAME, ...subject });
       await SCENES[scene]?.(it, subject);
       const preview = await it.call('POST', `/api/v1/updates/${id}/preview`);
@@ -76,7 +76,7 @@ describe.each(ENGINES)('preview on $name', (engine) => {
   );
 
   test('the three lists: fixed by this update, still present, newly introduced', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     const affects = (id: string, versions: string[]) =>
       it.osv.addRecord({ id, summary: id }, [{ ecosystem: 'npm', name: NAME, versions }]);
     affects('CVE-FIXED', ['1.0.0']);
@@ -97,7 +97,7 @@ describe.each(ENGINES)('preview on $name', (engine) => {
 
 describe.each(ENGINES)('log markers of section 6, word for word, on $name', (engine) => {
   test('approval_blocked, bulk_approval_blocked and gate_overridden, each once and as it is specified', async () => {
-    const it = await createApprovalsApp(engine, { osvMs: 5_000 });
+    const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
     await it.approve(id);

@@ -35,7 +35,7 @@ import { createTestPlatform } from './test-platform.ts';
 export interface ApprovalsAppOptions {
   settings?: Partial<Config>;
   waitMs?: number;
-  /** How long the source of advisories may take. */
+  /** How long the source of advisories may take: long, unless a test lets it hang. */
   osvMs?: number;
   /** How long the registries may take. */
   registryMs?: number;
@@ -64,9 +64,10 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     ...NO_REGISTRIES,
     ...options.settings,
   });
+  const { osvMs = 30_000 } = options;
   const client = createOsvClient({
     baseUrl: osv.url,
-    timeouts: { batchMs: options.osvMs ?? 300, singleMs: options.osvMs ?? 300 },
+    timeouts: { batchMs: osvMs, singleMs: osvMs },
     sleep: async () => {},
   });
   const mirror = openMirror({ platform, config, api: client, sleep: async () => {} });
