@@ -12,11 +12,10 @@ import { hostPaths } from '../apps/agent/src/host-places.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
 import { createNpmWorld, type NpmWorld, npmStoryMissing } from './harness/npm-world.ts';
-import { type Approved, Blocked, expectAnswer, type Operator, pause } from './harness/operator.ts';
+import { type Approved, Blocked, expectAnswer, type Operator, untilClear } from './harness/operator.ts';
 
 /** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
-const RECHECK_WITHIN_MS = 90_000;
 
 const OLD_GLOBALS = {
   'node_modules/demo-cli': 'demo-cli 1.0.0',
@@ -177,15 +176,5 @@ function expectRealHashes({ token }: Approved, { npm }: NpmWorld): void {
   for (const { name, to_version: version = '', artifact } of payload.actions) {
     const real = createHash('sha512').update(npm.registry.tarball(name, version)).digest('hex');
     expect(artifact?.sha512).toBe(real);
-  }
-}
-
-async function untilClear(operator: Operator, updateId: string): Promise<void> {
-  const untilMs = performance.now() + RECHECK_WITHIN_MS;
-  for (;;) {
-    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
-    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
-    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
-    await pause(2_000); // nothing tells of a re-check but the verdict itself
   }
 }

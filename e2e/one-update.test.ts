@@ -5,13 +5,19 @@ import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { type Host, must } from './harness/host.ts';
-import { type Approved, Blocked, codeOf, expectAnswer, type Operator, pause } from './harness/operator.ts';
+import {
+  type Approved,
+  Blocked,
+  codeOf,
+  expectAnswer,
+  type Operator,
+  untilClear,
+} from './harness/operator.ts';
 import { ADVISORY, AFFECTED, NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
 /** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
-const RECHECK_WITHIN_MS = 90_000;
 
 const missing = storyMissing();
 
@@ -111,16 +117,6 @@ function expectRealHashes(token: ApprovalPayload, host: Host): void {
     sha256(readFileSync(host.apt.debPath(name, version))),
   ]);
   expect(bound.sort()).toEqual(real.sort());
-}
-
-async function untilClear(operator: Operator, updateId: string): Promise<void> {
-  const untilMs = performance.now() + RECHECK_WITHIN_MS;
-  for (;;) {
-    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
-    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
-    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
-    await pause(2_000); // nothing tells of a re-check but the verdict itself
-  }
 }
 
 function payloadOf({ token }: Approved): ApprovalPayload {

@@ -12,13 +12,12 @@ import { scanPypi } from '../apps/agent/src/ecosystems/pypi/scan.ts';
 import { hostPaths } from '../apps/agent/src/host-places.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
-import { Blocked, expectAnswer, type Operator, pause } from './harness/operator.ts';
+import { Blocked, expectAnswer, type Operator, untilClear } from './harness/operator.ts';
 import { configuredIndex, findWhyUnreachable } from './harness/public-index.ts';
 import { createPypiWorld, type PypiWorld, pypiStoryMissing } from './harness/pypi-world.ts';
 
 /** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
-const RECHECK_WITHIN_MS = 90_000;
 const DEMO = { installed: PYPI_DEMO.old, offered: PYPI_DEMO.offered };
 const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
 const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1' };
@@ -166,14 +165,4 @@ async function expectRefused(
 async function tracesOf({ traceFile }: Pick<PypiWorld, 'traceFile'>): Promise<string[]> {
   const text = await readFile(traceFile, 'utf8').catch(() => '');
   return text.split('\n').filter((line) => line !== '');
-}
-
-async function untilClear(operator: Operator, updateId: string): Promise<void> {
-  const untilMs = performance.now() + RECHECK_WITHIN_MS;
-  for (;;) {
-    const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
-    if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
-    if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
-    await pause(2_000); // nothing tells of a re-check but the verdict itself
-  }
 }

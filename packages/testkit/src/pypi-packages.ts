@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type ZipEntry, zipOf } from './zip-file.ts';
+import { zipArchive } from './zip-archive.ts';
+
+/** One file of a wheel, as its bytes. */
+export type WheelFile = { path: string; content: string | Uint8Array };
 
 /** A version of a Python project as it is published. */
 export type PypiPackage = {
@@ -20,7 +23,7 @@ export type PypiPackage = {
   /** Content of its one module; two packages of one version that differ here have different hashes. */
   content?: string;
   /** More entries of the wheel, good or hostile. */
-  extraFiles?: readonly ZipEntry[];
+  extraFiles?: readonly WheelFile[];
 };
 
 /** A file as the index serves it. */
@@ -65,7 +68,11 @@ function wheelOf(pkg: PypiPackage): Buffer {
     { path: `${info}/WHEEL`, content: wheel },
   ];
   const record = entries.map(({ path, content }) => `${path},sha256=${digest(content)},${content.length}\n`);
-  return zipOf([...entries, { path: `${info}/RECORD`, content: `${record.join('')}${info}/RECORD,,\n` }]);
+  const files = [...entries, { path: `${info}/RECORD`, content: `${record.join('')}${info}/RECORD,,\n` }];
+  return zipArchive(
+    files.map(({ path, content }) => ({ name: path, content })),
+    { deflate: false },
+  );
 }
 
 /** The words that a project says of itself (core metadata 2.1). */
