@@ -1,6 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
-import { type OsvRecord as Osv, OsvRecord, parseAs } from './osv-schema.ts';
+import { parseAs } from '../platform/parse-as.ts';
+import { type OsvRecord as Osv, OsvRecord } from './osv-schema.ts';
 import { severityOf } from './severity.ts';
 import type { Subject } from './subjects.ts';
 

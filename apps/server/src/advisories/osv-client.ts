@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
+import { parseAs } from '../platform/parse-as.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
-import { BatchAnswer, BatchEntry, OsvRecord, parseAs } from './osv-schema.ts';
+import { BatchAnswer, BatchEntry, OsvRecord } from './osv-schema.ts';
 import type { Subject } from './subjects.ts';
 
 /** Most queries in one batch (the API's limit). */

@@ -1,6 +1,4 @@
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, type TSchema, Type } from 'typebox';
-import { Value } from 'typebox/value';
 
 /** Answers of the OSV API, as far as we read them; it may add fields at any time. */
 const Id = Type.String({ minLength: 1, maxLength: 256 });
@@ -47,9 +45,3 @@ export const OsvRecord = Type.Object({
   ),
 });
 export type OsvRecord = Static<typeof OsvRecord>;
-
-/** The value where the text is JSON of that shape; null otherwise. */
-export function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
-  const json = parseStrictJson(text);
-  return json.ok && Value.Check(schema, json.value) ? json.value : null;
-}

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { parseAs } from '../platform/parse-as.ts';
 import type { InstalledPackage } from './installed-package.ts';
-import { parseAs } from './osv-schema.ts';
 import { type Subject, subjectKey } from './subjects.ts';
 
 /** What the database of vulnerabilities said about one subject, and when. */

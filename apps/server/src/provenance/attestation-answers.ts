@@ -1,7 +1,6 @@
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { compareVersions } from '@tidegate/versions';
-import { type Static, type TSchema, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { Type } from 'typebox';
+import { parseAs } from '../platform/parse-as.ts';
 
 /** Attestations of one artifact that are looked at. */
 const ATTESTATIONS_MAX = 16;
@@ -80,9 +79,4 @@ function isOfVersion(filename: string, version: string): boolean {
   const stem = filename.slice(0, filename.lastIndexOf(filename.endsWith('.tar.gz') ? '.tar.gz' : '.'));
   const named = isWheel ? stem.split('-', 3)[1] : stem.slice(stem.lastIndexOf('-') + 1);
   return named !== undefined && compareVersions('pypi', named, version) === 0;
-}
-
-function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
-  const json = parseStrictJson(text);
-  return json.ok && Value.Check(schema, json.value) ? json.value : null;
 }

@@ -1,7 +1,6 @@
-import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { compareVersions } from '@tidegate/versions';
-import { type Static, type TSchema, Type } from 'typebox';
-import { Value } from 'typebox/value';
+import { type TSchema, Type } from 'typebox';
+import { parseAs } from '../platform/parse-as.ts';
 import type { AgeSubject } from './subjects.ts';
 import { releaseTimeMs } from './time-rules.ts';
 
@@ -101,9 +100,4 @@ function versionOfArchive(filename: string): string | undefined {
   if (!archive) return undefined;
   const stem = filename.slice(0, -archive.length);
   return stem.includes('-') ? stem.slice(stem.lastIndexOf('-') + 1) : undefined;
-}
-
-function parseAs<T extends TSchema>(schema: T, text: string): Static<T> | null {
-  const json = parseStrictJson(text);
-  return json.ok && Value.Check(schema, json.value) ? json.value : null;
 }

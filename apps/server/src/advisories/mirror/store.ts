@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../platform/db/engine.ts';
 import type { Tables } from '../../platform/db/tables.ts';
-import { parseAs } from '../osv-schema.ts';
+import { parseAs } from '../../platform/parse-as.ts';
 import type { MirrorEntry, MirrorRecord } from './record-rules.ts';
 import type { Snapshot } from './snapshot.ts';
 
