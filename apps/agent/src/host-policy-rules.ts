@@ -1,7 +1,7 @@
 import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-
 import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
+import { canonicalName } from '@tidegate/versions/names';
 import type { TrustedKeySet } from './config-file.ts';
 import { matchesGlob } from './host-policy-globs.ts';
 import { type Hours, isWithinHours, nextWindowMs } from './host-policy-hours.ts';
@@ -56,16 +56,13 @@ function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): P
   const { ecosystem, actions } = approval.payload;
   const globs = neverTouch[ecosystem] ?? [];
   for (const { action, name } of actions) {
-    const glob = globs.find((each) => matchesGlob(spelt(each, ecosystem), spelt(name, ecosystem)));
+    // A glob is put into the same form as the name, so that no spelling slips past it.
+    const called = canonicalName(ecosystem, name);
+    const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
     if (glob === undefined) continue;
     return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);
   }
   return null;
-}
-
-/** PEP 503: runs of `-`, `_` and `.` are one dash, so that no spelling slips past a rule. */
-function spelt(name: string, ecosystem: Ecosystem): string {
-  return ecosystem === 'pypi' ? name.replace(/[-_.]+/g, '-') : name;
 }
 
 function judgeSignatures(

@@ -38,11 +38,6 @@ export function ecosystemCovers({
   return record.startsWith(`${host}:`) ? 'unclear' : 'no';
 }
 
-/** The form under which two names are one package: PEP 503 for PyPI, the name as it stands elsewhere. */
-export function canonicalName(ecosystem: Ecosystem, name: string): string {
-  return ecosystem === 'pypi' ? name.toLowerCase().replace(/[-_.]+/g, '-') : name;
-}
-
 /**
  * Records of openEuler leave the epoch out (notes/supply-chain.md, 2.4): a version that has one would sort above every
  * fix and look clean.

@@ -1,13 +1,8 @@
 import { dpkgOrder } from './dpkg.ts';
+import { canonicalName } from './names.ts';
 import { npmOrder } from './npm.ts';
 import type { Order, Sign } from './order.ts';
-import {
-  canonicalName,
-  type Ecosystem,
-  ecosystemCovers,
-  epochIsLost,
-  orderingEcosystem,
-} from './osv-ecosystems.ts';
+import { type Ecosystem, ecosystemCovers, epochIsLost, orderingEcosystem } from './osv-ecosystems.ts';
 import { type Affectedness, matcherOf } from './osv-match.ts';
 import { isWithdrawn, type OsvAffected, readAffected } from './osv-record.ts';
 import { pypiOrder } from './pypi.ts';

@@ -1,6 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
+import { canonicalName } from '@tidegate/versions/names';
 import { type HostSystem, osvEcosystem } from './ecosystem-strings.ts';
 import { isForeignOrigin } from './package-origin.ts';
 
@@ -53,7 +54,7 @@ export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: Pac
       return asked(ecosystem, [{ ecosystem: osv.name, name: target.name, version: target.version }]);
     case 'pypi':
       return asked(ecosystem, [
-        { ecosystem: osv.name, name: normalPyPi(target.name), version: target.version },
+        { ecosystem: osv.name, name: canonicalName(ecosystem, target.name), version: target.version },
       ]);
     case 'apt':
       // Debian and Ubuntu records name sources: `gcc` 4:12.2.0-3 is gcc-defaults 1.203, and its epoch would hide it.
@@ -100,9 +101,4 @@ function isSound(ecosystem: Ecosystem, { name, version }: Subject): boolean {
 /** rpm events carry the epoch: without it a patched openssl shows a hundred false hits. */
 function withEpoch(version: string): string {
   return /^\d+:/.test(version) ? version : `0:${version}`;
-}
-
-/** PEP 503. */
-function normalPyPi(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_.]+/g, '-');
 }

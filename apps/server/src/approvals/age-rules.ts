@@ -1,7 +1,8 @@
 import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { type AgeSubject, ageApplies, ageKey, spelt, timeKey } from '../release-times/subjects.ts';
+import { canonicalName } from '@tidegate/versions/names';
+import { type AgeSubject, ageApplies, ageKey, timeKey } from '../release-times/subjects.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -50,7 +51,7 @@ export function ageSubjects(args: {
     .filter((action) => action.action !== 'remove' && !bundlers.has(action))
     .map(({ name, to_version: version = '', artifact }) => ({
       ecosystem,
-      name: spelt(ecosystem, name),
+      name: canonicalName(ecosystem, name),
       version,
       artifact: artifact ?? null,
     }))

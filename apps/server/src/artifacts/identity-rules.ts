@@ -2,6 +2,7 @@ import type { HashAlgorithm } from '@tidegate/protocol/artifacts-api';
 import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { canonicalName } from '@tidegate/versions/names';
 
 /**
  * What one artifact is called wherever it comes from. npm: `name@version`. PyPI: that and the name of the file, as
@@ -54,7 +55,7 @@ export function sightingsOf(args: {
       const sighting: Sighting = {
         ecosystem,
         scope: scopeOf(ecosystem, host),
-        name: ecosystem === 'pypi' ? normalised(action.name) : action.name,
+        name: canonicalName(ecosystem, action.name),
         version,
         variant: variantOf(ecosystem, host, action),
         algorithm,
@@ -92,11 +93,6 @@ function variantOf(ecosystem: Ecosystem, { osArch }: PlanHost, { arch, artifact 
     case 'dnf':
       return arch ?? osArch;
   }
-}
-
-/** PyPI names are one name in many spellings (PEP 503). */
-function normalised(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_.]+/g, '-');
 }
 
 /** A mirror's URL may bear credentials, in front of the host or in its query; the ledger keeps neither. */

@@ -1,8 +1,9 @@
 import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { canonicalName } from '@tidegate/versions/names';
 import type { Db } from '../platform/db/engine.ts';
-import { type AgedEcosystem, ageApplies, ageKey, spelt } from '../release-times/subjects.ts';
+import { type AgedEcosystem, ageApplies, ageKey } from '../release-times/subjects.ts';
 import {
   isDropped,
   isSettled,
@@ -103,5 +104,7 @@ function subjectAfter(ecosystem: AgedEcosystem, action: PlanAction): ProvenanceS
   const weaker = sha256 ? ({ algorithm: 'sha256', hex: sha256 } as const) : null;
   // npm attests sha512, PyPI sha256; the other kind would never be found in a statement.
   const own = ecosystem === 'npm' ? (hash ?? weaker) : (weaker ?? hash);
-  return own && { ecosystem, name: spelt(ecosystem, name), version, artifact: { filename, hash: own } };
+  return (
+    own && { ecosystem, name: canonicalName(ecosystem, name), version, artifact: { filename, hash: own } }
+  );
 }

@@ -1,7 +1,8 @@
 import { bundlersOf } from '@tidegate/protocol/bundles';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { ageApplies, ageKey, spelt } from './subjects.ts';
+import { canonicalName } from '@tidegate/versions/names';
+import { ageApplies, ageKey } from './subjects.ts';
 
 /** One version as the ledger of the fleet names it. */
 export interface SeenVersion {
@@ -29,7 +30,7 @@ export function seenVersion(
   return {
     ecosystem,
     scope: isOfRegistry ? '' : of.osId,
-    name: spelt(ecosystem, name),
+    name: canonicalName(ecosystem, name),
     version,
     arch: isOfRegistry ? '' : arch,
   };

@@ -1,5 +1,6 @@
 import type { Artifact } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { canonicalName } from '@tidegate/versions/names';
 
 /** Ecosystems whose registries tell times of release (A7). */
 export const AGED_ECOSYSTEMS = ['npm', 'pypi'] as const;
@@ -21,7 +22,7 @@ export function ageApplies(ecosystem: Ecosystem): ecosystem is AgedEcosystem {
 
 /** Names exactly one `name@version`: what an exception is for, and what a host has. */
 export function ageKey(of: { ecosystem: Ecosystem; name: string; version: string }): string {
-  return `${of.ecosystem}\n${spelt(of.ecosystem, of.name)}\n${of.version}`;
+  return `${of.ecosystem}\n${canonicalName(of.ecosystem, of.name)}\n${of.version}`;
 }
 
 /** Names what has one time of release: one file of a version. */
@@ -43,9 +44,4 @@ export function storedTimeKey(row: {
 export function artifactKey({ ecosystem, artifact }: AgeSubject): string {
   if (ecosystem === 'npm') return artifact?.sha512 ?? '';
   return artifact ? (artifact.sha256 ?? artifact.filename) : '';
-}
-
-/** PyPI names are one name in many spellings (PEP 503). */
-export function spelt(ecosystem: Ecosystem, name: string): string {
-  return ecosystem === 'pypi' ? name.toLowerCase().replaceAll(/[-_.]+/g, '-') : name;
 }

@@ -1,4 +1,5 @@
 import { compareVersions } from '@tidegate/versions';
+import { canonicalName } from '@tidegate/versions/names';
 
 /** Longest name and version that the wire takes. */
 const NAME_MAX_CHARS = 214;
@@ -19,7 +20,7 @@ export function isVersion(version: string): boolean {
 
 /** The one spelling that names are compared in (PEP 503). */
 export function normaliseName(name: string): string {
-  return name.replace(/[-_.]+/g, '-').toLowerCase();
+  return canonicalName('pypi', name);
 }
 
 /** Whether a version is one that pip does not take unasked (PEP 440). */

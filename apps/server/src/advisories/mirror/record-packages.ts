@@ -1,4 +1,5 @@
-import { canonicalName, ecosystemCovers, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
+import { canonicalName } from '@tidegate/versions/names';
+import { ecosystemCovers, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
 
 /** Packages are found by the normal form of their name. */
 export interface NamedPackage {
