@@ -1,0 +1,135 @@
+import { type Static, Type } from 'typebox';
+import { Count, strict, Timestamp, Uuid } from './scalars.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** The lists that a number may open, by the path below /api/v1 without its first part. */
+export const OVERVIEW_LISTS = [
+  'agents',
+  'updates',
+  'commands',
+  'events',
+  'divergences',
+  'signing-keys',
+  'registration-tokens',
+] as const;
+
+/** Where to look at what a number counts: a list, and the query parameters that give these rows. */
+export const Opens = strict({
+  list: Type.Enum(OVERVIEW_LISTS),
+  filter: Type.Record(Type.String(), Type.String()),
+});
+export type Opens = Static<typeof Opens>;
+
+/** A number, the time of the data that it was counted in, and what it opens; null where no list shows just that. */
+export const Figure = strict({ count: Count, as_of: Timestamp, opens: nullable(Opens) });
+export type Figure = Static<typeof Figure>;
+
+export const Overview = strict({
+  as_of: Timestamp,
+  /** Whether the numbers are of the whole fleet, or of the hosts in the caller's groups. */
+  of: Type.Enum(['fleet', 'groups']),
+  /** What needs somebody. Null: not for this caller. */
+  needs_me: strict({
+    /** Updates that wait for an approval, by the newest verdict; `not_judged` has none yet. */
+    waiting: strict({ clear: Figure, vulnerable: Figure, unchecked: Figure, not_judged: Figure }),
+    /** Open updates that fix what is known to be exploited. */
+    exploited: Figure,
+    /** Waiting updates that the gate stopped when somebody asked, or handed back. */
+    blocked: Figure,
+    failed: Figure,
+    /** Approvals whose command is due and has not reached its host. */
+    approvals_undelivered: Figure,
+    clones_suspected: Figure,
+    hosts_unbound: Figure,
+    hosts_offline: Figure,
+    divergences_open: nullable(Figure),
+    /** Active keys that have signed for longer than they should. */
+    keys_due: nullable(Figure),
+    /** Registration tokens with free seats that end within a day. */
+    registration_tokens_ending: nullable(Figure),
+  }),
+  /** What happened since (24 hours). */
+  changed: strict({
+    since: Timestamp,
+    installed: Figure,
+    failed: Figure,
+    approved: Figure,
+    new_updates: Figure,
+    hosts_enrolled: Figure,
+  }),
+  /** Whether anything may not be as it says. */
+  lying: strict({
+    /** Both since 24 hours. */
+    machine_mismatches: Figure,
+    token_reuse: Figure,
+    /** Open updates that are not known to be clear or vulnerable. */
+    unchecked: Figure,
+    advisories: strict({
+      status: Type.Enum(['ok', 'loading', 'stale', 'unreachable', 'off']),
+      /** Time of the oldest data in use; null where no mirror is loaded. */
+      data_as_of: nullable(Timestamp),
+      stale: Type.Array(strict({ ecosystem: Type.String(), since: Timestamp })),
+    }),
+    /** The clock of the server, held against what was written before. */
+    clock: strict({ ok: Type.Boolean(), behind_seconds: Count, as_of: Timestamp }),
+    restore: strict({ detected_at: nullable(Timestamp), resync_open: Type.Boolean() }),
+  }),
+  totals: strict({
+    hosts: Figure,
+    hosts_bound: Figure,
+    hosts_online: Figure,
+    hosts_revoked: Figure,
+    updates_open: Figure,
+  }),
+  /** Open updates (pending, awaiting_plan, approved, installing, failed) by verdict. */
+  verdicts: strict({
+    clear: Count,
+    vulnerable: Count,
+    unchecked: Count,
+    not_judged: Count,
+    as_of: Timestamp,
+  }),
+});
+export type Overview = Static<typeof Overview>;
+
+/** Days that are kept, and most that one answer has. */
+export const HISTORY_DAYS_MAX = 400;
+
+/** One day in UTC; today is written once an hour and is not complete. */
+export const HistoryDay = strict({
+  day: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' }),
+  as_of: Timestamp,
+  complete: Type.Boolean(),
+  open: strict({ clear: Count, vulnerable: Count, unchecked: Count, not_judged: Count }),
+  /** Open updates that fix known vulnerabilities. */
+  exposed: Count,
+  /** Age of open updates since the fleet was told of them; null where there were none. */
+  median_age_hours: nullable(Type.Number({ minimum: 0 })),
+  p95_age_hours: nullable(Type.Number({ minimum: 0 })),
+  /** Hosts that were heard of in the 24 hours before. */
+  hosts_seen: Count,
+});
+export type HistoryDay = Static<typeof HistoryDay>;
+
+/** Oldest first; days on which no server ran are left out. Empty for a caller bound to groups: kept for the fleet. */
+export const OverviewHistory = strict({ items: Type.Array(HistoryDay, { maxItems: HISTORY_DAYS_MAX }) });
+export type OverviewHistory = Static<typeof OverviewHistory>;
+
+export const HEARTBEAT_SLOTS = 48;
+export const HEARTBEAT_SLOT_MINUTES = 30;
+/** `late`: heard of after a silence of more than three intervals. `unknown`: not enrolled yet, or nobody listened. */
+export const HeartbeatStatus = Type.Enum(['seen', 'late', 'missed', 'unknown']);
+export type HeartbeatStatus = Static<typeof HeartbeatStatus>;
+
+/** The last 24 hours of a host, oldest first; the last slot is the one that is not over. */
+export const Heartbeats = strict({
+  agent_id: Uuid,
+  as_of: Timestamp,
+  slot_minutes: Type.Literal(HEARTBEAT_SLOT_MINUTES),
+  slots: Type.Array(strict({ from: Timestamp, status: HeartbeatStatus }), {
+    minItems: HEARTBEAT_SLOTS,
+    maxItems: HEARTBEAT_SLOTS,
+  }),
+});
+export type Heartbeats = Static<typeof Heartbeats>;
