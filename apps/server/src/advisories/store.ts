@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { parseAs } from '../platform/parse-as.ts';
@@ -17,8 +18,6 @@ export interface Check {
   readonly snapshot: string | null;
 }
 
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
 /** A statement of more rows is no faster, and building it takes more memory. */
 const INSERT_ROWS = 100;
 
@@ -27,7 +26,7 @@ export async function readChecks(db: Db, subjects: readonly Subject[]): Promise<
   const wanted = new Set(subjects.map(subjectKey));
   const checks = new Map<string, Check>();
   for (const [ecosystem, names] of namesByEcosystem(subjects)) {
-    for (const some of chunks([...names], IN_VALUES)) {
+    for (const some of chunks([...names])) {
       const rows = await db
         .selectFrom('advisory_checks')
         .selectAll()
@@ -105,7 +104,7 @@ export type AdvisoryRow = Tables['advisories'];
 /** Records by id, as the source gave them. */
 export async function readAdvisories(db: Db, ids: readonly string[]): Promise<Map<string, AdvisoryRow>> {
   const found = new Map<string, AdvisoryRow>();
-  for (const some of chunks([...new Set(ids)], IN_VALUES)) {
+  for (const some of chunks([...new Set(ids)])) {
     const rows = await db.selectFrom('advisories').selectAll().where('id', 'in', some).execute();
     for (const row of rows) found.set(row.id, row);
   }
@@ -115,7 +114,7 @@ export async function readAdvisories(db: Db, ids: readonly string[]): Promise<Ma
 /** The `modified` of each stored record, without its text. */
 export async function readAdvisoryTimes(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();
-  for (const some of chunks([...new Set(ids)], IN_VALUES)) {
+  for (const some of chunks([...new Set(ids)])) {
     const rows = await db
       .selectFrom('advisories')
       .select(['id', 'modified'])
@@ -171,7 +170,7 @@ export async function readInstalled(
   { agentId, ecosystem, names }: { agentId: string; ecosystem: string; names: readonly string[] },
 ): Promise<InstalledPackage[]> {
   const found: InstalledPackage[] = [];
-  for (const some of chunks([...new Set(names)], IN_VALUES)) {
+  for (const some of chunks([...new Set(names)])) {
     const rows = await db
       .selectFrom('agent_packages')
       .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin'])
@@ -209,10 +208,4 @@ function namesByEcosystem(subjects: readonly Subject[]): Map<string, Set<string>
     else names.set(ecosystem, new Set([name]));
   }
   return names;
-}
-
-function chunks<T>(items: readonly T[], size: number): T[][] {
-  const parts: T[][] = [];
-  for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
-  return parts;
 }

@@ -1,12 +1,10 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type ApprovalRow = Tables['approvals'];
 export type AgeExceptionRow = Tables['age_exceptions'];
-
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
 
 /**
  * Takes the row of an update for this transaction: of many approvals at once one goes on, and its plan cannot change
@@ -204,13 +202,12 @@ export async function liveAgeExceptions(
   { ecosystem, versions, nowMs }: { ecosystem: string; versions: readonly string[]; nowMs: number },
 ): Promise<Pick<AgeExceptionRow, 'name' | 'version'>[]> {
   const found: Pick<AgeExceptionRow, 'name' | 'version'>[] = [];
-  const distinct = [...new Set(versions)];
-  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+  for (const some of chunks([...new Set(versions)])) {
     const rows = await db
       .selectFrom('age_exceptions')
       .select(['name', 'version'])
       .where('ecosystem', '=', ecosystem)
-      .where('version', 'in', distinct.slice(i, i + IN_VALUES))
+      .where('version', 'in', some)
       .where('deleted_at', 'is', null)
       .where('expires_at', '>', nowMs)
       .execute();

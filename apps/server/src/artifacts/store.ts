@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Standing } from './divergence-rules.ts';
@@ -7,10 +8,6 @@ import type { ArtifactIdentity } from './identity-rules.ts';
 export type ArtifactRow = Tables['artifacts'];
 export type DivergenceRow = Tables['artifact_divergences'];
 export type DivergentHashRow = Tables['artifact_divergent_hashes'];
-
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
-const INSERT_ROWS = 500;
 
 type Named = Pick<ArtifactIdentity, 'scope' | 'name' | 'version'>;
 
@@ -33,10 +30,10 @@ export async function readArtifacts(db: Db, named: readonly Named[]): Promise<Ar
 /** Keeps what was there: of two first sightings at once one is the first. Returns how many are new. */
 export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Promise<number> {
   let inserted = 0;
-  for (let i = 0; i < rows.length; i += INSERT_ROWS) {
+  for (const some of chunks(rows)) {
     const result = await tx
       .insertInto('artifacts')
-      .values(rows.slice(i, i + INSERT_ROWS))
+      .values(some)
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
     inserted += Number(result.numInsertedOrUpdatedRows ?? 0n);
@@ -127,11 +124,11 @@ export async function divergencesOf(db: Db, named: readonly Named[]): Promise<Di
 /** The hashes of divergences, in the order in which they were seen. */
 export async function hashesOf(db: Db, divergenceIds: readonly string[]): Promise<DivergentHashRow[]> {
   const found: DivergentHashRow[] = [];
-  for (let i = 0; i < divergenceIds.length; i += IN_VALUES) {
+  for (const some of chunks(divergenceIds)) {
     const rows = await db
       .selectFrom('artifact_divergent_hashes')
       .selectAll()
-      .where('divergence_id', 'in', divergenceIds.slice(i, i + IN_VALUES))
+      .where('divergence_id', 'in', some)
       .orderBy('seen_at')
       .orderBy('hash')
       .execute();
@@ -196,11 +193,7 @@ export async function markEnforced(
 
 function byScope(named: readonly Named[]): { scope: string; part: Named[] }[] {
   const scopes = Map.groupBy(named, ({ scope }) => scope);
-  return [...scopes].flatMap(([scope, all]) => {
-    const parts: { scope: string; part: Named[] }[] = [];
-    for (let i = 0; i < all.length; i += IN_VALUES) parts.push({ scope, part: all.slice(i, i + IN_VALUES) });
-    return parts;
-  });
+  return [...scopes].flatMap(([scope, all]) => chunks(all).map((part) => ({ scope, part })));
 }
 
 function namesOf(part: readonly Named[]): string[] {

@@ -1,10 +1,8 @@
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type ProvenanceRow = Tables['provenances'];
-
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
 
 /** What is known of packages of an ecosystem, every version of them. */
 export async function readProvenances(
@@ -12,13 +10,12 @@ export async function readProvenances(
   { ecosystem, names }: { ecosystem: string; names: readonly string[] },
 ): Promise<ProvenanceRow[]> {
   const found: ProvenanceRow[] = [];
-  const distinct = [...new Set(names)];
-  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+  for (const some of chunks([...new Set(names)])) {
     const rows = await db
       .selectFrom('provenances')
       .selectAll()
       .where('ecosystem', '=', ecosystem)
-      .where('name', 'in', distinct.slice(i, i + IN_VALUES))
+      .where('name', 'in', some)
       .execute();
     found.push(...rows);
   }

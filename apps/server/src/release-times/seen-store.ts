@@ -1,19 +1,16 @@
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { type SeenVersion, seenKey } from './seen-rules.ts';
-
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
-const INSERT_ROWS = 500;
 
 /** Keeps what was there: the first host to have a version is the first. */
 export async function insertFirstSeen(tx: Tx, rows: readonly Tables['first_seen'][]): Promise<void> {
   // One order for every writer, so that two reports do not wait for each other.
   const sorted = rows.toSorted((a, b) => (seenKey(seenOf(a)) < seenKey(seenOf(b)) ? -1 : 1));
-  for (let i = 0; i < sorted.length; i += INSERT_ROWS) {
+  for (const some of chunks(sorted)) {
     await tx
       .insertInto('first_seen')
-      .values(sorted.slice(i, i + INSERT_ROWS))
+      .values(some)
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
@@ -53,9 +50,5 @@ function seenOf(row: Tables['first_seen']): SeenVersion {
 /** Parts of one ecosystem and scope, none larger than a statement takes. */
 function byScope(versions: readonly SeenVersion[]): SeenVersion[][] {
   const scopes = Map.groupBy(versions, ({ ecosystem, scope }) => `${ecosystem}\n${scope}`);
-  return [...scopes.values()].flatMap((part) => {
-    const parts: SeenVersion[][] = [];
-    for (let i = 0; i < part.length; i += IN_VALUES) parts.push(part.slice(i, i + IN_VALUES));
-    return parts;
-  });
+  return [...scopes.values()].flatMap((part) => chunks(part));
 }

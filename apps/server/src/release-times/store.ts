@@ -1,11 +1,10 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type ReleaseTimeRow = Tables['release_times'];
 
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
 const INSERT_ROWS = 200;
 
 /** What the registry said about the release of some packages; a version without a row was never asked about. */
@@ -14,13 +13,12 @@ export async function readReleaseTimes(
   { ecosystem, names }: { ecosystem: string; names: readonly string[] },
 ): Promise<ReleaseTimeRow[]> {
   const found: ReleaseTimeRow[] = [];
-  const distinct = [...new Set(names)];
-  for (let i = 0; i < distinct.length; i += IN_VALUES) {
+  for (const some of chunks([...new Set(names)])) {
     const rows = await db
       .selectFrom('release_times')
       .selectAll()
       .where('ecosystem', '=', ecosystem)
-      .where('name', 'in', distinct.slice(i, i + IN_VALUES))
+      .where('name', 'in', some)
       .execute();
     found.push(...rows);
   }
@@ -35,10 +33,10 @@ const IS_NEWER = sql<boolean>`excluded.published_at IS NOT NULL
 export async function saveReleaseTimes(tx: Tx, rows: readonly ReleaseTimeRow[]): Promise<void> {
   // One order for every writer, so that two replicas do not wait for each other.
   const sorted = rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
-  for (let i = 0; i < sorted.length; i += INSERT_ROWS) {
+  for (const some of chunks(sorted, INSERT_ROWS)) {
     await tx
       .insertInto('release_times')
-      .values(sorted.slice(i, i + INSERT_ROWS))
+      .values(some)
       .onConflict((conflict) =>
         conflict.columns(['ecosystem', 'name', 'version', 'artifact']).doUpdateSet({
           published_at: sql`CASE WHEN ${IS_NEWER} THEN excluded.published_at ELSE release_times.published_at END`,

@@ -1,14 +1,11 @@
 import { sql } from 'kysely';
 import { Type } from 'typebox';
+import { chunks } from '../../platform/db/chunks.ts';
 import type { Db, Tx } from '../../platform/db/engine.ts';
 import type { Tables } from '../../platform/db/tables.ts';
 import { parseAs } from '../../platform/parse-as.ts';
 import type { MirrorEntry, MirrorRecord } from './record-rules.ts';
 import type { Snapshot } from './snapshot.ts';
-
-/** Values in one statement; SQLite binds at most 32,766 of them. */
-const IN_VALUES = 500;
-const INSERT_ROWS = 500;
 
 const Texts = Type.Array(Type.String());
 
@@ -270,11 +267,4 @@ export async function readFleetSystems(
     .distinct()
     .execute();
   return [...reported, ...offered];
-}
-
-function chunks<T>(items: readonly T[]): T[][] {
-  const size = Math.min(IN_VALUES, INSERT_ROWS);
-  const parts: T[][] = [];
-  for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
-  return parts;
 }
