@@ -1,6 +1,4 @@
 import type { Config } from '../config.ts';
-import type { Platform } from '../platform/platform.ts';
-import { checkPackages } from './check-packages.ts';
 import {
   afterFailure,
   afterSuccess,
@@ -8,7 +6,9 @@ import {
   CLOSED_BREAKER,
   isFailing,
   mayCall,
-} from './circuit-breaker.ts';
+} from '../platform/circuit-breaker.ts';
+import type { Platform } from '../platform/platform.ts';
+import { checkPackages } from './check-packages.ts';
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/judge-from-mirror.ts';

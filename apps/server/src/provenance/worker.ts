@@ -4,7 +4,7 @@ import {
   type Breaker,
   CLOSED_BREAKER,
   mayCall,
-} from '../advisories/circuit-breaker.ts';
+} from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AgedEcosystem } from '../release-times/subjects.ts';
 import type { ProvenanceClient } from './fetch-provenance.ts';

@@ -5,7 +5,7 @@ import {
   CLOSED_BREAKER,
   isFailing,
   mayCall,
-} from '../advisories/circuit-breaker.ts';
+} from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
 import { askRegistry } from './ask-registry.ts';
 import type { RegistryClient } from './registry-client.ts';
