@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox';
-import { AgentVersion, Ecosystem, HostName, ShortText, strict, Timestamp, Uuid } from './scalars.ts';
+import { sortBy } from './lists-api.ts';
+import {
+  AgentVersion,
+  Ecosystem,
+  GroupName,
+  HostName,
+  OsId,
+  ShortText,
+  strict,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
 
 export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
 export const AgentState = Type.Enum(AGENT_STATES);
@@ -29,6 +40,7 @@ export type CloneSuspected = Static<typeof CloneSuspected>;
 export const AgentItem = Type.Object({
   id: Uuid,
   hostname: HostName,
+  group: nullable(GroupName),
   status: AgentState,
   online: Type.Boolean({ description: 'last check-in younger than three intervals' }),
   machine_id: nullable(Type.String()),
@@ -47,22 +59,58 @@ export const AgentItem = Type.Object({
   last_seen_at: nullable(Timestamp),
   revoked_at: nullable(Timestamp),
   clone_suspected: nullable(CloneSuspected),
+  /** Updates that wait for a decision. */
+  pending_updates: Type.Integer({ minimum: 0 }),
 });
 export type AgentItem = Static<typeof AgentItem>;
+
+/**
+ * What a host can be found by. Of those that are not revoked: `online` was seen within three intervals, `offline`
+ * before that, `never` not at all; `needs_attention` is suspected to be a clone, unbound, offline or never seen.
+ */
+export const HOST_STATUSES = [
+  'online',
+  'offline',
+  'never',
+  ...AGENT_STATES,
+  'clone_suspected',
+  'needs_attention',
+] as const;
+export const HostStatus = Type.Enum(HOST_STATUSES);
+export type HostStatus = Static<typeof HostStatus>;
 
 /** Filters of the list of hosts; query values are text. */
 export const AgentFilter = {
   q: Type.Optional(
     Type.String({
       pattern: '^[^\\x00-\\x1f\\x7f]{1,253}$',
-      description: 'part of a host name or machine id',
+      description: 'part of a host name or machine id, or how an agent id begins',
     }),
   ),
-  status: Type.Optional(AgentState),
-  os: Type.Optional(Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' })),
+  status: Type.Optional(HostStatus),
+  os: Type.Optional(OsId),
+  ecosystem: Type.Optional(Ecosystem),
+  agent_version: Type.Optional(AgentVersion),
   online: Type.Optional(Type.Enum(['true', 'false'])),
   clone_suspected: Type.Optional(Type.Enum(['true', 'false'])),
+  group: Type.Optional(GroupName),
 };
+
+export const AGENT_SORTS = [
+  'hostname',
+  'last_seen_at',
+  'status',
+  'pending_updates',
+  'os',
+  'enrolled_at',
+] as const;
+export type AgentSortField = (typeof AGENT_SORTS)[number];
+export const AGENT_SORT_DEFAULT = 'hostname';
+export const AgentSort = sortBy(
+  AGENT_SORTS,
+  'default hostname; status: unbound, never seen, offline, online, revoked; os: by id and version',
+);
+export type AgentSort = Static<typeof AgentSort>;
 
 /** Longest reason that an operator gives, in characters. */
 export const REASON_MAX_CHARS = 1_000;

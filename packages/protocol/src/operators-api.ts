@@ -1,11 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { strict, Timestamp, Uuid } from './scalars.ts';
+import { GroupName, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
 /** Names of new operators; they are kept in lower case. */
 export const Username = Type.String({ pattern: '^[A-Za-z0-9._@-]{1,64}$', minLength: 1, maxLength: 64 });
 /** New passwords: long enough, any characters, no rules of composition (ASVS 6.2). */
 export const NewPassword = Type.String({ minLength: 8, maxLength: 256 });
+
+/** Most groups that one operator or token is bound to. */
+export const GROUPS_MAX = 100;
+/** Groups of hosts that an operator is bound to. */
+export const GroupList = Type.Array(GroupName, { minItems: 1, maxItems: GROUPS_MAX });
+/** The same where null stands for the whole fleet, hosts in no group too. */
+export const Groups = Type.Union([GroupList, Type.Null()]);
 
 export const LoginRequest = strict({
   username: Type.String({ minLength: 1, maxLength: 64 }),
@@ -14,7 +21,7 @@ export const LoginRequest = strict({
 });
 export type LoginRequest = Static<typeof LoginRequest>;
 
-export const OperatorIdentity = strict({ id: Uuid, username: Type.String(), role: Role });
+export const OperatorIdentity = strict({ id: Uuid, username: Type.String(), role: Role, groups: Groups });
 export type OperatorIdentity = Static<typeof OperatorIdentity>;
 
 export const LoginAnswer = strict({
@@ -39,18 +46,25 @@ export const Operator = strict({
   id: Uuid,
   username: Type.String(),
   role: Role,
+  groups: Groups,
   disabled: Type.Boolean(),
   created_at: Timestamp,
 });
 export type Operator = Static<typeof Operator>;
 
-export const NewOperator = strict({ username: Username, password: NewPassword, role: Role });
+export const NewOperator = strict({
+  username: Username,
+  password: NewPassword,
+  role: Role,
+  groups: Type.Optional(Groups),
+});
 export type NewOperator = Static<typeof NewOperator>;
 
 export const OperatorChange = Type.Object(
   {
     password: Type.Optional(NewPassword),
     role: Type.Optional(Role),
+    groups: Type.Optional(Groups),
     disabled: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: false, minProperties: 1 },

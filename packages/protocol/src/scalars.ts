@@ -35,6 +35,22 @@ export const PublicKeyHex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 
 export const MACHINE_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$';
 export const MachineId = Type.String({ pattern: MACHINE_ID_PATTERN, minLength: 1, maxLength: 128 });
 
+/** A group of hosts: 1 to 128 characters that one can see, spaces between them. */
+export const GroupName = Type.String({
+  pattern: '^(?! )(?:[^\\p{C}\\p{Z}]| ){1,128}(?<! )$',
+  minLength: 1,
+  maxLength: 128,
+  description: 'visible characters, with spaces between them',
+});
+
+/** A host name, in which `*` stands for any characters. */
+export const HostPattern = Type.String({
+  pattern: '^[^\\x00-\\x1f\\x7f]{1,253}$',
+  minLength: 1,
+  maxLength: 253,
+  description: 'host name; * stands for any characters',
+});
+export const OsId = Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' });
 export const HostName = Type.String({ minLength: 1, maxLength: 253 });
 export const PackageName = Type.String({ minLength: 1, maxLength: 214 });
 export const PackageVersion = Type.String({ minLength: 1, maxLength: 256 });

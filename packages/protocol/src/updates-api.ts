@@ -1,10 +1,24 @@
 import { type Static, Type } from 'typebox';
+import { sortBy } from './lists-api.ts';
 import { PlanAction } from './plan.ts';
-import { Count, Ecosystem, PackageName, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
+import {
+  Count,
+  Ecosystem,
+  GroupName,
+  HostPattern,
+  OsId,
+  PackageName,
+  Sha256Hex,
+  strict,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
 import { UpdateState, VulnerabilityVerdict } from './states.ts';
 
 /** Severities of advisories, as the badge of an update shows them. */
 export const ADVISORY_SEVERITIES = ['none', 'low', 'medium', 'high', 'critical', 'unknown'] as const;
+
+const Flag = Type.Union([Type.Literal('true'), Type.Literal('false'), Type.Boolean()]);
 
 /** Which updates: the same object in query parameters, bulk requests (E4) and saved views. */
 export const UpdateFilter = strict({
@@ -13,14 +27,43 @@ export const UpdateFilter = strict({
   name: Type.Optional(PackageName),
   q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'part of the package name' })),
   agent_id: Type.Optional(Uuid),
-  group: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+  group: Type.Optional(GroupName),
   severity: Type.Optional(Type.Enum(ADVISORY_SEVERITIES)),
   verdict: Type.Optional(VulnerabilityVerdict),
-  security: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false'), Type.Boolean()])),
+  security: Type.Optional(Flag),
+  exploited: Type.Optional(Flag),
+  os: Type.Optional(OsId),
+  host: Type.Optional(HostPattern),
   since: Type.Optional(Timestamp),
   until: Type.Optional(Timestamp),
 });
 export type UpdateFilter = Static<typeof UpdateFilter>;
+
+export const UPDATE_SORTS = [
+  'discovered_at',
+  'name',
+  'hostname',
+  'severity',
+  'exploited',
+  'state',
+  'updated_at',
+] as const;
+export type UpdateSortField = (typeof UPDATE_SORTS)[number];
+export const UPDATE_SORT_DEFAULT = '-discovered_at';
+export const UpdateSort = sortBy(
+  UPDATE_SORTS,
+  'default -discovered_at, the newest first; severity: the worst first; exploited: known to be exploited first, then the likeliest to be, then the worst, then the newest',
+);
+export type UpdateSort = Static<typeof UpdateSort>;
+
+export const PACKAGE_SORTS = ['name', 'hosts', 'updates', 'newest', 'severity'] as const;
+export type PackageSortField = (typeof PACKAGE_SORTS)[number];
+export const PACKAGE_SORT_DEFAULT = 'name';
+export const PackageSort = sortBy(
+  PACKAGE_SORTS,
+  'default name; newest: by the update that was discovered last; severity: the worst first',
+);
+export type PackageSort = Static<typeof PackageSort>;
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 const TimeOrNull = Type.Union([Timestamp, Type.Null()]);
@@ -42,6 +85,10 @@ export const UpdateItem = strict({
   out_of_band: Type.Boolean(),
   verdict: Type.Union([VulnerabilityVerdict, Type.Null()]),
   severity: TextOrNull,
+  /** Whether something that the closure brings is known to be exploited (KEV); null: not known. Decides nothing. */
+  known_exploited: Type.Union([Type.Boolean(), Type.Null()]),
+  /** The likelihood that it will be (EPSS), the highest in the closure; null: not known. Decides nothing. */
+  epss: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()]),
   has_plan: Type.Boolean(),
   not_before: TimeOrNull,
   discovered_at: Timestamp,
@@ -85,6 +132,10 @@ export const PackageItem = strict({
   available_versions: Count,
   newest_update_at: Timestamp,
   security: Type.Boolean(),
+  /** The worst of the updates that are judged; null: none is. */
+  severity: TextOrNull,
+  /** True where one of the updates is about what is known to be exploited; null: of none is it known. */
+  known_exploited: Type.Union([Type.Boolean(), Type.Null()]),
   states: Type.Record(Type.String(), Count),
 });
 export type PackageItem = Static<typeof PackageItem>;

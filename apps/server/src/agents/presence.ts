@@ -28,6 +28,7 @@ export function agentItem(agent: AgentRow, nowMs: number): AgentItem {
   return {
     id: agent.id,
     hostname: agent.hostname,
+    group: agent.group_name,
     status: stateOf(agent),
     online: isOnline(agent, nowMs),
     machine_id: agent.machine_id,

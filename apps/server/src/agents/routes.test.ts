@@ -24,6 +24,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     expect(body).toEqual({
       id: agent.agent_id,
       hostname: 'host-1',
+      group: null,
       status: 'bound',
       online: false,
       machine_id: 'machine-1',

@@ -45,19 +45,21 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       querystring: ListQuery,
       response: { 200: pageOf(AgentItem) },
     },
-    async handler({ query }) {
+    async handler(request) {
+      const { query } = request;
       const limit = pageLimit(query);
       const nowMs = platform.now();
       const filter = filterOf(query, nowMs);
+      const scope = operatorOf(request).groups;
       const after = query.cursor === undefined ? null : positionOf(query.cursor);
       const db = platform.database.read;
-      const rows = await listAgents(db, { filter, limit: limit + 1, after });
+      const rows = await listAgents(db, { filter, scope, limit: limit + 1, after });
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
       return {
         items: page.map((row) => agentItem(row, nowMs)),
         next_cursor: last ? encodeCursor([last.hostname, last.id]) : null,
-        total: await countAgents(db, filter),
+        total: await countAgents(db, { filter, scope }),
       };
     },
   });
@@ -174,6 +176,7 @@ function filterOf(
     os?: string;
     online?: 'true' | 'false';
     clone_suspected?: 'true' | 'false';
+    group?: string;
   },
   nowMs: number,
 ): AgentListFilter {
@@ -183,6 +186,7 @@ function filterOf(
     os: query.os,
     online: query.online === undefined ? undefined : query.online === 'true',
     cloneSuspected: query.clone_suspected === undefined ? undefined : query.clone_suspected === 'true',
+    group: query.group,
     nowMs,
     onlineIntervals: ONLINE_INTERVALS,
     defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS,

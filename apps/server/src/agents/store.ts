@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
@@ -149,26 +150,29 @@ export interface AgentListFilter {
   os?: string | undefined;
   online?: boolean | undefined;
   cloneSuspected?: boolean | undefined;
+  group?: string | undefined;
   /** For `online`: the present time, and the age at which the default interval makes a host offline. */
   nowMs: number;
   onlineIntervals: number;
   defaultIntervalSeconds: number;
 }
 
+/** Which hosts a caller means: a filter, within what it may see of the fleet. */
+export interface AgentSelection {
+  filter: AgentListFilter;
+  scope: GroupScope;
+}
+
 /** By host name, then id; `after` is the last row of the page before. */
 export async function listAgents(
   db: Db,
   {
-    filter,
     limit,
     after,
-  }: {
-    filter: AgentListFilter;
-    limit: number;
-    after: { hostname: string; id: string } | null;
-  },
+    ...selection
+  }: AgentSelection & { limit: number; after: { hostname: string; id: string } | null },
 ): Promise<AgentRow[]> {
-  let query = filtered(db, filter)
+  let query = filtered(db, selection)
     .selectAll('agents')
     .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
     .orderBy('hostname')
@@ -181,15 +185,17 @@ export async function listAgents(
   return query.execute();
 }
 
-export async function countAgents(db: Db, filter: AgentListFilter): Promise<number> {
-  const row = await filtered(db, filter)
+export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
+  const row = await filtered(db, selection)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
-function filtered(db: Db, filter: AgentListFilter) {
+function filtered(db: Db, { filter, scope }: AgentSelection) {
   let query = present(db);
+  if (scope !== null) query = query.where(groupInScope(scope, 'agents.group_name'));
+  if (filter.group !== undefined) query = query.where('agents.group_name', '=', filter.group);
   if (filter.q !== undefined) {
     const part = `%${filter.q.replace(/[\\%_]/g, '\\$&')}%`;
     query = query.where((e) =>

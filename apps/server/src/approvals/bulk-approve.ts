@@ -5,6 +5,7 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
+import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdates } from '../updates/list-store.ts';
 import { awaitPlan } from './await-plan.ts';
@@ -40,16 +41,16 @@ export type BulkOutcome =
  */
 export async function bulkApprove(
   deps: ApprovalDeps,
-  { request, operator }: { request: BulkApproveRequest; operator: string },
+  { request, operator, scope }: { request: BulkApproveRequest; operator: string; scope: GroupScope },
 ): Promise<BulkOutcome> {
-  const named = await updateIds(deps, request);
+  const named = await updateIds(deps, { request, scope });
   if (named.kind !== 'ids') return named;
-  const waited = await waitForAll(deps, named.ids);
+  const waited = await waitForAll(deps, { ids: named.ids, scope });
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
   const blocks: BulkBlock[] = [];
   try {
     for (const ids of chunksOf(named.ids)) {
-      blocks.push(...(await approveChunk(deps, { ids, waited, operator, answer })));
+      blocks.push(...(await approveChunk(deps, { ids, scope, waited, operator, answer })));
     }
   } finally {
     // What earlier chunks decided stays decided when a later one fails, and so does its event (A6).
@@ -60,23 +61,30 @@ export async function bulkApprove(
 
 type Named = { kind: 'ids'; ids: string[] } | Exclude<BulkOutcome, { kind: 'done' }>;
 
-async function updateIds({ platform }: ApprovalDeps, request: BulkApproveRequest): Promise<Named> {
+async function updateIds(
+  { platform }: ApprovalDeps,
+  { request, scope }: { request: BulkApproveRequest; scope: GroupScope },
+): Promise<Named> {
   if ('update_ids' in request) return { kind: 'ids', ids: [...new Set(request.update_ids)] };
   const db = platform.database.read;
-  const count = await countUpdates(db, request.filter);
+  const selection = { filter: request.filter, scope };
+  const count = await countUpdates(db, selection);
   // The operator confirms what the console showed; if it is another number by now, nothing happens.
   if (count !== request.confirm_count) return { kind: 'count_differs', count };
   if (count > BULK_MAX_UPDATES) return { kind: 'too_many', count };
-  const rows = await listUpdates(db, { filter: request.filter, limit: BULK_MAX_UPDATES, before: null });
+  const rows = await listUpdates(db, { ...selection, limit: BULK_MAX_UPDATES, before: null });
   return { kind: 'ids', ids: rows.map(({ id }) => id) };
 }
 
 /** One wait of 10 s for the whole request, over the distinct subjects of all of it. */
-async function waitForAll(deps: ApprovalDeps, ids: readonly string[]): Promise<Waited> {
+async function waitForAll(
+  deps: ApprovalDeps,
+  { ids, scope }: { ids: readonly string[]; scope: GroupScope },
+): Promise<Waited> {
   const advisories = new Map<string, Subject>();
   const aged = new Map<string, AgeSubject>();
   for (const id of ids) {
-    const loaded = await loadUpdate(deps, id);
+    const loaded = await loadInScope(deps, { id, scope });
     if (!loaded || !isOpen(loaded)) continue;
     const subjects = subjectsOfUpdate(loaded);
     for (const subject of subjects.advisories) advisories.set(subjectKey(subject), subject);
@@ -88,6 +96,7 @@ async function waitForAll(deps: ApprovalDeps, ids: readonly string[]): Promise<W
 
 interface Chunk {
   readonly ids: readonly string[];
+  readonly scope: GroupScope;
   readonly waited: Waited;
   readonly operator: string;
   readonly answer: BulkApproveAnswer;
@@ -95,11 +104,11 @@ interface Chunk {
 
 async function approveChunk(
   deps: ApprovalDeps,
-  { ids, waited, operator, answer }: Chunk,
+  { ids, scope, waited, operator, answer }: Chunk,
 ): Promise<BulkBlock[]> {
   const open: LoadedUpdate[] = [];
   for (const id of ids) {
-    const loaded = await loadUpdate(deps, id);
+    const loaded = await loadInScope(deps, { id, scope });
     if (loaded && isOpen(loaded)) open.push(loaded);
     else answer.skipped.push({ update_id: id, code: loaded ? 'conflict' : 'not_found' });
   }
@@ -162,6 +171,15 @@ function addJudged(
     divergences: divergencesOf(facts),
   });
   return [{ loaded, facts, stop: verdict.stop, verdict, request: PLAIN }];
+}
+
+/** What lies outside of the operator's groups is not there for it. */
+async function loadInScope(
+  deps: ApprovalDeps,
+  { id, scope }: { id: string; scope: GroupScope },
+): Promise<LoadedUpdate | null> {
+  const loaded = await loadUpdate(deps, id);
+  return loaded && isInScope(scope, loaded.agent.group_name) ? loaded : null;
 }
 
 function isOpen({ update, agent }: LoadedUpdate): boolean {

@@ -94,7 +94,7 @@ export async function takeBackApproval(
 async function isWithAgent(tx: Tx, updateId: string): Promise<boolean> {
   for (const status of ['received', 'running'] as const) {
     const filter = { updateId, status, action: 'install_update' };
-    if ((await listCommands(tx, { filter, limit: 1, before: null })).length > 0) return true;
+    if ((await listCommands(tx, { filter, scope: null, limit: 1, before: null })).length > 0) return true;
   }
   return false;
 }

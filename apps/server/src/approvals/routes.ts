@@ -80,8 +80,8 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
       response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
     },
     handler: async (request) => {
-      const operator = operatorOf(request).username;
-      const outcome = await bulkApprove(deps, { request: request.body, operator });
+      const { username: operator, groups: scope } = operatorOf(request);
+      const outcome = await bulkApprove(deps, { request: request.body, operator, scope });
       switch (outcome.kind) {
         case 'done':
           return outcome.answer;

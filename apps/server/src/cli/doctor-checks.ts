@@ -118,7 +118,7 @@ async function examineContent(config: Config, database: Database, nowMs: number)
   const integrity = await judgeIntegrity(database);
   // What else is asked of a damaged database is not answered, or answered wrong.
   if (integrity.level === 'fail') return [integrity];
-  const [newest] = await listEvents(database.read, { filter: {}, limit: 1, before: null });
+  const [newest] = await listEvents(database.read, { filter: {}, scope: null, limit: 1, before: null });
   const clock = judgeClock({
     nowMs,
     newestEventMs: newest?.created_at ?? null,

@@ -28,6 +28,7 @@ describe.each(ENGINES)('E7 on $name', (engine) => {
     expect([answer.statusCode, answer.json()]).toEqual([202, { accepted: true }]);
     const [event] = await listEvents(database.read, {
       filter: { type: 'client_error' },
+      scope: null,
       limit: 1,
       before: null,
     });
@@ -70,6 +71,7 @@ describe.each(ENGINES)('E7 on $name', (engine) => {
     expect(await codes({ authorization: 'Bearer nonsense' })).toBe(0);
     const [event] = await listEvents(database.read, {
       filter: { type: 'client_error' },
+      scope: null,
       limit: 1,
       before: null,
     });

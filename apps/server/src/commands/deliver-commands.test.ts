@@ -129,7 +129,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     expect((await findCommand(database.read, first))?.status).toBe('expired');
     platform.clock.advance(COMMAND_LIFETIME_MS);
     expect(await deliver()).toEqual([]);
-    const rows = await listCommands(database.read, { filter: {}, limit: 10, before: null });
+    const rows = await listCommands(database.read, { filter: {}, scope: null, limit: 10, before: null });
     expect(rows.map((row) => row.status)).toEqual(['expired', 'expired', 'expired']);
   });
 

@@ -123,7 +123,7 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
       return retryCommand(tx, platform, { command, by: 'ada' });
     });
     expect(retried.kind).toBe(expected.retry);
-    const rows = await listCommands(database.read, { filter: {}, limit: 10, before: null });
+    const rows = await listCommands(database.read, { filter: {}, scope: null, limit: 10, before: null });
     expect(rows.length).toBe(expected.retry === 'queued' ? 2 : 1);
   });
 

@@ -27,7 +27,7 @@ describe.each(ENGINES)('events of agents on $name', (engine) => {
     const record = (events: AgentEvent[], { agentId } = one) =>
       database.transact((tx) => recordAgentEvents(tx, platform, { agentId, events }));
     const messages = async () => {
-      const rows = await listEvents(database.read, { filter: {}, limit: 200, before: null });
+      const rows = await listEvents(database.read, { filter: {}, scope: null, limit: 200, before: null });
       return rows.map(({ content }): unknown => JSON.parse(content).message).reverse();
     };
     return { record, messages, other };

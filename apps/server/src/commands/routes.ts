@@ -49,18 +49,20 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       }),
       response: { 200: pageOf(CommandItem), 400: Problem },
     },
-    handler: async ({ query }) => {
+    handler: async (request) => {
+      const { query } = request;
+      const scope = operatorOf(request).groups;
       const limit = pageLimit(query);
       const { agent_id: agentId, update_id: updateId, status, action } = query;
       const filter = { agentId, updateId, status, action };
       const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
-      const rows = await listCommands(database.read, { filter, limit: limit + 1, before });
+      const rows = await listCommands(database.read, { filter, scope, limit: limit + 1, before });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
         items: page.map(commandItem),
         next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
-        total: await countCommands(database.read, filter),
+        total: await countCommands(database.read, { filter, scope }),
       };
     },
   });

@@ -1,6 +1,7 @@
 import type { CommandStatus } from '@tidegate/protocol/states';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;
@@ -120,25 +121,32 @@ export interface CommandFilter {
   action?: string | undefined;
 }
 
+/** Which commands a caller means: a filter, within what it may see of the fleet. */
+export interface CommandSelection {
+  filter: CommandFilter;
+  scope: GroupScope;
+}
+
 /** Newest first; `before` is the id of the last command of the page before. */
 export async function listCommands(
   db: Db,
-  args: { filter: CommandFilter; limit: number; before: string | null },
+  args: CommandSelection & { limit: number; before: string | null },
 ): Promise<CommandRow[]> {
-  let query = filtered(db, args.filter).selectAll().orderBy('id', 'desc').limit(args.limit);
+  let query = filtered(db, args).selectAll().orderBy('id', 'desc').limit(args.limit);
   if (args.before !== null) query = query.where('id', '<', args.before);
   return query.execute();
 }
 
-export async function countCommands(db: Db, filter: CommandFilter): Promise<number> {
-  const row = await filtered(db, filter)
+export async function countCommands(db: Db, selection: CommandSelection): Promise<number> {
+  const row = await filtered(db, selection)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
-function filtered(db: Db, filter: CommandFilter) {
+function filtered(db: Db, { filter, scope }: CommandSelection) {
   let query = db.selectFrom('agent_commands');
+  if (scope !== null) query = query.where(agentInScope(scope, 'agent_id'));
   if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
   if (filter.updateId !== undefined) query = query.where('update_id', '=', filter.updateId);
   if (filter.status !== undefined) query = query.where('status', '=', filter.status);

@@ -93,6 +93,7 @@ function newAgent(nowMs: number) {
     uptime_seconds: null,
     key_set_version: 0,
     next_seq: 1,
+    group_name: null,
     polling_interval_seconds: null,
     inventory_digests: '{}',
     enrolled_at: nowMs,

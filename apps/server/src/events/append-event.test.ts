@@ -5,7 +5,7 @@ import { ENGINES } from '../testing/engines.ts';
 import { appendEvent, hashOfEvent } from './append-event.ts';
 import { listEvents, readHead } from './store.ts';
 
-const everything = { filter: {}, limit: 200, before: null };
+const everything = { filter: {}, scope: null, limit: 200, before: null };
 
 describe.each(ENGINES)('events on $name', (engine) => {
   const clock = createClock(1_800_000_000_000);

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countEvents, type EventRow, findEvent, listEvents } from './store.ts';
 
@@ -47,7 +47,9 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       querystring: EventQuery,
       response: { 200: pageOf(EventItem), 400: Problem },
     },
-    handler: async ({ query }) => {
+    handler: async (request) => {
+      const { query } = request;
+      const scope = operatorOf(request).groups;
       const limit = pageLimit(query);
       const filter = {
         kind: query.kind,
@@ -60,13 +62,13 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       };
       const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
       const db = platform.database.read;
-      const rows = await listEvents(db, { filter, limit: limit + 1, before });
+      const rows = await listEvents(db, { filter, scope, limit: limit + 1, before });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
         items: page.map(itemOf),
         next_cursor: rows.length > limit && last ? encodeCursor([last.position]) : null,
-        total: await countEvents(db, filter),
+        total: await countEvents(db, { filter, scope }),
       };
     },
   });

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type EventRow = Tables['events'];
@@ -138,18 +139,24 @@ export async function findEvent(db: Db, id: string): Promise<EventRow | null> {
   return (await db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
+/** Which events a caller means: a filter, within what it may see of the fleet. */
+export interface EventSelection {
+  filter: EventFilter;
+  scope: GroupScope;
+}
+
 /** Newest first; `before` is the position of the last event of the page before. */
 export async function listEvents(
   db: Db,
-  { filter, limit, before }: { filter: EventFilter; limit: number; before: number | null },
+  { limit, before, ...selection }: EventSelection & { limit: number; before: number | null },
 ): Promise<EventRow[]> {
-  let query = filtered(db, filter).selectAll().orderBy('position', 'desc').limit(limit);
+  let query = filtered(db, selection).selectAll().orderBy('position', 'desc').limit(limit);
   if (before !== null) query = query.where('position', '<', before);
   return query.execute();
 }
 
-export async function countEvents(db: Db, filter: EventFilter): Promise<number> {
-  const row = await filtered(db, filter)
+export async function countEvents(db: Db, selection: EventSelection): Promise<number> {
+  const row = await filtered(db, selection)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
@@ -171,8 +178,10 @@ export async function newestContents(
   return rows.map(({ content }) => content);
 }
 
-function filtered(db: Db, filter: EventFilter) {
+function filtered(db: Db, { filter, scope }: EventSelection) {
   let query = db.selectFrom('events');
+  // What names no host is for those who see the whole fleet.
+  if (scope !== null) query = query.where(agentInScope(scope, 'agent_id'));
   if (filter.kind === 'security' || filter.kind === 'system') query = query.where('kind', '=', filter.kind);
   if (filter.type !== undefined) query = query.where('type', '=', filter.type);
   if (filter.severity !== undefined) query = query.where('severity', '=', filter.severity);

@@ -46,6 +46,11 @@ import { migration as m048 } from './048-artifacts.ts';
 import { migration as m049 } from './049-artifact-divergences.ts';
 import { migration as m050 } from './050-decisions.ts';
 import { migration as m051 } from './051-illegible-advisories.ts';
+import { migration as m053 } from './053-operator-codes.ts';
+import { migration as m054 } from './054-operator-passkeys.ts';
+import { migration as m055 } from './055-passkey-challenges.ts';
+import { migration as m056 } from './056-session-details.ts';
+import { migration as m057 } from './057-host-groups.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -96,4 +101,9 @@ export const MIGRATIONS: readonly Migration[] = [
   m049,
   m050,
   m051,
+  m053,
+  m054,
+  m055,
+  m056,
+  m057,
 ];

@@ -10,10 +10,12 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { setUpFirstOperator } from './first-operator.ts';
+import { readGroups } from './group-list.ts';
 import { type LogInDeps, logIn } from './log-in.ts';
 import { isSameOrigin } from './operator-guard.ts';
+import { identityView } from './operator-view.ts';
 import type { SessionCookies } from './session-cookies.ts';
-import { findLiveSession, revokeSession } from './store.ts';
+import { findLiveSession, type OperatorRow, revokeSession } from './store.ts';
 
 /** Bodies of logins are small; 64 KiB is what the checklist allows. */
 const AUTH_BODY_MAX_BYTES = 65_536;
@@ -38,7 +40,7 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
         address: request.ip,
       });
       reply.header('set-cookie', cookies.open({ token, csrfToken }));
-      return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOf(operator) };
+      return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOfRow(operator) };
     },
   });
   app.route({
@@ -58,11 +60,14 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
     config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
     schema: { tags, summary: 'Whose session this is', response: { 200: SessionAnswer } },
     handler: async (request) => {
-      const { operatorId, sessionId, username, role } = operatorOf(request);
+      const { operatorId, sessionId, username, role, groups } = operatorOf(request);
       const query = { operatorId, sessionId, nowMs: platform.now() };
       const session = await findLiveSession(platform.database.read, query);
       if (!session) throw new Refusal('access_token_invalid', { detail: 'Log in to use this.' });
-      return { operator: { id: operatorId, username, role }, expires_at: rfc3339Seconds(session.expires_at) };
+      return {
+        operator: identityView({ id: operatorId, username, role, groups }),
+        expires_at: rfc3339Seconds(session.expires_at),
+      };
     },
   });
   app.route({
@@ -78,11 +83,11 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
     handler: async (request, reply) => {
       const operator = await setUpFirstOperator(platform, passwords, request.body);
       platform.log.info('first operator created', { address: addressKey(request) });
-      return reply.code(201).send(identityOf(operator));
+      return reply.code(201).send(identityOfRow(operator));
     },
   });
 }
 
-function identityOf(operator: OperatorIdentity): OperatorIdentity {
-  return { id: operator.id, username: operator.username, role: operator.role };
+function identityOfRow(row: OperatorRow): OperatorIdentity {
+  return identityView({ ...row, groups: readGroups(row.groups) });
 }

@@ -9,7 +9,7 @@ const OPERATORS = '/api/v1/admin/operators';
 
 describe.each(ENGINES)('on $name', (engine) => {
   async function eventsOf(app: Awaited<ReturnType<typeof createOperatorApp>>, type: string) {
-    return listEvents(app.database.read, { filter: { type }, limit: 100, before: null });
+    return listEvents(app.database.read, { filter: { type }, scope: null, limit: 100, before: null });
   }
 
   test('a login answers a token of eight hours that works, and leaves an event', async () => {
@@ -19,7 +19,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(answer.json()).toEqual({
       token: expect.stringMatching(/^ey/),
       expires_at: new Date(app.clock.now() + 8 * 3_600_000).toISOString().replace('.000Z', 'Z'),
-      operator: { id: expect.any(String), username: 'root', role: 'admin' },
+      operator: { id: expect.any(String), username: 'root', role: 'admin', groups: null },
     });
     const headers = { authorization: `Bearer ${answer.json().token}` };
     expect((await app.send('GET', SESSION, { headers })).json().operator.username).toBe('root');

@@ -4,12 +4,13 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { readGroups, writeGroups } from './group-list.ts';
 import type { Passwords } from './passwords.ts';
 import {
   deleteOperator,
   findOperator,
   insertOperator,
-  lockActiveAdmins,
+  lockFleetAdmins,
   type OperatorRow,
   revokeOtherSessions,
   updateOperator,
@@ -28,7 +29,7 @@ export async function addOperator(
     username: asked.username.toLowerCase(),
     password_hash: await passwords.hash(asked.password),
     role: asked.role,
-    groups: null,
+    groups: writeGroups(asked.groups ?? null),
     created_at: platform.now(),
     disabled_at: null,
   };
@@ -36,7 +37,8 @@ export async function addOperator(
     if (!(await insertOperator(tx, row))) {
       throw new Refusal('conflict', { detail: 'An operator with this name exists already.' });
     }
-    await recordChange(tx, platform, { by, operator: row, content: { change: 'created', role: row.role } });
+    const content = { change: 'created', role: row.role, groups: readGroups(row.groups) };
+    await recordChange(tx, platform, { by, operator: row, content });
     return row;
   });
 }
@@ -49,18 +51,19 @@ export async function changeOperator(
 ): Promise<OperatorRow> {
   const passwordHash = change.password === undefined ? null : await passwords.hash(change.password);
   return platform.database.transact(async (tx) => {
-    const admins = await lockActiveAdmins(tx);
+    const admins = await lockFleetAdmins(tx);
     const before = await findOperator(tx, id);
     if (!before) throw notFound();
     const after: OperatorRow = {
       ...before,
       password_hash: passwordHash ?? before.password_hash,
       role: change.role ?? before.role,
+      groups: change.groups === undefined ? before.groups : writeGroups(change.groups),
       disabled_at: disabledAt(before, change, platform.now()),
     };
-    if (!isActiveAdmin(after)) keepAnAdmin(admins, id);
-    const { password_hash, role, disabled_at } = after;
-    await updateOperator(tx, id, { password_hash, role, disabled_at });
+    if (!isFleetAdmin(after)) keepAnAdmin(admins, id);
+    const { password_hash, role, groups, disabled_at } = after;
+    await updateOperator(tx, id, { password_hash, role, groups, disabled_at });
     if (passwordHash !== null || disabled_at !== null) {
       await revokeOtherSessions(tx, { operatorId: id, keptSessionId: by.sessionId, nowMs: platform.now() });
     }
@@ -70,6 +73,7 @@ export async function changeOperator(
       content: {
         change: 'changed',
         role: { before: before.role, after: role },
+        groups: { before: readGroups(before.groups), after: readGroups(groups) },
         disabled: { before: before.disabled_at !== null, after: disabled_at !== null },
         password_changed: passwordHash !== null,
       },
@@ -83,7 +87,7 @@ export async function removeOperator(
   { id, by }: { id: string; by: Changer },
 ): Promise<void> {
   await platform.database.transact(async (tx) => {
-    const admins = await lockActiveAdmins(tx);
+    const admins = await lockFleetAdmins(tx);
     const operator = await findOperator(tx, id);
     if (!operator) throw notFound();
     keepAnAdmin(admins, id);
@@ -97,14 +101,15 @@ function disabledAt(before: OperatorRow, change: OperatorChange, nowMs: number):
   return change.disabled ? (before.disabled_at ?? nowMs) : null;
 }
 
-function isActiveAdmin(row: OperatorRow): boolean {
-  return row.role === 'admin' && row.disabled_at === null;
+/** One who is bound to groups cannot change operators, so it is not one who could make another admin. */
+function isFleetAdmin(row: OperatorRow): boolean {
+  return row.role === 'admin' && row.disabled_at === null && row.groups === null;
 }
 
 /** Without an admin nobody could make one again: the set-up link stays dead while an operator exists. */
 function keepAnAdmin(admins: readonly string[], leavingId: string): void {
   if (admins.some((id) => id !== leavingId)) return;
-  throw new Refusal('conflict', { detail: 'This is the last admin.' });
+  throw new Refusal('conflict', { detail: 'This is the last admin of the whole fleet.' });
 }
 
 async function recordChange(

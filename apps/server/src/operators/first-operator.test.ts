@@ -21,7 +21,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     const made = await send('POST', SETUP, { payload: { secret, ...ADMIN } });
     expect([made.statusCode, made.json()]).toEqual([
       201,
-      { id: expect.any(String), username: 'root', role: 'admin' },
+      { id: expect.any(String), username: 'root', role: 'admin', groups: null },
     ]);
     const again = await send('POST', SETUP, {
       payload: { secret, username: 'second', password: 'password2' },
@@ -30,6 +30,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     await logIn();
     const [event] = await listEvents(database.read, {
       filter: { type: 'OPERATOR_CHANGED' },
+      scope: null,
       limit: 10,
       before: null,
     });

@@ -7,6 +7,7 @@ import type { Guards } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { readGroups } from './group-list.ts';
 import { csrfHash } from './log-in.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
@@ -53,10 +54,11 @@ export function createOperatorGuard({
     });
     if (!session) return { ok: false, code: 'access_token_invalid' };
     const { username, role } = session;
+    const groups = readGroups(session.groups);
     return {
       ok: true,
       session,
-      caller: { operatorId, username, role, sessionId },
+      caller: { operatorId, username, role, groups, sessionId },
       byCookie: bearer === null,
     };
   }

@@ -19,6 +19,7 @@ describe.each(ENGINES)('on $name', (engine) => {
         id: expect.any(String),
         username: 'eve',
         role: 'viewer',
+        groups: null,
         disabled: false,
         created_at: expect.any(String),
       },
@@ -32,6 +33,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('DELETE', one, { headers })).statusCode).toBe(404);
     const events = await listEvents(database.read, {
       filter: { type: 'OPERATOR_CHANGED' },
+      scope: null,
       limit: 10,
       before: null,
     });
@@ -82,6 +84,38 @@ describe.each(ENGINES)('on $name', (engine) => {
     const second = { username: 'second', password: 'password1', role: 'admin' };
     await send('POST', URL, { headers, payload: second });
     expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).statusCode).toBe(200);
+  });
+
+  test('an operator may be bound to groups of hosts; a new binding counts at the next request', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const payload = { username: 'eve', password: 'password1', role: 'viewer', groups: ['web', 'db', 'web'] };
+    const made = await send('POST', URL, { headers, payload });
+    expect([made.statusCode, made.json().groups]).toEqual([201, ['db', 'web']]);
+    const one = `${URL}/${made.json().id}`;
+    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const own = async () =>
+      (await send('GET', '/api/v1/auth/session', { headers: eve.headers })).json().operator.groups;
+    expect(await own()).toEqual(['db', 'web']);
+    expect((await send('PATCH', one, { headers, payload: { role: 'approver' } })).json().groups).toEqual([
+      'db',
+      'web',
+    ]);
+    await send('PATCH', one, { headers, payload: { groups: ['db'] } });
+    expect(await own()).toEqual(['db']);
+    await send('PATCH', one, { headers, payload: { groups: null } });
+    expect(await own()).toBeNull();
+  });
+
+  test('the last admin of the whole fleet is not bound to groups, whatever bound admins there are', async () => {
+    const { send, logIn } = await createOperatorApp(engine);
+    const { headers } = await logIn();
+    const bound = { username: 'bound', password: 'password1', role: 'admin', groups: ['web'] };
+    await send('POST', URL, { headers, payload: bound });
+    const root = (await send('GET', URL, { headers })).json().items.at(-1);
+    const answer = await send('PATCH', `${URL}/${root.id}`, { headers, payload: { groups: ['web'] } });
+    expect([answer.statusCode, answer.json().code]).toEqual([409, 'conflict']);
+    expect((await send('DELETE', `${URL}/${root.id}`, { headers })).json().code).toBe('conflict');
   });
 
   test('two admins who remove each other at once leave one', async () => {
@@ -158,6 +192,8 @@ describe.each(ENGINES)('on $name', (engine) => {
     [{ username: 'a', password: 'short', role: 'viewer' }],
     [{ username: 'a', password: 'password1', role: 'god' }],
     [{ username: 'a', password: 'password1', role: 'viewer', groups: [] }],
+    [{ username: 'a', password: 'password1', role: 'viewer', groups: [' web'] }],
+    [{ username: 'a', password: 'password1', role: 'viewer', groups: ['a\u0000b'] }],
   ])('refuses %j as invalid', async (payload) => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();

@@ -46,7 +46,7 @@ export async function insertOperator(tx: Tx, row: OperatorRow): Promise<boolean>
 export async function updateOperator(
   tx: Tx,
   id: string,
-  set: Partial<Pick<OperatorRow, 'password_hash' | 'role' | 'disabled_at'>>,
+  set: Partial<Pick<OperatorRow, 'password_hash' | 'role' | 'groups' | 'disabled_at'>>,
 ): Promise<void> {
   await tx.updateTable('operators').set(set).where('id', '=', id).execute();
 }
@@ -56,12 +56,13 @@ export async function deleteOperator(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('operators').where('id', '=', id).execute();
 }
 
-/** The admins who can act; locks their rows, so that two changes at once cannot each spare the other's admin. */
-export async function lockActiveAdmins(tx: Tx): Promise<string[]> {
+/** The admins who can change operators, bound to no groups; locks their rows, so that two changes at once cannot each spare the other's admin. */
+export async function lockFleetAdmins(tx: Tx): Promise<string[]> {
   const rows = await tx
     .updateTable('operators')
     .set({ role: sql<'admin'>`role` })
     .where('role', '=', 'admin')
+    .where('groups', 'is', null)
     .where('disabled_at', 'is', null)
     .returning('id')
     .execute();
@@ -73,7 +74,7 @@ export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
 }
 
 export type LiveSession = Pick<SessionRow, 'csrf_hash' | 'expires_at'> &
-  Pick<OperatorRow, 'id' | 'username' | 'role'>;
+  Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'>;
 
 /** The session with its operator, when neither has ended: read on every request, so that a logout counts at once. */
 export async function findLiveSession(
@@ -83,7 +84,7 @@ export async function findLiveSession(
   const row = await db
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
-    .select(['operators.id', 'operators.username', 'operators.role'])
+    .select(['operators.id', 'operators.username', 'operators.role', 'operators.groups'])
     .select(['operator_sessions.csrf_hash', 'operator_sessions.expires_at'])
     .where('operator_sessions.id', '=', sessionId)
     .where('operators.id', '=', operatorId)

@@ -13,7 +13,12 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
     const put = (classes: unknown) => app.send('PUT', URL, { headers, payload: { classes } });
     const get = async () => (await app.send('GET', URL, { headers })).json();
     const events = () =>
-      listEvents(app.database.read, { filter: { type: 'RATE_LIMITS_CHANGED' }, limit: 10, before: null });
+      listEvents(app.database.read, {
+        filter: { type: 'RATE_LIMITS_CHANGED' },
+        scope: null,
+        limit: 10,
+        before: null,
+      });
     return { ...app, headers, put, get, events };
   }
 

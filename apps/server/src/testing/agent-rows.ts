@@ -9,13 +9,14 @@ export interface TestAgent {
   n: number;
   machineId?: string | null;
   digests?: string;
+  group?: string;
   deletedAtMs?: number;
 }
 
 /** Writes an active agent with an active family, for tests and benchmarks of what comes after enrolment. */
 export async function insertTestAgent(
   database: Database,
-  { n, machineId = `machine-${n}`, digests = '{}', deletedAtMs }: TestAgent,
+  { n, machineId = `machine-${n}`, digests = '{}', group, deletedAtMs }: TestAgent,
 ): Promise<{ agentId: string; familyId: string }> {
   const agentId = idOf('01900000-0000-7000-8000-', n);
   const familyId = idOf('01900000-0000-7000-9000-', n);
@@ -35,6 +36,7 @@ export async function insertTestAgent(
         key_set_version: 0,
         next_seq: 1,
         inventory_digests: digests,
+        group_name: group ?? null,
         enrolled_at: 1,
         deleted_at: deletedAtMs ?? null,
       })

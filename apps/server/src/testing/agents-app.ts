@@ -67,7 +67,7 @@ export function createAgentsApp(
         const role = ROLES.find((one) => one === name);
         if (!role) throw new Refusal('unauthenticated', { detail: 'Log in.' });
         if (!roleIncludes(role, access.role)) throw new Refusal('forbidden', { detail: 'Not allowed.' });
-        return { operatorId: role, username: role, role, sessionId: 'session' };
+        return { operatorId: role, username: role, role, groups: null, sessionId: 'session' };
       },
     },
   });

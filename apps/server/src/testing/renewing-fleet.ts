@@ -58,6 +58,7 @@ const HOST = {
   uptime_seconds: null,
   key_set_version: 0,
   next_seq: 1,
+  group_name: null,
   polling_interval_seconds: null,
   inventory_digests: '{}',
   bound_at: 1,

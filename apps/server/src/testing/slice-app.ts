@@ -22,6 +22,7 @@ export function createSliceApp(platform: Platform): App {
         operatorId: '01900000-0000-7000-a000-000000000001',
         username: String(request.headers['x-test-operator'] ?? 'ada'),
         role: 'admin',
+        groups: groupsNamed(request.headers['x-test-groups']),
         sessionId: 'test',
       }),
       agent: async (request) => {
@@ -35,6 +36,11 @@ export function createSliceApp(platform: Platform): App {
       },
     },
   });
+}
+
+/** Comma between them; null, the whole fleet, without the header. */
+function groupsNamed(header: string | string[] | undefined): string[] | null {
+  return typeof header === 'string' ? header.split(',') : null;
 }
 
 export interface TestKeyRing {

@@ -1,12 +1,20 @@
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { UPDATE_TRANSITIONS } from './transition-rules.ts';
 
+/** Which updates a caller means: a filter, within what it may see of the fleet. */
+export interface UpdateSelection {
+  filter: UpdateFilter;
+  scope: GroupScope;
+}
+
 /** The updates that a filter means; lists, counts and bulk requests all start from it. */
-export function filteredUpdates(db: Db, filter: UpdateFilter) {
+export function filteredUpdates(db: Db, { filter, scope }: UpdateSelection) {
   let query = db.selectFrom('updates as u').innerJoin('agents as a', 'a.id', 'u.agent_id');
   query = query.where('a.deleted_at', 'is', null);
+  if (scope !== null) query = query.where(groupInScope(scope, 'a.group_name'));
   if (filter.state !== undefined) query = query.where('u.state', '=', filter.state);
   if (filter.ecosystem !== undefined) query = query.where('u.ecosystem', '=', filter.ecosystem);
   if (filter.name !== undefined) query = query.where('u.name', '=', filter.name);
@@ -14,8 +22,7 @@ export function filteredUpdates(db: Db, filter: UpdateFilter) {
     query = query.where(sql<boolean>`lower(u.name) LIKE ${containing(filter.q)} ESCAPE '\\'`);
   }
   if (filter.agent_id !== undefined) query = query.where('u.agent_id', '=', filter.agent_id);
-  // No host is in a group yet: a filter for one must find nothing rather than everything.
-  if (filter.group !== undefined) query = query.where(sql<boolean>`1 = 0`);
+  if (filter.group !== undefined) query = query.where('a.group_name', '=', filter.group);
   if (filter.severity !== undefined) query = query.where('u.severity', '=', filter.severity);
   if (filter.verdict !== undefined) query = query.where('u.verdict', '=', filter.verdict);
   if (filter.security !== undefined) query = query.where('u.security', '=', truth(filter.security));
@@ -37,15 +44,19 @@ export type ListedUpdate = Awaited<ReturnType<typeof listUpdates>>[number];
 /** Newest first; `before` is the id of the last update of the page before. */
 export async function listUpdates(
   db: Db,
-  { filter, limit, before }: { filter: UpdateFilter; limit: number; before: string | null },
+  { limit, before, ...selection }: UpdateSelection & { limit: number; before: string | null },
 ) {
-  let query = filteredUpdates(db, filter).selectAll('u').select('a.hostname').orderBy('u.id', 'desc');
+  let query = filteredUpdates(db, selection).selectAll('u').select('a.hostname').orderBy('u.id', 'desc');
   if (before !== null) query = query.where('u.id', '<', before);
   return query.limit(limit).execute();
 }
 
-export async function listedUpdate(db: Db, id: string): Promise<ListedUpdate | null> {
-  const row = await filteredUpdates(db, {})
+/** Null where there is none, and where it is out of the scope. */
+export async function listedUpdate(
+  db: Db,
+  { id, scope }: { id: string; scope: GroupScope },
+): Promise<ListedUpdate | null> {
+  const row = await filteredUpdates(db, { filter: {}, scope })
     .selectAll('u')
     .select('a.hostname')
     .where('u.id', '=', id)
@@ -53,8 +64,8 @@ export async function listedUpdate(db: Db, id: string): Promise<ListedUpdate | n
   return row ?? null;
 }
 
-export async function countUpdates(db: Db, filter: UpdateFilter): Promise<number> {
-  const row = await filteredUpdates(db, filter)
+export async function countUpdates(db: Db, selection: UpdateSelection): Promise<number> {
+  const row = await filteredUpdates(db, selection)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
@@ -74,10 +85,10 @@ export interface PackageRow {
 /** Updates rolled up by package over hosts, by ecosystem and name; `after` is the key of the last one before. */
 export async function listPackages(
   db: Db,
-  args: { filter: UpdateFilter; limit: number; after: { ecosystem: string; name: string } | null },
+  args: UpdateSelection & { limit: number; after: { ecosystem: string; name: string } | null },
 ): Promise<PackageRow[]> {
   const { after, limit } = args;
-  let query = filteredUpdates(db, args.filter)
+  let query = filteredUpdates(db, args)
     .select(({ fn }) => [
       'u.ecosystem',
       'u.name',
@@ -125,8 +136,8 @@ function countOf(state: string) {
   return sql<number>`sum(CASE WHEN u.state = ${state} THEN 1 ELSE 0 END)`;
 }
 
-export async function countPackages(db: Db, filter: UpdateFilter): Promise<number> {
-  const packages = filteredUpdates(db, filter).select(['u.ecosystem', 'u.name']).distinct().as('p');
+export async function countPackages(db: Db, selection: UpdateSelection): Promise<number> {
+  const packages = filteredUpdates(db, selection).select(['u.ecosystem', 'u.name']).distinct().as('p');
   const row = await db
     .selectFrom(packages)
     .select((e) => e.fn.countAll<number>().as('total'))

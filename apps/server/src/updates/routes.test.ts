@@ -36,7 +36,10 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       notePlan: (tx, planned) => noteSeen(tx, platform, { ...planned, packages: [] }),
     });
     onTestFinished(() => app.close());
-    const keys = [await insertTestAgent(database, { n: 1 }), await insertTestAgent(database, { n: 2 })];
+    const keys = [
+      await insertTestAgent(database, { n: 1 }),
+      await insertTestAgent(database, { n: 2, group: 'web' }),
+    ];
     const [first = { agentId: '', familyId: '' }] = keys;
     async function scan(
       of: number,
@@ -50,7 +53,8 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
       const report = { scanned_at, complete: true, packages: [], updates };
       return database.transact((tx) => recordScan(tx, platform, { agentId, ecosystem, report }));
     }
-    const get = async (url: string) => (await app.inject(url)).json();
+    const get = async (url: string, groups?: string) =>
+      (await app.inject({ url, ...(groups ? { headers: { 'x-test-groups': groups } } : {}) })).json();
     async function putPlan(updateId: string, body: object, of = first) {
       return app.inject({
         method: 'PUT',
@@ -86,7 +90,8 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     ['security=true', ['Curl']],
     ['security=false&state=pending', ['a_b', 'aXb']],
     ['ecosystem=npm', []],
-    ['group=web', []],
+    ['group=web', ['wget']],
+    ['group=Web', []],
     ['verdict=clear', []],
     ['since=2026-11-21T09:00:03Z', ['wget']],
     ['until=2026-11-21T09:00:02Z', ['a_b', 'aXb']],
@@ -103,6 +108,32 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     expect(page.items.map((item: { name: string }) => item.name).toSorted()).toEqual(names.toSorted());
     expect(page.total).toBe(names.length);
   });
+
+  test.each([
+    ['web', ['wget']],
+    ['db,web', ['wget']],
+    ['db', []],
+  ])('who is bound to %s sees the updates and packages of %j alone', async (groups, names) => {
+    const { scan, get } = await setUp();
+    const [other] = (await scan(0, ['curl'])).updates;
+    const [own] = (await scan(1, ['wget'])).updates;
+    for (const list of ['updates', 'packages']) {
+      const page = await get(`/api/v1/${list}`, groups);
+      expect(page.items.map((item: { name: string }) => item.name)).toEqual(names);
+      expect(page.total).toBe(names.length);
+    }
+    expect((await get('/api/v1/updates?name=curl', groups)).total).toBe(0);
+    expect((await get(`/api/v1/updates/${other?.update_id}`, groups)).code).toBe('not_found');
+    expect((await get(`/api/v1/updates/${own?.update_id}`, groups)).name).toBe(names[0]);
+  });
+
+  test.each(['group=', `group=${'a'.repeat(129)}`, 'group=a%0Ab', 'group=%20a', 'group=a%C2%A0b'])(
+    'the query %s names no group: 400',
+    async (query) => {
+      const { app } = await setUp();
+      expect((await app.inject(`/api/v1/updates?${query}`)).statusCode).toBe(400);
+    },
+  );
 
   test.each(['state=new', 'limit=0', 'limit=201', 'cursor=x', 'colour=red', 'security=maybe'])(
     'the query %s is 400',

@@ -10,7 +10,7 @@ import { ownAgent } from '../agents/own-agent.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countPackages, countUpdates, listedUpdate, listPackages, listUpdates } from './list-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
@@ -49,16 +49,18 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       querystring: ListQuery,
       response: { 200: pageOf(UpdateItem), 400: Problem },
     },
-    handler: async ({ query: { limit: _, cursor, ...filter }, query }) => {
-      const limit = pageLimit(query);
+    handler: async (request) => {
+      const { limit: _, cursor, ...filter } = request.query;
+      const limit = pageLimit(request.query);
+      const scope = operatorOf(request).groups;
       const before = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
-      const rows = await listUpdates(database.read, { filter, limit: limit + 1, before });
+      const rows = await listUpdates(database.read, { filter, scope, limit: limit + 1, before });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
         items: page.map(updateItem),
         next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
-        total: await countUpdates(database.read, filter),
+        total: await countUpdates(database.read, { filter, scope }),
       };
     },
   });
@@ -73,8 +75,9 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       params: strict({ id: Uuid }),
       response: { 200: UpdateDetail, 404: Problem },
     },
-    handler: async ({ params }) => {
-      const row = await listedUpdate(database.read, params.id);
+    handler: async (request) => {
+      const { id } = request.params;
+      const row = await listedUpdate(database.read, { id, scope: operatorOf(request).groups });
       if (!row) throw new Refusal('not_found', { detail: 'There is no such update.' });
       const plan = row.plan_id === null ? null : await readPlan(database.read, row.plan_id);
       return {
@@ -96,17 +99,19 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       querystring: ListQuery,
       response: { 200: pageOf(PackageItem), 400: Problem },
     },
-    handler: async ({ query: { limit: _, cursor, ...filter }, query }) => {
-      const limit = pageLimit(query);
+    handler: async (request) => {
+      const { limit: _, cursor, ...filter } = request.query;
+      const limit = pageLimit(request.query);
+      const scope = operatorOf(request).groups;
       const [ecosystem, name] = cursor === undefined ? [] : decodeCursor(cursor, 2).map(String);
       const after = ecosystem === undefined || name === undefined ? null : { ecosystem, name };
-      const rows = await listPackages(database.read, { filter, limit: limit + 1, after });
+      const rows = await listPackages(database.read, { filter, scope, limit: limit + 1, after });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
         items: page.map(packageItem),
         next_cursor: rows.length > limit && last ? encodeCursor([last.ecosystem, last.name]) : null,
-        total: await countPackages(database.read, filter),
+        total: await countPackages(database.read, { filter, scope }),
       };
     },
   });

@@ -1,4 +1,5 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { LoginMethod } from '@tidegate/protocol/sessions-api';
 
 /**
  * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans)
@@ -41,6 +42,7 @@ export interface Tables {
     key_set_version: number;
     next_seq: number;
     inventory_digests: string;
+    group_name: string | null;
     polling_interval_seconds: number | null;
     enrolled_at: number;
     bound_at: number | null;
@@ -105,6 +107,57 @@ export interface Tables {
     expires_at: number;
     address: string;
     revoked_at: number | null;
+    method: LoginMethod;
+    user_agent: string;
+    /** Written at most once a minute; null: not used since it was opened. */
+    last_used_at: number | null;
+    /** When a second factor was last proven in this session. */
+    second_factor_at: number | null;
+  };
+  operator_totp: {
+    operator_id: string;
+    sealed_secret: string;
+    created_at: number;
+    /** Null: begun, and of no effect yet. */
+    confirmed_at: number | null;
+    /** The highest step of which a code was taken. */
+    last_step: number;
+    /** Wrong codes since the last right one. */
+    failures: number;
+    last_failed_at: number | null;
+  };
+  operator_recovery_codes: {
+    operator_id: string;
+    code_hash: string;
+    created_at: number;
+    used_at: number | null;
+  };
+  operator_passkeys: {
+    id: string;
+    operator_id: string;
+    /** Base64url, as the authenticator gave it. */
+    credential_id: string;
+    /** COSE key, base64url. */
+    public_key: string;
+    sign_count: number;
+    rp_id: string;
+    /** JSON list of texts. */
+    transports: string;
+    backed_up: number;
+    name: string;
+    created_at: number;
+    last_used_at: number | null;
+  };
+  passkey_challenges: {
+    id: string;
+    purpose: 'login' | 'second_factor' | 'step_up' | 'add';
+    operator_id: string | null;
+    session_id: string | null;
+    challenge: string;
+    rp_id: string;
+    origin: string;
+    created_at: number;
+    expires_at: number;
   };
   setup_links: {
     id: string;

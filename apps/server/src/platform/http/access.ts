@@ -1,3 +1,4 @@
+import type { GroupScope } from '../db/group-scope.ts';
 import type { AgentId, MachineId, OperatorRole } from './identities.ts';
 import 'fastify';
 
@@ -53,6 +54,8 @@ export interface OperatorCaller {
   readonly operatorId: string;
   readonly username: string;
   readonly role: OperatorRole;
+  /** What it may see of the fleet: passed as `scope` into every query behind a list. */
+  readonly groups: GroupScope;
   readonly sessionId: string;
 }
 
