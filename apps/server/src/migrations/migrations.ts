@@ -51,6 +51,10 @@ import { migration as m054 } from './054-operator-passkeys.ts';
 import { migration as m055 } from './055-passkey-challenges.ts';
 import { migration as m056 } from './056-session-details.ts';
 import { migration as m057 } from './057-host-groups.ts';
+import { migration as m065 } from './065-watched-changes.ts';
+import { migration as m066 } from './066-update-exposure.ts';
+import { migration as m067 } from './067-bulk-runs.ts';
+import { migration as m068 } from './068-fleet-history.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -106,4 +110,8 @@ export const MIGRATIONS: readonly Migration[] = [
   m055,
   m056,
   m057,
+  m065,
+  m066,
+  m067,
+  m068,
 ];

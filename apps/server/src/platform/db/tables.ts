@@ -49,7 +49,43 @@ export interface Tables {
     revoked_at: number | null;
     deleted_at: number | null;
   };
-  agent_presence: { agent_id: string; last_seen_at: number; silence_told?: number | null };
+  agent_presence: {
+    agent_id: string;
+    last_seen_at: number;
+    silence_told?: number | null;
+    /** Half hours in which the host was heard of, the newest (`beat_slot`) lowest, and where a silence ended. */
+    beat_slot?: number | null;
+    beats?: number | null;
+    late_beats?: number | null;
+  };
+  served_slots: { slot: number };
+  fleet_days: {
+    day: string;
+    as_of: number;
+    open_clear: number;
+    open_vulnerable: number;
+    open_unchecked: number;
+    open_not_judged: number;
+    exposed: number;
+    median_age_ms: number | null;
+    p95_age_ms: number | null;
+    hosts_seen: number;
+  };
+  bulk_runs: {
+    operator_id: string;
+    progress_id: string;
+    state: 'running' | 'done' | 'failed';
+    done: number;
+    total: number;
+    approved: number;
+    blocked: number;
+    waiting: number;
+    skipped: number;
+    started_at: number;
+    updated_at: number;
+    /** JSON of the whole answer, once it is done. */
+    answer: string | null;
+  };
   agent_boots: { agent_id: string; boot_id: string; address: string | null; last_seen_at: number };
   clone_suspicions: {
     agent_id: string;
@@ -205,6 +241,10 @@ export interface Tables {
     not_before: number | null;
     verdict: string | null;
     severity: string | null;
+    /** Known vulnerabilities that it fixes, and whether one of them is known to be exploited; null: not judged. */
+    fixes?: number | null;
+    exploited?: number | null;
+    judged_at?: number | null;
     discovered_at: number;
     updated_at: number;
   };
@@ -352,6 +392,8 @@ export interface Tables {
     exit_code: number | null;
     output_tail: string | null;
     installed: string | null;
+    /** When the server last wrote it. */
+    changed_at?: number | null;
   };
   command_output: { command_id: string; seq: number; stream: string; data: string; received_at: number };
   events: {
