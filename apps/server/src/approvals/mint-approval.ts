@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   APPROVAL_MAX_BYTES,
   APPROVAL_TYPE,
@@ -12,6 +11,7 @@ import { appendEvent } from '../events/append-event.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import type { StoredPlan } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { AgeFacts } from './age-rules.ts';
@@ -239,8 +239,4 @@ export function logOverride({ platform }: ApprovalDeps, { loaded, verdict, appro
     cause: stopText(verdict.waived),
     operator: approvedBy,
   });
-}
-
-function sha256Hex(bytes: string | Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

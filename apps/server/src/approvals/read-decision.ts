@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { type DecisionDetail, type DecisionItem, RecordedDecision } from '@tidegate/protocol/decisions-api';
 import { Compile } from 'typebox/compile';
 import { rfc3339 } from '../platform/clock.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import type { DecisionRow } from './decision-store.ts';
 import { replayDecision } from './replay-decision.ts';
 
@@ -13,7 +13,7 @@ export class TamperedDecision extends Error {}
 /** What was kept. @throws TamperedDecision where the row is not what the server once wrote. */
 export function readRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision {
   const parsed: unknown = JSON.parse(document);
-  const sha256 = createHash('sha256').update(document).digest('hex');
+  const sha256 = sha256Hex(document);
   if (sha256 === document_sha256 && records.Check(parsed) && parsed.id === id) return parsed;
   throw new TamperedDecision(`the decision ${id} in the database is not what the server once wrote`);
 }

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { RecordedDecision } from '@tidegate/protocol/decisions-api';
 import { Compile } from 'typebox/compile';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import { dropDecisions, insertDecision, newestDecision, repeatDecision } from './decision-store.ts';
 import { type ApprovalDeps, policyOf } from './deps.ts';
 import { type ApprovalRequest, GATE_VERSION, isBlank, type UpdateFacts, type Verdict } from './gate.ts';
@@ -134,8 +134,4 @@ function wellFormed(record: RecordedDecision): RecordedDecision {
   const mended: unknown = JSON.parse(text);
   if (records.Check(mended)) return mended;
   throw new Error('a decision that nobody could decide again');
-}
-
-function sha256Hex(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

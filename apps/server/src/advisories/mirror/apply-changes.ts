@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Platform } from '../../platform/platform.ts';
+import { sha256Hex } from '../../platform/sha256.ts';
 import type { Change } from './export-client.ts';
 import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-change.ts';
 import { LoadLost, type LoadProgress } from './load-progress.ts';
@@ -110,7 +110,7 @@ async function applySome(
       .map(({ name }) => name);
     await expireChecksOf(tx, { base: progress.base, names });
     const modifiedMark = dated?.modified ?? now.modifiedMark;
-    const sha256 = sha256Of(`${now.sha256}\n${content}`);
+    const sha256 = sha256Hex(`${now.sha256}\n${content}`);
     const illegible = now.illegible.filter((id) => left.has(id) || !fetched.has(id));
     await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, illegible });
     // What was not called clear for want of the last of them may be now.
@@ -125,16 +125,12 @@ type Known = Exclude<FetchedChange, { kind: 'failed' }>;
 function contentOf(changes: readonly Change[], fetched: ReadonlyMap<string, Known>): string {
   const hashes = changes.map(({ id }) => {
     const { kind, bytes } = fetched.get(id) ?? DELETED;
-    return `${id} ${sha256Of(bytes ?? kind)}`;
+    return `${id} ${sha256Hex(bytes ?? kind)}`;
   });
   return hashes.join('\n');
 }
 
 const DELETED: Known = { kind: 'deleted', bytes: null, read: null };
-
-function sha256Of(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
-}
 
 type Tx = Parameters<typeof saveSnapshot>[0];
 

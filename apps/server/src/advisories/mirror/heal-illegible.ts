@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Platform } from '../../platform/platform.ts';
+import { sha256Hex } from '../../platform/sha256.ts';
 import type { RecordAnswer } from '../osv-client.ts';
 import { LoadLost, type LoadProgress } from './load-progress.ts';
 import { beat } from './load-store.ts';
@@ -43,7 +43,7 @@ export async function healIllegible(platform: Platform, request: HealRequest): P
     const bytes = Buffer.from(answer.text);
     const read = readMirrorRecord(bytes, { id, releases: snapshot.releases });
     if (read.kind === 'unreadable' || illegibleWhy(read) !== null) continue;
-    healed.set(id, { record: read.record, sha256: sha256Of(bytes) });
+    healed.set(id, { record: read.record, sha256: sha256Hex(bytes) });
   }
   if (healed.size > 0) await put(platform, progress, { snapshot, healed });
   tellIllegible(platform, {
@@ -79,12 +79,8 @@ async function put(
     const content = [...healed].map(([id, { sha256 }]) => `${id} ${sha256}`).join('\n');
     const illegible = now.illegible.filter((id) => !healed.has(id));
     const badRecords = Math.max(0, now.badRecords - ids.length);
-    await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Of(`${now.sha256}\n${content}`) });
+    await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Hex(`${now.sha256}\n${content}`) });
     // What was not called clear for want of them may be now; what they name must not stay clear.
     await expireChecksOfBase(tx, base);
   });
-}
-
-function sha256Of(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex');
 }
