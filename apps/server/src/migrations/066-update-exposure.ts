@@ -9,6 +9,6 @@ export const migration: Migration = {
     'ALTER TABLE updates ADD COLUMN fixes INTEGER',
     'ALTER TABLE updates ADD COLUMN exploited INTEGER',
     // All that the overview counts and how old it is: it never reads the rows.
-    'CREATE INDEX updates_open ON updates (state, discovered_at, verdict, exploited, fixes)',
+    'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, exploited, fixes)',
   ],
 };
