@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { sortBy } from './lists-api.ts';
 import { strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
 
@@ -28,6 +29,19 @@ export const CommandItem = strict({
   output_tail: TextOrNull,
 });
 export type CommandItem = Static<typeof CommandItem>;
+
+/** Filters of the list of commands; query values are text. */
+export const CommandFilter = {
+  agent_id: Type.Optional(Uuid),
+  update_id: Type.Optional(Uuid),
+  status: Type.Optional(CommandStatus),
+  action: Type.Optional(CommandAction),
+  since: Type.Optional(Timestamp),
+  until: Type.Optional(Timestamp),
+};
+export const COMMAND_SORTS = ['created_at'] as const;
+export const COMMAND_SORT_DEFAULT = '-created_at';
+export const CommandSort = sortBy(COMMAND_SORTS, 'default -created_at, the newest first');
 
 export const CommandQueued = strict({ command_id: Uuid });
 

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatFilterText, parseFilterText } from './filter-text.ts';
+import { ECOSYSTEMS } from './scalars.ts';
+import { UPDATE_STATES, VERDICTS } from './states.ts';
+import { ADVISORY_SEVERITIES, type UpdateFilter } from './updates-api.ts';
+
+test.each<[string, UpdateFilter]>([
+  ['', {}],
+  ['  ', {}],
+  ['state:pending ecosystem:apt host:web-*', { state: 'pending', ecosystem: 'apt', host: 'web-*' }],
+  ['openssl', { q: 'openssl' }],
+  ['open ssl state:failed dev', { q: 'open ssl dev', state: 'failed' }],
+  ['exploited:true security:false', { exploited: true, security: false }],
+  ['group:"web servers"', { group: 'web servers' }],
+  ['"state:pending"', { q: 'state:pending' }],
+  ['q:"a \\"b\\" \\\\"', { q: 'a "b" \\' }],
+  ['name:libc6:i386', { name: 'libc6:i386' }],
+  ['STATE:pending', { state: 'pending' }],
+  ['since:2026-11-21T09:00:00Z', { since: '2026-11-21T09:00:00Z' }],
+])('%j is %j', (text, filter) => {
+  expect(parseFilterText(text)).toEqual({ ok: true, filter });
+});
+
+test.each([
+  ['colour:red', 0, 10, /there is no colour: .*state, ecosystem/],
+  ['apt state:new', 4, 9, /^state is one of pending, .*superseded$/],
+  ['ecosystem:', 0, 10, /^ecosystem is one of npm, pypi, apt, dnf$/],
+  ['security:maybe', 0, 14, /^security is one of true, false$/],
+  ['state:failed state:pending', 13, 13, /given twice/],
+  ['q:a b', 4, 1, /given twice/],
+  ['group:"web', 0, 10, /not closed/],
+  ['agent:7', 0, 7, /^agent is UUID/],
+  ['since:yesterday', 0, 15, /RFC 3339/],
+  [`name:${'a'.repeat(215)}`, 0, 220, /at most 214 characters/],
+  ['a'.repeat(2_001), 0, 2_001, /longer than 2000/],
+])('%j is wrong at %i, and what is allowed is said', (text, at, length, message) => {
+  expect(parseFilterText(text)).toEqual({
+    ok: false,
+    errors: [{ at, length, message: expect.stringMatching(message) }],
+  });
+});
+
+test('all that is wrong is said at once, from left to right', () => {
+  const parsed = parseFilterText('state:new x colour:red');
+  expect(parsed.ok ? [] : parsed.errors.map(({ at }) => at)).toEqual([0, 12]);
+});
+
+const text = (maxLength: number) =>
+  fc.string({ minLength: 1, maxLength, unit: 'grapheme' }).filter((one) => one.length <= maxLength);
+const line = text(100).filter((one) => !/\p{Cc}/u.test(one));
+const time = fc
+  .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
+  .map((date) => date.toISOString());
+const filters: fc.Arbitrary<UpdateFilter> = fc.record(
+  {
+    state: fc.constantFrom(...UPDATE_STATES),
+    ecosystem: fc.constantFrom(...ECOSYSTEMS),
+    name: text(200),
+    q: text(128),
+    agent_id: fc.uuid(),
+    group: fc.constantFrom('web', 'web servers', 'a"b', 'a\\', ':', 'é'),
+    severity: fc.constantFrom(...ADVISORY_SEVERITIES),
+    verdict: fc.constantFrom(...VERDICTS),
+    security: fc.boolean(),
+    exploited: fc.boolean(),
+    os: fc.constantFrom('debian', 'rocky', 'opensuse-leap'),
+    host: line,
+    since: time,
+    until: time,
+  },
+  { requiredKeys: [] },
+);
+
+test('a filter comes back from its text as it was', () => {
+  fc.assert(
+    fc.property(filters, (filter) => {
+      expect(parseFilterText(formatFilterText(filter))).toEqual({ ok: true, filter });
+    }),
+  );
+});
+
+test('no text makes it throw', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'state:"\\ pending*') }), (any) => {
+      const parsed = parseFilterText(any);
+      if (parsed.ok) expect(parseFilterText(formatFilterText(parsed.filter))).toEqual(parsed);
+    }),
+  );
+});
