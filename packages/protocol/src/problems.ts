@@ -5,6 +5,7 @@ export const PROBLEM_STATUS = {
   invalid_request: 400,
   override_reason_required: 400,
   unauthenticated: 401,
+  second_factor_required: 401,
   access_token_invalid: 401,
   access_token_expired: 401,
   refresh_token_invalid: 401,

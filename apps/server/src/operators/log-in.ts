@@ -72,6 +72,10 @@ async function openSession(
       expires_at: expiresAtMs,
       address,
       revoked_at: null,
+      method: 'password',
+      user_agent: '',
+      last_used_at: null,
+      second_factor_at: null,
     });
     await appendEvent(tx, platform, {
       kind: 'security',

@@ -11,6 +11,7 @@ export interface Secrets {
   accessTokens: Buffer;
   refreshTags: Buffer;
   operatorSessions: Buffer;
+  operatorFactors: Buffer;
 }
 
 /** Takes the configured secret, or the one that an earlier start made, or makes one and keeps it with mode 0600. */
@@ -26,6 +27,7 @@ export function loadSecrets(options: {
     accessTokens: derive('access tokens'),
     refreshTags: derive('refresh token tags'),
     operatorSessions: derive('operator sessions'),
+    operatorFactors: derive('operator factors'),
   };
 }
 

@@ -1,0 +1,28 @@
+import { type Static, Type } from 'typebox';
+import { strict, Timestamp, Uuid } from './scalars.ts';
+
+/** How a session was opened. */
+export const LOGIN_METHODS = [
+  'password',
+  'password+totp',
+  'password+recovery_code',
+  'password+passkey',
+  'passkey',
+] as const;
+export const LoginMethod = Type.Enum(LOGIN_METHODS);
+export type LoginMethod = Static<typeof LoginMethod>;
+
+/** Longest kept part of what a browser says of itself, in characters. */
+export const USER_AGENT_MAX = 256;
+
+export const Session = strict({
+  id: Uuid,
+  created_at: Timestamp,
+  last_used_at: Timestamp,
+  expires_at: Timestamp,
+  address: Type.String(),
+  user_agent: Type.String({ maxLength: USER_AGENT_MAX, description: 'what the client says of itself' }),
+  method: LoginMethod,
+  is_current: Type.Boolean(),
+});
+export type Session = Static<typeof Session>;
