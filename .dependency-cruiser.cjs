@@ -23,6 +23,7 @@ const SLICES = [
   'health',
   'client-errors',
   'openapi',
+  'console',
 ];
 const TESTS = String.raw`\.test\.ts$|/testing/`;
 const PURE_CLOCKLESS = 'packages/(protocol|versions|capability)/src/';

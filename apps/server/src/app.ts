@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import { createBadgeKeeper } from './advisories/badges.ts';
 import { createExploitFeeds } from './advisories/exploited/feeds.ts';
 import { openMirror } from './advisories/mirror/open-mirror.ts';
@@ -33,6 +34,7 @@ import { mountAgentCommands } from './commands/agent-routes.ts';
 import { queueCommand } from './commands/queue-command.ts';
 import { mountCommands } from './commands/routes.ts';
 import type { Config } from './config.ts';
+import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
 import { openCheckpointFile } from './events/checkpoint-file.ts';
 import { mountEvents } from './events/routes.ts';
@@ -71,6 +73,9 @@ import type { KeyRing } from './signing-keys/key-ring.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
 import { mountUpdates } from './updates/routes.ts';
 import { VERSION } from './version.ts';
+
+/** The folder of the project: what the program ships with is named from here, wherever it is started. */
+const ROOT = resolve(import.meta.dirname, '../../..');
 
 export interface ApplicationParts {
   config: Config;
@@ -228,6 +233,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
   mountClientErrors(http, { platform, limiter, identify: operators.identify });
   mountOpenApi(http);
+  await mountConsole(http, { folder: resolve(ROOT, config.consoleDir) });
 
   const first = await prepareFirstOperator(platform, { passwords, configured: firstOperatorOf(config) });
 

@@ -71,6 +71,14 @@ export const SETTINGS = {
     allowed: 'a path',
     parse: text,
   }),
+  consoleDir: setting({
+    env: 'SERVICE_CONSOLE_DIR',
+    doc: "Folder of the built console, from the project's folder; the default is where `npm run build` puts it.",
+    schema: Type.String({ minLength: 1 }),
+    default: 'apps/console/dist',
+    allowed: 'a path',
+    parse: text,
+  }),
   databaseUrl: setting({
     env: 'SERVICE_DATABASE_URL',
     doc: 'PostgreSQL to use; empty means SQLite in the data folder.',

@@ -1,0 +1,15 @@
+import { useQuery } from '@tanstack/react-query';
+import type { SessionAnswer } from '@tidegate/protocol/operators-api';
+import type { Role } from '@tidegate/protocol/states';
+import { oneQuery } from './queries.ts';
+
+export const sessionQuery = { ...oneQuery<SessionAnswer>('session', '/api/v1/auth/session'), retry: false };
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 0, approver: 1, admin: 2 };
+
+/** Who is logged in and may do what; the server judges again, this only decides what is offered. */
+export function useSession() {
+  const { data } = useQuery(sessionQuery);
+  const role = data?.operator.role ?? 'viewer';
+  return { session: data ?? null, role, may: (needed: Role) => RANK[role] >= RANK[needed] };
+}

@@ -1,0 +1,6 @@
+import { Page } from '../ui/page.tsx';
+
+/** Rate limits. */
+export function RateLimitsPage() {
+  return <Page title="Rate limits">{null}</Page>;
+}

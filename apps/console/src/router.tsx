@@ -1,0 +1,86 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Link,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { ApiError } from './api/client.ts';
+import { parseSearch, stringifySearch } from './api/list-search.ts';
+import { queryClient } from './api/queries.ts';
+import { sessionQuery } from './api/session.ts';
+import { AppShell } from './shell/app-shell.tsx';
+import { EmptyState, ErrorPanel } from './ui/states.tsx';
+
+const root = createRootRoute({ notFoundComponent: NotFound });
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  component: lazyRouteComponent(() => import('./login/login-page.tsx'), 'LoginPage'),
+});
+
+/** Every page but the login is for who is logged in; the place they wanted is kept. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: AppShell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queryClient.ensureQueryData(sessionQuery);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401)
+        throw redirect({ to: '/login', search: { next: location.href } });
+      throw error;
+    }
+  },
+  errorComponent: ({ error, reset }) => <ErrorPanel error={error} retry={reset} />,
+});
+
+type Load = Parameters<typeof lazyRouteComponent>[0];
+
+/** A page of its own file, fetched when somebody goes there. */
+function page<P extends string>(path: P, load: Load, name: string) {
+  return createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, name) });
+}
+
+const routeTree = root.addChildren([
+  login,
+  inside.addChildren([
+    page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
+    page('/updates', () => import('./updates/updates-page.tsx'), 'UpdatesPage'),
+    page('/updates/$id', () => import('./updates/update-page.tsx'), 'UpdatePage'),
+    page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),
+    page('/hosts', () => import('./hosts/hosts-page.tsx'), 'HostsPage'),
+    page('/hosts/$id', () => import('./hosts/host-page.tsx'), 'HostPage'),
+    page('/commands', () => import('./commands/commands-page.tsx'), 'CommandsPage'),
+    page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
+    page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
+    page('/exceptions', () => import('./exceptions/exceptions-page.tsx'), 'ExceptionsPage'),
+    page('/enrolment', () => import('./enrolment/enrolment-page.tsx'), 'EnrolmentPage'),
+    page('/signing-keys', () => import('./signing-keys/signing-keys-page.tsx'), 'SigningKeysPage'),
+    page('/rate-limits', () => import('./rate-limits/rate-limits-page.tsx'), 'RateLimitsPage'),
+    page('/operators', () => import('./operators/operators-page.tsx'), 'OperatorsPage'),
+    page('/account', () => import('./account/account-page.tsx'), 'AccountPage'),
+    page('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}
+
+function NotFound() {
+  return <EmptyState title="There is no such page" action={<Link to="/">Go to the overview</Link>} />;
+}

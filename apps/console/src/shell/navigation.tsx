@@ -1,0 +1,40 @@
+import type { Role } from '@tidegate/protocol/states';
+import {
+  Activity,
+  ArrowUpCircle,
+  Gauge,
+  KeyRound,
+  LayoutDashboard,
+  ListChecks,
+  Package,
+  Plug,
+  Server,
+  Settings,
+  SquareTerminal,
+  UserCog,
+} from 'lucide-react';
+import type { ReactNode } from 'react';
+
+export interface Destination {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: ReactNode;
+  readonly shortcut?: string;
+  readonly role: Role;
+}
+
+/** The pages, in the order of the sidebar. */
+export const DESTINATIONS: readonly Destination[] = [
+  { to: '/', label: 'Overview', icon: <LayoutDashboard />, shortcut: 'g o', role: 'viewer' },
+  { to: '/updates', label: 'Updates', icon: <ArrowUpCircle />, shortcut: 'g u', role: 'viewer' },
+  { to: '/packages', label: 'Packages', icon: <Package />, shortcut: 'g p', role: 'viewer' },
+  { to: '/hosts', label: 'Hosts', icon: <Server />, shortcut: 'g h', role: 'viewer' },
+  { to: '/commands', label: 'Commands', icon: <SquareTerminal />, shortcut: 'g c', role: 'viewer' },
+  { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },
+  { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer' },
+  { to: '/enrolment', label: 'Add hosts', icon: <Plug />, role: 'admin' },
+  { to: '/signing-keys', label: 'Signing keys', icon: <KeyRound />, shortcut: 'g k', role: 'viewer' },
+  { to: '/rate-limits', label: 'Rate limits', icon: <Gauge />, role: 'admin' },
+  { to: '/operators', label: 'Operators', icon: <UserCog />, role: 'admin' },
+  { to: '/settings', label: 'Settings', icon: <Settings />, shortcut: 'g s', role: 'viewer' },
+];

@@ -1,0 +1,68 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react';
+
+type Tone = 'plain' | 'primary' | 'danger' | 'quiet';
+
+const TONES: Readonly<Record<Tone, string>> = {
+  plain: 'border border-line-strong/60 bg-raised hover:bg-sunken text-text',
+  primary: 'bg-accent-fill text-on-accent hover:brightness-110',
+  danger: 'bg-bad-fill text-on-accent hover:brightness-110',
+  quiet: 'text-muted hover:bg-sunken hover:text-text',
+};
+
+interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
+  readonly tone?: Tone;
+  readonly icon?: ReactNode;
+  /** The key that does the same, shown beside the label. */
+  readonly shortcut?: string | undefined;
+  readonly busy?: boolean;
+}
+
+/** A button; while it is busy it cannot be pressed again and says so. */
+export function Button({ tone = 'plain', icon, shortcut, busy = false, children, ...rest }: Props) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      disabled={busy || rest.disabled}
+      aria-busy={busy}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium whitespace-nowrap disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
+    >
+      {icon}
+      {children}
+      {busy && (
+        <span
+          aria-hidden="true"
+          className="inline-block size-3 animate-spin rounded-full border-2 border-current border-r-transparent"
+        />
+      )}
+      {shortcut && <Kbd text={shortcut} />}
+    </button>
+  );
+}
+
+/** A button that is a picture alone: its name is read out and shown on hover. */
+export function IconButton({
+  label,
+  children,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & { label: string }) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      title={label}
+      className={`inline-flex size-8 items-center justify-center rounded-md text-muted hover:bg-sunken hover:text-text disabled:opacity-50 ${rest.className ?? ''}`}
+    >
+      {children}
+    </button>
+  );
+}
+
+export function Kbd({ text }: { text: string }) {
+  return (
+    <kbd className="rounded border border-current/40 px-1 font-sans text-[0.72rem] leading-4 font-normal">
+      {text}
+    </kbd>
+  );
+}

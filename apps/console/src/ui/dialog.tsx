@@ -1,0 +1,109 @@
+import { X } from 'lucide-react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { Button, IconButton } from './button.tsx';
+import { Field } from './field.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  readonly wide?: boolean;
+}
+
+/** A modal dialog, open while it is rendered; Escape closes it and the focus goes back to where it was. */
+export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={element}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      className={`max-h-[88vh] overflow-auto rounded-xl border border-line bg-raised p-0 shadow-float ${wide ? 'w-[min(64rem,94vw)]' : 'w-[min(34rem,94vw)]'}`}
+    >
+      <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-raised px-5 py-3">
+        <h2 id={titleId} className="text-base font-semibold">
+          {title}
+        </h2>
+        <IconButton label="Close" onClick={onClose}>
+          <X className="size-4" />
+        </IconButton>
+      </header>
+      <div className="px-5 py-4">{children}</div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will happen and whether it can be taken back. */
+  readonly children: ReactNode;
+  readonly confirm: string;
+  /** What has to be typed before an act that cannot be taken back. */
+  readonly typed?: string;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks before an act; an act that cannot be undone has its name typed. */
+export function ConfirmDialog({ title, children, confirm, typed, onConfirm, onClose }: ConfirmProps) {
+  const [text, setText] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const submit = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+        className="space-y-4"
+      >
+        <div className="space-y-2">{children}</div>
+        {typed !== undefined && (
+          <Field
+            label={`Type ${typed} to go on`}
+            value={text}
+            onChange={(e) => setText(e.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        )}
+        {failure && (
+          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+            {failure}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="danger" busy={busy} disabled={typed !== undefined && text !== typed}>
+            {confirm}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

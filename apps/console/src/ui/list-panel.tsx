@@ -1,0 +1,91 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import { ChevronLeft, ChevronRight, RefreshCw } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Page } from '../api/client.ts';
+import { useConnection } from '../api/live.ts';
+import { Button, IconButton } from './button.tsx';
+import { EmptyState, ErrorPanel, Skeleton } from './states.tsx';
+import { Time } from './time.tsx';
+
+export interface Pager {
+  readonly isFirst: boolean;
+  next(cursor: string): void;
+  back(): void;
+}
+
+interface Props<T> {
+  readonly query: UseQueryResult<Page<T>>;
+  /** What is shown where there has never been anything. */
+  readonly empty: ReactNode;
+  /** Clears the filter; null where there is none, so that emptiness is no accident of it. */
+  readonly clearFilter: (() => void) | null;
+  readonly pager: Pager;
+  /** What is counted: `hosts`, `updates`. */
+  readonly noun: string;
+  /** Filters above the rows. */
+  readonly toolbar?: ReactNode;
+  readonly children: (items: readonly T[]) => ReactNode;
+}
+
+/** A list in each of its states: loading, failed, empty for the first time, empty by its filter, stale, and there. */
+export function ListPanel<T>({ query, empty, clearFilter, pager, noun, toolbar, children }: Props<T>) {
+  const { data, error, isPending, refetch } = query;
+  return (
+    <section className="rounded-xl border border-line bg-surface" aria-busy={query.isFetching}>
+      {toolbar && (
+        <div className="flex flex-wrap items-end gap-2 border-b border-line px-3 py-2.5">{toolbar}</div>
+      )}
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      {isPending && !error && <Skeleton />}
+      {data &&
+        data.items.length === 0 &&
+        (clearFilter ? (
+          <EmptyState
+            title={`No ${noun} match the filter`}
+            action={<Button onClick={clearFilter}>Clear the filter</Button>}
+          />
+        ) : (
+          empty
+        ))}
+      {data && data.items.length > 0 && children(data.items)}
+      {data && <Footer {...{ query, pager, noun }} data={data} />}
+    </section>
+  );
+}
+
+function Footer<T>({
+  query,
+  pager,
+  noun,
+  data,
+}: Pick<Props<T>, 'query' | 'pager' | 'noun'> & { data: Page<T> }) {
+  const connection = useConnection();
+  const next = data.next_cursor;
+  return (
+    <footer className="flex flex-wrap items-center gap-x-4 gap-y-1 border-t border-line px-3 py-1.5 text-[0.9rem] text-muted">
+      <span role="status">
+        {data.total.toLocaleString('en')} {noun}
+      </span>
+      <span className="inline-flex items-center gap-1">
+        as of <Time at={new Date(query.dataUpdatedAt).toISOString()} />
+        {connection === 'offline' && <strong className="text-warn">, the server does not answer</strong>}
+      </span>
+      <IconButton label={`Fetch the ${noun} again`} onClick={() => void query.refetch()}>
+        <RefreshCw aria-hidden="true" className={`size-3.5 ${query.isFetching ? 'animate-spin' : ''}`} />
+      </IconButton>
+      <nav aria-label={`Pages of ${noun}`} className="ml-auto flex gap-1">
+        <Button
+          tone="quiet"
+          disabled={pager.isFirst}
+          onClick={pager.back}
+          icon={<ChevronLeft aria-hidden="true" className="size-4" />}
+        >
+          Previous
+        </Button>
+        <Button tone="quiet" disabled={next === null} onClick={() => next !== null && pager.next(next)}>
+          Next <ChevronRight aria-hidden="true" className="size-4" />
+        </Button>
+      </nav>
+    </footer>
+  );
+}

@@ -1,0 +1,37 @@
+import * as Radix from '@radix-ui/react-dropdown-menu';
+import type { ReactNode } from 'react';
+import type { Action } from '../actions/actions.ts';
+import { Kbd } from './button.tsx';
+
+/** A menu of actions. Not modal: a modal one would put a style element into the page, which the policy forbids. */
+export function Menu({ trigger, actions }: { trigger: ReactNode; actions: readonly Action[] }) {
+  return (
+    <Radix.Root modal={false}>
+      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
+      <Radix.Portal>
+        <Radix.Content
+          align="end"
+          sideOffset={4}
+          className="z-40 min-w-48 rounded-lg border border-line bg-raised p-1 shadow-float"
+        >
+          {actions.map((action) => (
+            <Radix.Item
+              key={action.id}
+              disabled={!action.isAllowed}
+              onSelect={action.run}
+              className="flex min-h-8 cursor-pointer items-center gap-2 rounded-md px-2 py-1 outline-none data-disabled:cursor-not-allowed data-disabled:text-muted data-highlighted:bg-accent-soft"
+            >
+              {action.icon && (
+                <span aria-hidden="true" className="[&>svg]:size-4">
+                  {action.icon}
+                </span>
+              )}
+              <span className="flex-1">{action.label}</span>
+              {action.shortcut && <Kbd text={action.shortcut} />}
+            </Radix.Item>
+          ))}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}

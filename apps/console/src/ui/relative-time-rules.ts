@@ -1,0 +1,27 @@
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+const UNITS = [
+  [365 * DAY_MS, 'y'],
+  [30 * DAY_MS, 'mo'],
+  [DAY_MS, 'd'],
+  [HOUR_MS, 'h'],
+  [MINUTE_MS, 'min'],
+] as const;
+
+/** `3 h ago`, `in 2 d`, `just now`; `unknown` for what is no time. */
+export function relativeTime(atMs: number, nowMs: number): string {
+  if (!Number.isFinite(atMs)) return 'unknown';
+  const distance = Math.abs(nowMs - atMs);
+  if (distance < MINUTE_MS) return atMs > nowMs + SECOND_MS * 5 ? 'in less than a minute' : 'just now';
+  const text = duration(distance);
+  return atMs > nowMs ? `in ${text}` : `${text} ago`;
+}
+
+/** `3 h`, in the largest unit that fits once; `0 min` under a minute. */
+export function duration(ms: number): string {
+  for (const [size, unit] of UNITS) if (ms >= size) return `${Math.floor(ms / size)} ${unit}`;
+  return '0 min';
+}

@@ -1,0 +1,6 @@
+import { Page } from '../ui/page.tsx';
+
+/** Update. */
+export function UpdatePage() {
+  return <Page title="Update">{null}</Page>;
+}

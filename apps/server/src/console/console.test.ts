@@ -1,0 +1,82 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LightMyRequestResponse } from 'fastify';
+import { describe, expect, test } from 'vitest';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { createTestApp } from '../testing/test-app.ts';
+import { PAGES } from './routes.ts';
+
+const [SQLITE] = ENGINES;
+if (!SQLITE) throw new Error('no engine');
+
+async function built(engine: TestEngine) {
+  const { dataDir } = await engine.place();
+  const folder = join(dataDir, 'console');
+  await mkdir(join(folder, 'assets'), { recursive: true });
+  await writeFile(join(folder, 'index.html'), '<!doctype html><title>Tidegate</title>');
+  await writeFile(join(folder, 'manifest.json'), '{}');
+  await writeFile(join(folder, 'icon.svg'), '<svg/>');
+  await writeFile(join(folder, 'assets', 'index-abc.js'), 'export {};');
+  await writeFile(join(folder, 'assets', 'index-abc.js.map'), '{}');
+  await writeFile(join(folder, 'assets', '.secret.js'), 'no');
+  return createTestApp(engine, { consoleDir: folder });
+}
+
+const ABSENT = [
+  '/manifest.json',
+  '/index.html',
+  '/assets/index-abc.js.map',
+  '/assets/.secret.js',
+  '/assets/',
+  '/assets/../index.html',
+  '/assets/..%2findex.html',
+  '/assets/%2e%2e/%2e%2e/database.sqlite',
+  '/nothing',
+];
+
+function expectDocument(answer: LightMyRequestResponse): void {
+  expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(answer.headers['cache-control']).toBe('no-cache');
+  expect(answer.headers['content-security-policy']).toContain("default-src 'self'");
+  expect(answer.headers['content-security-policy']).not.toContain('unsafe');
+  expect(answer.headers['x-frame-options']).toBe('DENY');
+  expect(answer.body).toContain('<title>Tidegate</title>');
+}
+
+describe('the built console', () => {
+  test('every page is the document, for everybody, under a policy without inline script', async () => {
+    const { http } = await built(SQLITE);
+    for (const path of PAGES) expectDocument(await http.inject({ url: `${path.replace(':id', 'x')}?q=1` }));
+  });
+
+  test('what is named by its hash is kept by the browser for good, the rest is asked for again', async () => {
+    const { http } = await built(SQLITE);
+    const script = await http.inject({ url: '/assets/index-abc.js' });
+    expect([script.statusCode, script.headers['cache-control']]).toEqual([
+      200,
+      'public, max-age=31536000, immutable',
+    ]);
+    expect(script.headers['content-type']).toContain('javascript');
+    const icon = await http.inject({ url: '/icon.svg' });
+    expect([icon.statusCode, icon.headers['cache-control']]).toEqual([200, 'no-cache']);
+    const again = await http.inject({
+      url: '/icon.svg',
+      headers: { 'if-none-match': String(icon.headers.etag) },
+    });
+    expect(again.statusCode).toBe(304);
+  });
+
+  test('nothing else in the folder, or beside it, is there', async () => {
+    const { http } = await built(SQLITE);
+    for (const path of ABSENT) {
+      expect([path, (await http.inject({ url: path })).statusCode]).toEqual([path, 404]);
+    }
+  });
+
+  test('without a build each page says how to make one', async () => {
+    const { http } = await createTestApp(SQLITE, { consoleDir: '/nonexistent' });
+    const answer = await http.inject({ url: '/' });
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([503, 'text/plain; charset=utf-8']);
+    expect(answer.body).toContain('npm run build');
+  });
+});

@@ -1,0 +1,75 @@
+import fastifyStatic from '@fastify/static';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import type { App } from '../platform/http/server.ts';
+import { readAssets } from './read-assets.ts';
+
+const access = { kind: 'public', limit: null } as const;
+const ASSET_MAX_AGE_SECONDS = 31_536_000;
+/** A page reads its filters out of the query; the server has no use for it. */
+const ANY_QUERY = Type.Unknown();
+
+/** Paths of the console's pages: each answers the same document, whose script shows the page. */
+export const PAGES = [
+  '/',
+  '/login',
+  '/welcome',
+  '/updates',
+  '/updates/:id',
+  '/packages',
+  '/hosts',
+  '/hosts/:id',
+  '/commands',
+  '/commands/:id',
+  '/events',
+  '/exceptions',
+  '/enrolment',
+  '/signing-keys',
+  '/rate-limits',
+  '/operators',
+  '/account',
+  '/settings',
+] as const;
+
+/**
+ * The built console: its pages, and its scripts and styles, whose names hold their hash. Only files that were there
+ * at the start are served. Without a build every page says how to make one.
+ */
+export async function mountConsole(app: App, { folder }: { folder: string }): Promise<void> {
+  const assets = await readAssets(folder);
+  if (assets !== null) await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false });
+  const page = async (reply: FastifyReply) => {
+    if (assets === null) {
+      return reply
+        .code(503)
+        .header('content-type', 'text/plain; charset=utf-8')
+        .serializer(String)
+        .send('The console is not built. Run "npm run build", then reload. The API is at /api/docs.\n');
+    }
+    return reply.header('cache-control', 'no-cache').sendFile('index.html');
+  };
+  for (const url of PAGES) {
+    app.route({
+      method: 'GET',
+      url,
+      config: { access },
+      schema: { querystring: ANY_QUERY },
+      handler: (_request, reply) => page(reply),
+    });
+  }
+  for (const path of assets ?? []) {
+    const isNamedByHash = path.startsWith('assets/');
+    app.route({
+      method: 'GET',
+      url: `/${path}`,
+      config: { access },
+      handler: (_request, reply) =>
+        reply
+          .header(
+            'cache-control',
+            isNamedByHash ? `public, max-age=${ASSET_MAX_AGE_SECONDS}, immutable` : 'no-cache',
+          )
+          .sendFile(path),
+    });
+  }
+}
