@@ -70,15 +70,15 @@ export async function withdraw(
 
 /**
  * Back to `pending` without anybody having asked: the command is cancelled, the token void. An update that is being
- * installed is left alone.
+ * installed stays so, and keeps its token where `sparesInstalling` says so.
  */
 export async function takeBackApproval(
   { platform }: Pick<ApprovalDeps, 'platform'>,
-  { updateId, reason }: { updateId: string; reason: string },
+  { updateId, reason, sparesInstalling }: { updateId: string; reason: string; sparesInstalling: boolean },
 ): Promise<void> {
   await platform.database.transact(async (tx) => {
     const locked = await lockUpdate(tx, updateId);
-    if (locked?.state === 'installing') return;
+    if (sparesInstalling && locked?.state === 'installing') return;
     await withdraw(tx, { platform }, { updateId, reason });
     await transitionUpdate(tx, platform, {
       updateId,

@@ -41,7 +41,8 @@ async function enforce(deps: Deps, { id }: DivergenceRow, hash: string): Promise
     after = last.token_id;
     for (const row of rows) {
       if (!(await binds(deps, row, id))) continue;
-      await takeBackApproval(deps, { updateId: row.update_id, reason: 'artifact_divergence' });
+      const taken = { updateId: row.update_id, reason: 'artifact_divergence', sparesInstalling: true };
+      await takeBackApproval(deps, taken);
     }
   }
 }

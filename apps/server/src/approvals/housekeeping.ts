@@ -1,6 +1,5 @@
 import { expireCommands } from '../commands/expire-commands.ts';
-import { transitionUpdate } from '../updates/transition-update.ts';
-import { withdraw } from './change-approval.ts';
+import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
 import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from './store.ts';
@@ -31,16 +30,7 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
   await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
 }
 
-async function takeBack({ platform }: Deps, updateId: string, reason: string): Promise<void> {
-  await platform.database.transact(async (tx) => {
-    await withdraw(tx, { platform }, { updateId, reason });
-    await transitionUpdate(tx, platform, {
-      updateId,
-      from: ['approved'],
-      to: 'pending',
-      reason,
-      actor: 'server',
-      set: { approval_id: null, not_before: null },
-    });
-  });
+/** Its host may be installing by such a token already; that goes on, but nothing begins by it any more. */
+async function takeBack(deps: Deps, updateId: string, reason: string): Promise<void> {
+  await takeBackApproval(deps, { updateId, reason, sparesInstalling: false });
 }

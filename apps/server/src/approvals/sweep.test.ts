@@ -3,6 +3,7 @@ import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/appr
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
+import { transitionUpdate } from '../updates/transition-update.ts';
 import { createApprovalBackground } from './background.ts';
 import { housekeepOnce } from './housekeeping.ts';
 import { sweepOnce } from './sweep.ts';
@@ -188,4 +189,20 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect((await commandsOf(it, 'install_update')).every(({ status }) => status !== 'pending')).toBe(true);
     expect((await it.approve(id)).status).toBe(200);
   });
+
+  test.each(['approval_expired', 'signing_key_revoked'])(
+    'of what is being installed %s voids the token, and the host says what became of it',
+    async (reason) => {
+      const it = await createApprovalsApp(engine);
+      const id = await it.addUpdate();
+      await it.approve(id);
+      const move = { updateId: id, from: ['approved'], to: 'installing', actor: 'agent' } as const;
+      await it.database.transact((tx) => transitionUpdate(tx, it.platform, move));
+      if (reason === 'approval_expired') it.clock.advance(7 * 24 * HOUR_MS);
+      const isActive = () => reason === 'approval_expired';
+      await housekeepOnce({ ...it.deps, keyRing: { ...it.deps.keyRing, isActive } });
+      expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'installing' });
+      expect(await approvalsOf(it)).toMatchObject([{ void_reason: reason }]);
+    },
+  );
 });
