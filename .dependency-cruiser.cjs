@@ -20,6 +20,7 @@ const SLICES = [
   'approvals',
   'operators',
   'restore',
+  'stream',
   'health',
   'client-errors',
   'openapi',

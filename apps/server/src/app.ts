@@ -71,6 +71,8 @@ import { mountResync } from './restore/routes.ts';
 import type { KeyFolder } from './signing-keys/key-folder.ts';
 import type { KeyRing } from './signing-keys/key-ring.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
+import { mountStream } from './stream/routes.ts';
+import { createChangeWatch } from './stream/watch-changes.ts';
 import { mountUpdates } from './updates/routes.ts';
 import { VERSION } from './version.ts';
 
@@ -149,6 +151,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const offline = createOfflineWatch(platform, { bootedAt });
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
+  const changeWatch = createChangeWatch(platform);
   const addresses = createAddresses();
   const eventUpkeep = createEventUpkeep({
     platform,
@@ -230,6 +233,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountSetupPage(http, { platform, passwords });
   mountOperators(http, { platform, passwords });
   mountResync(http, { platform });
+  mountStream(http, { platform, watch: changeWatch, identify: operators.identify });
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
   mountClientErrors(http, { platform, limiter, identify: operators.identify });
   mountOpenApi(http);
@@ -255,6 +259,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     async stop() {
       await http.close();
       rateLimits.stop();
+      await changeWatch.stop();
       // First what calls out: it ends every wait, so that a source that hangs does not hold the others.
       await Promise.all([advisories.stop(), releaseTimes.stop(), provenance.stop()]);
       await Promise.all([mirror?.stop(), feeds.stop(), staleness.stop()]);

@@ -1,0 +1,159 @@
+import { Readable } from 'node:stream';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict } from '@tidegate/protocol/scalars';
+import type { StreamMessage } from '@tidegate/protocol/stream-api';
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { ChangeWatch } from './watch-changes.ts';
+
+/** Streams that are open at once, of all operators and of one. */
+export const STREAMS_MAX = 256;
+export const STREAMS_PER_OPERATOR = 8;
+const HEARTBEAT_MS = 15_000;
+/** How long a browser waits before it opens the stream again, in milliseconds. */
+const RETRY_MS = 3_000;
+
+export interface StreamDeps {
+  platform: Pick<Platform, 'now'>;
+  watch: ChangeWatch;
+  /** Who calls, as far as a live session says. */
+  identify: (request: FastifyRequest) => Promise<OperatorCaller | null>;
+  /** HEARTBEAT_MS unless a test says otherwise. */
+  heartbeatMs?: number;
+}
+
+/** What changed, for the console: topics and ids, never data, which everybody reads by their own rights. */
+export function mountStream(app: App, deps: StreamDeps): void {
+  const { platform, watch, heartbeatMs = HEARTBEAT_MS } = deps;
+  const open = createSeats();
+  const stopping = new AbortController();
+  // A graceful stop waits for requests under way, and this one lasts.
+  app.addHook('preClose', async () => stopping.abort());
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/stream',
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    schema: {
+      summary: 'What changed, as it happens (server-sent events)',
+      description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Nothing is sent again after a reconnection.`,
+      tags: ['stream'],
+      querystring: strict({
+        seconds: Type.Optional(
+          Type.String({ pattern: '^([0-9]|[1-5][0-9]|60)$', description: 'ends by itself after so long' }),
+        ),
+      }),
+      response: { 200: Type.Unsafe<Readable>(Type.String()), 400: Problem, 503: Problem },
+    },
+    handler: async (request, reply) => {
+      const caller = operatorOf(request);
+      const leave = open.take(caller.operatorId);
+      const closed = new AbortController();
+      const { seconds } = request.query;
+      const outbox = createOutbox({ withIds: caller.groups === null });
+      reply.raw.once('close', () => closed.abort());
+      const ended = seconds === undefined ? [] : [AbortSignal.timeout(Number(seconds) * 1_000)];
+      const signal = AbortSignal.any([closed.signal, stopping.signal, ...ended]);
+      try {
+        const unlisten = await watch.listen((changes) => outbox.add(changes));
+        const heartbeat = setInterval(() => {
+          // What is ready has not gone out since the last one: a reader that does not read is let go.
+          if (!outbox.beat()) reply.raw.destroy();
+        }, heartbeatMs);
+        const end = () => {
+          clearInterval(heartbeat);
+          unlisten();
+          leave();
+        };
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end, { once: true });
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      const isLive = async () => isSame(caller, await deps.identify(request));
+      return (
+        reply
+          .header('content-type', 'text/event-stream; charset=utf-8')
+          .header('x-accel-buffering', 'no')
+          // Kept alive after its end, the connection would hold up a stop that has closed the idle ones before.
+          .header('connection', 'close')
+          .send(Readable.from(streamChanges({ outbox, signal, isLive, now: platform.now })))
+      );
+    },
+  });
+}
+
+const EXAMPLE: Static<typeof StreamMessage> = {
+  topic: 'updates',
+  ids: ['01900000-0000-7000-8000-000000000001'],
+  at: '2026-11-21T09:00:00.000Z',
+};
+
+/** The text of a stream; it ends with the signal, and with the session, which is looked at with each heartbeat. */
+export async function* streamChanges(args: {
+  outbox: Outbox;
+  signal: AbortSignal;
+  isLive: () => Promise<boolean>;
+  now: () => number;
+}): AsyncGenerator<string> {
+  const { outbox, signal, isLive, now } = args;
+  yield `retry: ${RETRY_MS}\n: open\n\n`;
+  while (!signal.aborted) {
+    const { changes, beat } = await outbox.take(signal);
+    for (const { topic, ids } of changes) {
+      const message: StreamMessage = { topic, ...(ids ? { ids: [...ids] } : {}), at: rfc3339(now()) };
+      yield `data: ${JSON.stringify(message)}\n\n`;
+    }
+    if (!beat) continue;
+    if (!(await isLive())) return;
+    yield ': beat\n\n';
+  }
+}
+
+/** A session that has ended, and an operator who may see something else by now, opens another stream or none. */
+function isSame(before: OperatorCaller, after: OperatorCaller | null): boolean {
+  return (
+    after !== null &&
+    after.operatorId === before.operatorId &&
+    after.role === before.role &&
+    JSON.stringify(after.groups) === JSON.stringify(before.groups)
+  );
+}
+
+/** Places for open streams. Throws a Refusal where there is none; call what it returns to give the place back. */
+function createSeats(): { take(operatorId: string): () => void } {
+  const taken = new Map<string, number>();
+  let total = 0;
+  return {
+    take(operatorId) {
+      const own = taken.get(operatorId) ?? 0;
+      if (own >= STREAMS_PER_OPERATOR || total >= STREAMS_MAX) {
+        throw new Refusal('unavailable', {
+          detail:
+            own >= STREAMS_PER_OPERATOR
+              ? `One operator may have ${STREAMS_PER_OPERATOR} streams open.`
+              : 'Too many streams are open.',
+          retryAfterSeconds: 30,
+        });
+      }
+      total++;
+      taken.set(operatorId, own + 1);
+      let isTaken = true;
+      return () => {
+        if (!isTaken) return;
+        isTaken = false;
+        total--;
+        const left = (taken.get(operatorId) ?? 1) - 1;
+        if (left > 0) taken.set(operatorId, left);
+        else taken.delete(operatorId);
+      };
+    },
+  };
+}

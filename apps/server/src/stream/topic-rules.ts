@@ -1,0 +1,51 @@
+import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
+import type { StreamTopic } from '@tidegate/protocol/stream-api';
+
+/** What an event tells of beside the log itself, and which id of it is the topic's: its host's, or none. */
+const TOPICS: Readonly<Partial<Record<SecurityEventType | SystemEventType, StreamTopic>>> = {
+  AGENT_ENROLLED: 'hosts',
+  AGENT_REVOKED: 'hosts',
+  MACHINE_BOUND: 'hosts',
+  MACHINE_REBOUND: 'hosts',
+  MACHINE_ID_MISMATCH: 'hosts',
+  REFRESH_TOKEN_REUSE: 'hosts',
+  CLONE_SUSPECTED: 'hosts',
+  CLONE_DISMISSED: 'hosts',
+  agent_offline: 'hosts',
+  ARTIFACT_DIVERGENCE: 'updates',
+  ARTIFACT_DIVERGENCE_DECIDED: 'updates',
+  SIGNING_KEY_ADDED: 'keys',
+  SIGNING_KEY_REVOKED: 'keys',
+  SIGNING_ROOT_CHANGED: 'keys',
+  RATE_LIMITS_CHANGED: 'limits',
+  OPERATOR_CHANGED: 'operators',
+  REGISTRATION_TOKEN_CHANGED: 'operators',
+  advisories_stale: 'advisories',
+};
+
+export interface EventMark {
+  readonly id: string;
+  readonly type: string;
+  readonly agent_id: string | null;
+}
+
+export interface Change {
+  readonly topic: StreamTopic;
+  /** Null: not known which, or too many. */
+  readonly ids: readonly string[] | null;
+}
+
+/** What events say has changed: the log, and what each is about. */
+export function changesOf(events: readonly EventMark[]): Change[] {
+  if (events.length === 0) return [];
+  const about = events.flatMap(({ type, agent_id }): Change[] => {
+    const topic = isKnown(type) ? TOPICS[type] : undefined;
+    if (topic === undefined) return [];
+    return [{ topic, ids: topic === 'hosts' && agent_id !== null ? [agent_id] : null }];
+  });
+  return [{ topic: 'events', ids: events.map(({ id }) => id) }, ...about];
+}
+
+function isKnown(type: string): type is keyof typeof TOPICS {
+  return Object.hasOwn(TOPICS, type);
+}

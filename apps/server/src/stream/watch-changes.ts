@@ -1,0 +1,170 @@
+import { STREAM_IDS_MAX } from '@tidegate/protocol/stream-api';
+import type { Platform } from '../platform/platform.ts';
+import {
+  eventsAfter,
+  idsWrittenSince,
+  type Marks,
+  readMarks,
+  WATCHED_ROWS,
+  type WatchedRows,
+  type Written,
+  writtenSince,
+} from './store.ts';
+import { type Change, changesOf } from './topic-rules.ts';
+
+/** How often is looked: no topic is told of more often than this. */
+const LOOK_EVERY_MS = 1_000;
+/** What may be committed after something that bears a later time: a long transaction, or the clock of a replica. */
+const OVERLAP_MS = 10_000;
+/** Events that one look reads; those after them are for the next. */
+const EVENTS_MAX = 500;
+
+export interface ChangeWatch {
+  /** Resolves once nothing that happens from then on is missed. Call what it resolves with to stop listening. */
+  listen(listener: (changes: readonly Change[]) => void): Promise<() => void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Finds out what changed in the database, by whichever replica or program, and tells the listeners. It looks at a few
+ * numbers, and only while somebody listens: whoever makes a change does nothing for it.
+ */
+export function createChangeWatch(
+  platform: Pick<Platform, 'database' | 'now' | 'log'>,
+  { lookEveryMs = LOOK_EVERY_MS }: { lookEveryMs?: number } = {},
+): ChangeWatch {
+  const listeners = new Set<(changes: readonly Change[]) => void>();
+  let looking: Promise<void> = Promise.resolve();
+  let look: (() => Promise<Change[]>) | null = null;
+  let opening: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let isStopped = false;
+  let isFailing = false;
+
+  async function lookAndTell(): Promise<void> {
+    try {
+      const changes = look ? await look() : [];
+      isFailing = false;
+      if (changes.length > 0) for (const listener of listeners) listener(changes);
+    } catch (error) {
+      if (!isFailing) platform.log.error('the watch for changes failed', { error: String(error) });
+      isFailing = true;
+    }
+  }
+
+  function schedule(): void {
+    if (isStopped || listeners.size === 0) {
+      look = null;
+      return;
+    }
+    timer = setTimeout(() => {
+      looking = lookAndTell().then(schedule);
+    }, lookEveryMs);
+    timer.unref();
+  }
+
+  async function open(): Promise<void> {
+    look = await openLook(platform);
+    schedule();
+  }
+
+  return {
+    async listen(listener) {
+      listeners.add(listener);
+      try {
+        if (look === null) {
+          opening ??= open().finally(() => {
+            opening = null;
+          });
+          await opening;
+        }
+      } catch (error) {
+        listeners.delete(listener);
+        throw error;
+      }
+      return () => void listeners.delete(listener);
+    },
+    async stop() {
+      isStopped = true;
+      listeners.clear();
+      if (timer) clearTimeout(timer);
+      await looking;
+    },
+  };
+}
+
+/** Takes note of how things are; what it resolves with says what changed since it was called last. */
+async function openLook(platform: Pick<Platform, 'database' | 'now'>): Promise<() => Promise<Change[]>> {
+  const db = platform.database.read;
+  const looks = await Promise.all(WATCHED_ROWS.map((rows) => openRowsLook(platform, rows)));
+  let { eventsHead, ...marks } = await readMarks(db);
+
+  async function newEvents(head: number): Promise<Change[]> {
+    if (head === eventsHead) return [];
+    const events = await eventsAfter(db, { after: eventsHead, limit: EVENTS_MAX });
+    // A database that was restored has a head that lies behind: all of it may be different.
+    eventsHead = events.at(-1)?.position ?? head;
+    return events.length > 0 ? changesOf(events) : [{ topic: 'events', ids: null }];
+  }
+
+  return async () => {
+    const changes = (await Promise.all(looks.map((each) => each()))).flat();
+    const { eventsHead: head, ...newMarks } = await readMarks(db);
+    changes.push(...(await newEvents(head)), ...differences(marks, newMarks));
+    marks = newMarks;
+    return changes;
+  };
+}
+
+function differences(before: Marks, after: Marks): Change[] {
+  return (['keys', 'advisories', 'bulk'] as const)
+    .filter((topic) => before[topic] !== after[topic])
+    .map((topic) => ({ topic, ids: null }));
+}
+
+interface Window {
+  readonly sinceMs: number;
+  readonly written: Written;
+  /** When each row was written; null where there are too many to tell apart. */
+  readonly ids: ReadonlyMap<string, number> | null;
+}
+
+/** The rows of one table: the last seconds are held against what they were, so that a late commit is seen too. */
+async function openRowsLook(
+  { database, now }: Pick<Platform, 'database' | 'now'>,
+  rows: WatchedRows,
+): Promise<() => Promise<Change[]>> {
+  const db = database.read;
+
+  async function idsOf(sinceMs: number, { rows: count }: Written): Promise<Window['ids']> {
+    if (count > STREAM_IDS_MAX) return null;
+    const found = await idsWrittenSince(db, rows, { sinceMs, limit: STREAM_IDS_MAX + 1 });
+    return found.length > STREAM_IDS_MAX ? null : new Map(found.map(({ id, atMs }) => [id, atMs]));
+  }
+  async function openWindow(sinceMs: number): Promise<Window> {
+    const written = await writtenSince(db, rows, sinceMs);
+    return { sinceMs, written, ids: await idsOf(sinceMs, written) };
+  }
+
+  let window = await openWindow(now() - OVERLAP_MS);
+  return async () => {
+    const { sinceMs, written, ids: before } = window;
+    // The clock of another replica may be ahead: it must not hide what comes after.
+    const nextSinceMs = Math.max(sinceMs, Math.min(written.newestMs, now()) - OVERLAP_MS);
+    // Read first: what is written in between is told now, and once more at the next look.
+    const next = nextSinceMs > sinceMs ? await openWindow(nextSinceMs) : null;
+    const found = await writtenSince(db, rows, sinceMs);
+    if (isSame(found, written)) {
+      window = next ?? window;
+      return [];
+    }
+    const ids = await idsOf(sinceMs, found);
+    window = next ?? { sinceMs, written: found, ids };
+    const changed = ids && before && [...ids].filter(([id, atMs]) => before.get(id) !== atMs);
+    return [{ topic: rows.topic, ids: changed && changed.length > 0 ? changed.map(([id]) => id) : null }];
+  };
+}
+
+function isSame(a: Written, b: Written): boolean {
+  return a.rows === b.rows && a.newestMs === b.newestMs && a.spreadMs === b.spreadMs;
+}
