@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { chown, lchown, lstat, open, readdir, readFile, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Identity } from '../run-program.ts';
 import type { FetchOutcome } from './ecosystem.ts';
 
-/** Most that one plan may fetch, in bytes. */
+/** Most that one plan of apt, dnf or PyPI may fetch, in bytes. */
 export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
 
 /** A file as a plan names it. */
@@ -18,13 +19,41 @@ export interface DownloadedFile {
   sha256: string;
 }
 
-/** Why the files do not fit where they are to go; null when they do. */
-export async function findLackOfSpace(
-  expected: readonly DownloadedFile[],
-  directory: string,
-): Promise<string | null> {
-  const total = expected.reduce((sum, file) => sum + file.sizeBytes, 0);
-  if (total > FETCH_MAX_BYTES) return `the plan would fetch ${total} bytes, more than ${FETCH_MAX_BYTES}`;
+/** The files that actions bring, once each of them can be named and all of them fit where they are to go. */
+export async function expectFiles({
+  actions,
+  directory,
+  expectedFile,
+}: {
+  actions: readonly PlanAction[];
+  directory: string;
+  /** Null where an action brings no file that its ecosystem could use. */
+  expectedFile: (action: PlanAction) => DownloadedFile | null;
+}): Promise<{ ok: true; files: DownloadedFile[] } | { ok: false; reason: string }> {
+  const files: DownloadedFile[] = [];
+  for (const action of actions) {
+    const file = expectedFile(action);
+    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
+    files.push(file);
+  }
+  if (files.length === 0) return { ok: true, files };
+  const sizes = files.map(({ sizeBytes }) => sizeBytes);
+  const lack = await findLackOfSpace({ sizes, directory, maxBytes: FETCH_MAX_BYTES });
+  return lack === null ? { ok: true, files } : { ok: false, reason: lack };
+}
+
+/** Why files of these sizes are not fetched; null when they fit into the limit and where they are to go. */
+export async function findLackOfSpace({
+  sizes,
+  directory,
+  maxBytes,
+}: {
+  sizes: readonly number[];
+  directory: string;
+  maxBytes: number;
+}): Promise<string | null> {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (total > maxBytes) return `the plan would fetch ${total} bytes, more than ${maxBytes}`;
   const { bavail, bsize } = await statfs(directory);
   return total > bavail * bsize ? `the plan needs ${total} bytes where ${bavail * bsize} are free` : null;
 }

@@ -1,13 +1,7 @@
 import { chown } from 'node:fs/promises';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { runProgram } from '../../run-program.ts';
-import {
-  checkFiles,
-  type DownloadedFile,
-  downloadIdentity,
-  findLackOfSpace,
-  takeBack,
-} from '../downloads.ts';
+import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles, takeBack } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
@@ -16,6 +10,7 @@ import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts
 /** A large transaction over a slow line. */
 const DOWNLOAD_TIMEOUT_MS = 60 * 60_000;
 const DOWNLOAD_OUTPUT_MAX_BYTES = 4 * 1024 * 1024;
+
 /**
  * Downloads the files of an approved plan into `directory`, never as root, and hashes each against the plan. Before
  * the first byte the host's signed indexes must name the same sizes and hashes. What does not match is removed.
@@ -24,16 +19,11 @@ export async function fetchActions(
   paths: HostPaths,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const expected: DownloadedFile[] = [];
-  for (const action of actions) {
-    if (action.action === 'remove') continue;
-    const file = expectedFile(action);
-    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
-    expected.push(file);
-  }
+  const incoming = actions.filter(({ action }) => action !== 'remove');
+  const needed = await expectFiles({ actions: incoming, directory, expectedFile });
+  if (!needed.ok) return needed;
+  const expected = needed.files;
   if (expected.length === 0) return { ok: true };
-  const lack = await findLackOfSpace(expected, directory);
-  if (lack !== null) return { ok: false, reason: lack };
 
   const identity = await downloadIdentity('_apt');
   const agreed = await withAptSession(paths, (session) => compareIndexes(session, expected), { identity });

@@ -1,12 +1,6 @@
 import { chown } from 'node:fs/promises';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import {
-  checkFiles,
-  type DownloadedFile,
-  downloadIdentity,
-  findLackOfSpace,
-  takeBack,
-} from '../downloads.ts';
+import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles, takeBack } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { FetchAnswer, parseAnswer } from './answers.ts';
 import { isSpeakable, rpmFilename } from './names-rules.ts';
@@ -24,16 +18,11 @@ export async function fetchActions(
   paths: HostPaths,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const expected: DownloadedFile[] = [];
-  for (const action of actions) {
-    if (action.action === 'remove') continue;
-    const file = expectedFile(action);
-    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
-    expected.push(file);
-  }
+  const incoming = actions.filter(({ action }) => action !== 'remove');
+  const needed = await expectFiles({ actions: incoming, directory, expectedFile });
+  if (!needed.ok) return needed;
+  const expected = needed.files;
   if (expected.length === 0) return { ok: true };
-  const lack = await findLackOfSpace(expected, directory);
-  if (lack !== null) return { ok: false, reason: lack };
   const places = await findDnfPlaces(paths);
   if (!places.ok) return places;
 

@@ -1,15 +1,16 @@
 import { constants } from 'node:fs';
-import { open, readdir, rm, statfs } from 'node:fs/promises';
+import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
 import { judgeCopy } from '../../executor/stage.ts';
+import { findLackOfSpace } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { isAddress } from './artifacts.ts';
 import { cachedPath, download } from './cached-files.ts';
 import { unprivileged, withNpmSession } from './session.ts';
 
-/** Most that one plan may fetch, in bytes. */
+/** Most that one plan of npm may fetch, in bytes. */
 export const FETCH_MAX_BYTES = 4 * 1024 ** 3;
 
 interface Expected {
@@ -38,7 +39,8 @@ export async function fetchActions(
   }
   const expected = [...files.values()];
   if (expected.length === 0) return { ok: true };
-  const lack = await findLackOfSpace(expected, directory);
+  const sizes = expected.map(({ artifact }) => artifact.size_bytes);
+  const lack = await findLackOfSpace({ sizes, directory, maxBytes: FETCH_MAX_BYTES });
   if (lack !== null) return { ok: false, reason: lack };
   return withNpmSession(
     paths,
@@ -84,13 +86,6 @@ async function removeOthers(directory: string, expected: readonly Expected[]): P
     if (!wanted.has(name)) await rm(join(directory, name), { recursive: true, force: true });
   }
   return { ok: true };
-}
-
-async function findLackOfSpace(expected: readonly Expected[], directory: string): Promise<string | null> {
-  const total = expected.reduce((sum, { artifact }) => sum + artifact.size_bytes, 0);
-  if (total > FETCH_MAX_BYTES) return `the plan would fetch ${total} bytes, more than ${FETCH_MAX_BYTES}`;
-  const { bavail, bsize } = await statfs(directory);
-  return total > bavail * bsize ? `the plan needs ${total} bytes where ${bavail * bsize} are free` : null;
 }
 
 function mismatch(name: string): FetchOutcome {

@@ -1,6 +1,6 @@
 import { chown } from 'node:fs/promises';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { checkFiles, type DownloadedFile, findLackOfSpace, takeBack } from '../downloads.ts';
+import { checkFiles, type DownloadedFile, expectFiles, takeBack } from '../downloads.ts';
 import type { FetchOutcome } from '../ecosystem.ts';
 import { findInterpreter, type Interpreter } from './interpreter.ts';
 import { isName, isVersion, parseFilename } from './names-rules.ts';
@@ -18,16 +18,11 @@ export async function fetchActions(
   planner: Planner,
   { actions, directory }: { actions: readonly PlanAction[]; directory: string },
 ): Promise<FetchOutcome> {
-  const expected: DownloadedFile[] = [];
-  for (const action of actions) {
-    const file = expectedFile(action);
-    if (file === null) return { ok: false, reason: `artifact_mismatch: ${action.name}` };
-    expected.push(file);
-  }
+  const needed = await expectFiles({ actions, directory, expectedFile });
+  if (!needed.ok) return needed;
+  const expected = needed.files;
   const [first] = expected;
   if (first === undefined) return { ok: true };
-  const lack = await findLackOfSpace(expected, directory);
-  if (lack !== null) return { ok: false, reason: lack };
   const place = planner.found.places.find(({ path }) => path === first.arch);
   if (place === undefined || expected.some(({ arch }) => arch !== place.path)) {
     return { ok: false, reason: `there is no place ${first.arch} with Python packages that can be read` };
