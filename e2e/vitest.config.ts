@@ -5,14 +5,17 @@ import { closingLine } from '../scripts/closing-line-reporter.ts';
 const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 
 /** Stories across the real parts. They start many processes, so one file runs at a time. */
-// biome-ignore lint/style/noDefaultExport: vitest reads the default export
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     pool: 'threads',
     include: ['e2e/**/*.test.ts'],
     fileParallelism: false,
-    globalSetup: ['apps/server/src/testing/shared-postgres.ts', 'e2e/harness/build-agent-once.ts'],
+    globalSetup: [
+      'apps/server/src/testing/shared-postgres.ts',
+      'e2e/harness/build-agent-once.ts',
+      'e2e/harness/build-console-once.ts',
+    ],
     reporters: ['default', closingLine({ refuseSkips })],
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { OPERATOR } from './server-process.ts';
+
+/** Screenshots of every page in both themes, kept by CI. */
+const OUT = fileURLToPath(new URL('../out/console', import.meta.url));
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+const THEMES = ['light', 'dark'] as const;
+const VIEWPORT = { width: 1440, height: 900 };
+/** How long a page may take to show something on a machine that is busy. */
+const SHOWN_MAX_MS = 20_000;
+
+/** Which package brings the browser; null where it is there. */
+export function browserMissing(): string | null {
+  return existsSync(CHROMIUM) ? null : 'chromium is missing (Debian package chromium)';
+}
+
+export interface Browser extends AsyncDisposable {
+  /** A window of its own, with nobody logged in; closed when the test ends, which fails if the window broke a rule. */
+  open(url: string, options?: { colorScheme?: 'light' | 'dark' }): Promise<Page>;
+  /** The same with an operator logged in. */
+  openAs(url: string, operator?: { username: string; password: string }): Promise<Page>;
+}
+
+/** Debian's Chromium without a window. */
+export async function startBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+
+  async function contextOf(url: string, colorScheme: 'light' | 'dark'): Promise<BrowserContext> {
+    const context = await browser.newContext({
+      baseURL: url,
+      viewport: VIEWPORT,
+      colorScheme,
+      reducedMotion: 'reduce',
+    });
+    context.setDefaultTimeout(SHOWN_MAX_MS);
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    return context;
+  }
+
+  async function pageOf(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
+    const faults = watch(page);
+    onTestFinished(async () => {
+      await context.close();
+      expect(faults, 'errors on the page').toEqual([]);
+    });
+    return page;
+  }
+
+  return {
+    async open(url, { colorScheme = 'light' } = {}) {
+      return pageOf(await contextOf(url, colorScheme));
+    },
+    async openAs(url, operator = OPERATOR) {
+      const context = await contextOf(url, 'light');
+      const login = await context.request.post('/api/v1/auth/login', { data: operator });
+      expect(login.status()).toBe(200);
+      return pageOf(context);
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+/**
+ * What must not happen on any page: an uncaught error, a violation of the policy, an error on the console. A request
+ * that the server refused is no error of the page; that the server is away is what some stories are about.
+ */
+function watch(page: Page): string[] {
+  const faults: string[] = [];
+  page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() !== 'error' || message.text().startsWith('Failed to load resource')) return;
+    faults.push(message.text());
+  });
+  return faults;
+}
+
+/** What axe-core finds on the page as it is shown now, as one line for each element. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(await axeSource());
+  const found: unknown = await page.evaluate(
+    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(
+      ({ violations }) => violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(({ target, failureSummary }) => id + ': ' + help + ' at ' + target.join(' ') + ' ' + failureSummary)))`,
+  );
+  if (!Array.isArray(found)) throw new Error('axe-core answered nothing');
+  return found.map(String);
+}
+
+/** Takes a picture of the page in both themes, and finds nothing wrong with it in either. */
+export async function inspect(page: Page, name: string): Promise<void> {
+  mkdirSync(OUT, { recursive: true });
+  for (const colorScheme of THEMES) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), fullPage: true });
+    expect(await accessibilityFaults(page), `${name}, ${colorScheme}`).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+let source: Promise<string> | undefined;
+
+function axeSource(): Promise<string> {
+  source ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  return source;
+}
