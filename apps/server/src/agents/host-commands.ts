@@ -25,7 +25,14 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/scan',
-    config: { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } },
+    config: {
+      access: {
+        kind: 'operator',
+        role: 'approver',
+        limit: 'admin_operations',
+        reach: { of: 'agent', by: 'agent_id' },
+      },
+    },
     schema: {
       tags,
       summary: 'Ask a host to scan',
@@ -47,7 +54,14 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/reboot',
-    config: { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } },
+    config: {
+      access: {
+        kind: 'operator',
+        role: 'admin',
+        limit: 'admin_operations',
+        reach: { of: 'agent', by: 'agent_id' },
+      },
+    },
     schema: {
       tags,
       summary: 'Ask a host to reboot',
@@ -68,7 +82,14 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/polling',
-    config: { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } },
+    config: {
+      access: {
+        kind: 'operator',
+        role: 'admin',
+        limit: 'admin_operations',
+        reach: { of: 'agent', by: 'agent_id' },
+      },
+    },
     schema: {
       tags,
       summary: 'Set how often a host checks in',

@@ -27,8 +27,10 @@ export interface AgentsDeps {
 }
 
 const tags = ['hosts'];
-const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
-const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
+const reach = { of: 'agent', by: 'agent_id' } as const;
+const lists = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'scope' } as const;
+const reads = { ...lists, reach } as const;
+const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach } as const;
 const AgentPath = Type.Object({ agent_id: Type.String() });
 const ListQuery = strict({ ...PageQuery, ...AgentFilter });
 
@@ -38,7 +40,7 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
   app.route({
     method: 'GET',
     url: '/api/v1/agents',
-    config: { access: reads },
+    config: { access: lists },
     schema: {
       tags,
       summary: 'List hosts by name',

@@ -22,7 +22,9 @@ const URL = '/api/v1/admin/age-exceptions';
 const tags = ['age exceptions'];
 /** An exception always ends; longest life in milliseconds. */
 const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
-const changing = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+const changing = {
+  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' },
+} as const;
 
 /** Exceptions from the age gate for exactly `name@version`: they expire and are audited (reading 1). */
 export function mountAgeExceptions(app: App, { platform }: { platform: Platform }): void {
@@ -31,7 +33,7 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
   app.route({
     method: 'GET',
     url: URL,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
     schema: {
       summary: 'Exceptions from the age gate, newest first',
       tags,
@@ -55,7 +57,7 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
   app.route({
     method: 'GET',
     url: `${URL}/:id`,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
     schema: {
       summary: 'One exception',
       tags,

@@ -11,7 +11,14 @@ export function mountCountersign(app: App, { platform }: { platform: Platform })
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/countersign',
-    config: { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } },
+    config: {
+      access: {
+        kind: 'operator',
+        role: 'approver',
+        limit: 'admin_operations',
+        reach: { of: 'update', by: 'id' },
+      },
+    },
     schema: {
       summary: 'Add a signature to the approval of an update',
       tags: ['approvals'],

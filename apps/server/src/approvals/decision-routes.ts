@@ -11,7 +11,9 @@ import { type StatementSigner, signDecision } from './decision-statement.ts';
 import { countDecisions, findDecision, listDecisions } from './decision-store.ts';
 import { decisionDetail, decisionItem } from './read-decision.ts';
 
-const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
+const viewer = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const ofUpdate = { access: { ...viewer, reach: { of: 'update', by: 'id' } } } as const;
+const reading = { access: { ...viewer, reach: { of: 'decision', by: 'id' } } } as const;
 const tags = ['decisions'];
 const params = strict({ id: Uuid });
 const none = 'There is no such decision.';
@@ -26,7 +28,7 @@ export function mountDecisions(
   app.route({
     method: 'GET',
     url: '/api/v1/updates/:id/decisions',
-    config: reading,
+    config: ofUpdate,
     schema: {
       summary: 'Decisions about an update, newest first',
       tags,

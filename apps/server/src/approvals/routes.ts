@@ -20,8 +20,11 @@ import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
 import { previewUpdate } from './preview-update.ts';
 
-const approving = { access: { kind: 'operator', role: 'approver', limit: 'approvals' } } as const;
-const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } } as const;
+const reach = { of: 'update', by: 'id' } as const;
+const approver = { kind: 'operator', role: 'approver', limit: 'approvals' } as const;
+const approving = { access: { ...approver, reach } } as const;
+const approvingMany = { access: { ...approver, reach: 'scope' } } as const;
+const acting = { access: { ...approver, limit: 'admin_operations', reach } } as const;
 const tags = ['approvals'];
 const params = strict({ id: Uuid });
 /** When to ask again for a verdict that is not there yet, in seconds. */
@@ -72,7 +75,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/updates/approve',
-    config: approving,
+    config: approvingMany,
     schema: {
       summary: 'Approve several updates (E4); takes no override (A6)',
       tags,

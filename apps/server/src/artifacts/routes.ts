@@ -21,7 +21,9 @@ import {
 
 const PATH = '/api/v1/artifacts/divergences';
 const tags = ['artifacts'];
-const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
+const reading = {
+  access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
+} as const;
 const params = strict({ id: Uuid });
 const none = 'There is no such divergence.';
 
@@ -79,7 +81,7 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
   app.route({
     method: 'POST',
     url: `${PATH}/:id/decide`,
-    config: { access: { kind: 'operator', role: 'approver', limit: 'approvals' } },
+    config: { access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet' } },
     schema: {
       summary: 'Accept one hash of an artifact, or all of them; the others stay blocked',
       tags,

@@ -23,8 +23,11 @@ export interface CommandsDeps {
 /** Live outputs that are watched at once. */
 const STREAMS_MAX = 200;
 
-const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
-const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations' } } as const;
+const reach = { of: 'command', by: 'id' } as const;
+const viewer = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const listing = { access: { ...viewer, reach: 'scope' } } as const;
+const reading = { access: { ...viewer, reach } } as const;
+const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations', reach } } as const;
 const tags = ['commands'];
 const params = strict({ id: Uuid });
 
@@ -36,7 +39,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
   app.route({
     method: 'GET',
     url: '/api/v1/commands',
-    config: reading,
+    config: listing,
     schema: {
       summary: 'Commands, newest first',
       tags,

@@ -35,12 +35,14 @@ const EventItem = Type.Object({
   hash: Type.String(),
 });
 
+const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+
 /** E9: security and system events, newest first. */
 export function mountEvents(app: App, { platform }: { platform: Platform }): void {
   app.route({
     method: 'GET',
     url: '/api/v1/events',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { ...reading, reach: 'scope' } },
     schema: {
       summary: 'E9: events, newest first',
       tags: ['events'],
@@ -75,7 +77,7 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
   app.route({
     method: 'GET',
     url: '/api/v1/events/:id',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { ...reading, reach: { of: 'event', by: 'id' } } },
     schema: {
       summary: 'E9: one event',
       tags: ['events'],

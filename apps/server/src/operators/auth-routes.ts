@@ -46,7 +46,7 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
   app.route({
     method: 'POST',
     url: '/api/v1/auth/logout',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_operations' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } },
     schema: { tags, summary: 'Log out: the token is dead from now on' },
     handler: async (request, reply) => {
       const { sessionId } = operatorOf(request);
@@ -57,7 +57,7 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
   app.route({
     method: 'GET',
     url: '/api/v1/auth/session',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } },
     schema: { tags, summary: 'Whose session this is', response: { 200: SessionAnswer } },
     handler: async (request) => {
       const { operatorId, sessionId, username, role, groups } = operatorOf(request);

@@ -7,6 +7,7 @@ import type { Guards } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
 import { csrfHash } from './log-in.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
@@ -32,7 +33,7 @@ type Found =
 
 /**
  * Operators' routes: token and live session, then the limit of the operator, then CSRF where the token came in a
- * cookie, then the role. Failed attempts count against the address.
+ * cookie, then the role, then what of the fleet it reaches. Failed attempts count against the address.
  */
 export function createOperatorGuard({
   platform,
@@ -76,6 +77,7 @@ export function createOperatorGuard({
       if (!roleIncludes(caller.role, access.role)) {
         throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
       }
+      await demandReach(platform.database.read, { request, access, groups: caller.groups });
       return caller;
     },
     async identify(request) {

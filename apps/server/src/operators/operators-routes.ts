@@ -10,8 +10,8 @@ import type { Passwords } from './passwords.ts';
 import { countOperators, findOperator, listOperators } from './store.ts';
 
 const URL = '/api/v1/admin/operators';
-const change = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
-const read = { kind: 'operator', role: 'admin', limit: 'admin_reads' } as const;
+const change = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' } as const;
+const read = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'fleet' } as const;
 const tags = ['operators'];
 const params = strict({ id: Uuid });
 

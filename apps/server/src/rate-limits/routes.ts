@@ -6,7 +6,7 @@ import { wireBudget } from './merge-budgets.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 const URL = '/api/v1/admin/rate-limits';
-const access = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
+const access = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' } as const;
 const tags = ['rate limits'];
 
 /** E5: what is in force, a change of it, and the way back to the defaults. */

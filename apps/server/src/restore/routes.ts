@@ -13,7 +13,9 @@ import { countActiveFamilies, countResynced, newestRestoreEvent, openResync } fr
 
 const URL = '/api/v1/admin/resync';
 const tags = ['restore'];
-const changing = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+const changing = {
+  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' },
+} as const;
 
 /** What operators see and decide after a restore (notes, section 3.5). */
 export function mountResync(app: App, { platform }: { platform: Platform }): void {
@@ -22,7 +24,7 @@ export function mountResync(app: App, { platform }: { platform: Platform }): voi
   app.route({
     method: 'GET',
     url: URL,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
     schema: {
       summary: 'The newest restore, and the resync that is open',
       tags,

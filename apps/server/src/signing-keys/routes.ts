@@ -34,7 +34,9 @@ const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}
 const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
 const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
 const ForceQuery = strict({ force: Type.Optional(Type.Enum(['true', 'false'])) });
-const admin = { access: { kind: 'operator', role: 'admin', limit: 'admin_operations' } } as const;
+const admin = {
+  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' },
+} as const;
 const path = '/api/v1/admin/signing-keys';
 
 export interface SigningKeysDeps {
@@ -74,7 +76,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
   app.route({
     method: 'GET',
     url: path,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
     schema: {
       summary: 'Signing keys',
       tags: ['signing keys'],

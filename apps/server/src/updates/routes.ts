@@ -32,7 +32,9 @@ export interface UpdatesDeps {
 }
 
 const ListQuery = strict({ ...PageQuery, ...UpdateFilter.properties });
-const reading = { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } } as const;
+const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const listing = { access: { ...reading, reach: 'scope' } } as const;
+const one = { access: { ...reading, reach: { of: 'update', by: 'id' } } } as const;
 const tags = ['updates'];
 
 /** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
@@ -42,7 +44,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
   app.route({
     method: 'GET',
     url: '/api/v1/updates',
-    config: reading,
+    config: listing,
     schema: {
       summary: 'Updates, newest first',
       tags,
@@ -68,7 +70,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
   app.route({
     method: 'GET',
     url: '/api/v1/updates/:id',
-    config: reading,
+    config: one,
     schema: {
       summary: 'One update with its plan, its history and the verdict of the gate',
       tags,
@@ -92,7 +94,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
   app.route({
     method: 'GET',
     url: '/api/v1/packages',
-    config: reading,
+    config: listing,
     schema: {
       summary: 'Updates rolled up by package over hosts',
       tags,

@@ -1,4 +1,4 @@
-import type { GroupScope } from '../db/group-scope.ts';
+import type { GroupScope, Hosted } from '../db/group-scope.ts';
 import type { AgentId, MachineId, OperatorRole } from './identities.ts';
 import 'fastify';
 
@@ -12,7 +12,21 @@ export type Access =
   | { kind: 'own'; limit: null }
   /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
   | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
-  | { kind: 'operator'; role: OperatorRole; limit: LimitClass };
+  | { kind: 'operator'; role: OperatorRole; limit: LimitClass; reach?: Reach };
+
+/**
+ * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. A route that says nothing
+ * reaches all of it and is refused to them.
+ */
+export type Reach =
+  /** No host: the caller itself, say. */
+  | 'none'
+  /** The whole fleet, or what all hosts share: refused to callers who are bound to groups. */
+  | 'fleet'
+  /** Hosts of the caller's groups: the handler passes `groups` as `scope` into each of its queries. */
+  | 'scope'
+  /** The parameter `by` of the path names one; where its host is outside of the caller's groups it is not there. */
+  | { readonly of: Hosted; readonly by: string };
 
 /** Rate-limit classes (wire.md); the budgets are in rate-limits. */
 export const LIMIT_CLASSES = [

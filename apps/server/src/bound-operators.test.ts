@@ -1,0 +1,209 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { LIMIT_CLASSES } from './platform/http/access.ts';
+import { ENGINES, type TestEngine } from './testing/engines.ts';
+import { type HostRows, insertHostRows } from './testing/foreign-hosts.ts';
+import { routesOf } from './testing/routes-of.ts';
+import { createTestApp } from './testing/test-app.ts';
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+interface Answer {
+  status: number;
+  text: string;
+}
+
+const NOBODY = '01900000-0000-7000-8000-00000000beef';
+const PASSWORD = 'a long enough password';
+/** In the document under `security` of what operators call. */
+const OPERATOR = 'operatorToken';
+/** Served under /api without being in the document: a page, which is nobody's. */
+const DOCS = 'GET /api/docs';
+/** What a caller finds under these is itself. */
+const OWN = ['/api/v1/auth/'];
+/** Answers without an end, which this test could not wait for; they have a test of their own. */
+const STREAMS = ['GET /api/v1/stream'];
+
+/** Which row of a host a parameter names, by the part of the path before it. Every other kind is refused: 403. */
+const NAMED: Readonly<Record<string, keyof HostRows>> = {
+  agents: 'agentId',
+  updates: 'updateId',
+  commands: 'commandId',
+  events: 'eventId',
+  decisions: 'decisionId',
+};
+
+/** Routes that take ids in their body, with what they answer of a host that is not there. */
+const BODIES: Readonly<
+  Record<string, (rows: HostRows) => { body: object; status: number; answer?: object }>
+> = {
+  'POST /api/v1/updates/approve': ({ updateId }) => ({
+    body: { update_ids: [updateId] },
+    status: 200,
+    answer: {
+      approved: [],
+      awaiting_plan: [],
+      blocked: [],
+      skipped: [{ update_id: updateId, code: 'not_found' }],
+    },
+  }),
+};
+
+const Document = Type.Object({
+  paths: Type.Record(
+    Type.String(),
+    Type.Record(
+      Type.String(),
+      Type.Object({ security: Type.Array(Type.Record(Type.String(), Type.Unknown())) }),
+    ),
+  ),
+});
+
+describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) => {
+  test('finds nothing of other hosts at any route of operators, and changes nothing of them', async () => {
+    const { app, send, routes } = await open(engine);
+    const operators = routes.filter(
+      ({ isOperators, method, pattern }) =>
+        isOperators &&
+        !OWN.some((prefix) => pattern.startsWith(prefix)) &&
+        !STREAMS.includes(`${method} ${pattern}`),
+    );
+    // Every route counts: one that the document leaves out would be walked past.
+    const documented = routes.map(({ method, pattern }) => `${method} ${pattern}`);
+    const served = routesOf(app.http.printRoutes({ commonPrefix: false }));
+    expect([...documented, DOCS].filter(isOfApi).sort()).toEqual(served.filter(isOfApi));
+    const lists = operators.filter(({ method, pattern }) => method === 'GET' && !pattern.includes(':'));
+    const before = new Map<string, Answer>();
+    for (const { pattern } of lists) before.set(pattern, await send('GET', pattern));
+    const foreign = [
+      await insertHostRows(app.platform, { n: 1, group: 'theirs' }),
+      await insertHostRows(app.platform, { n: 2, group: null }),
+    ];
+    const untouched = await rowsOf(app);
+
+    const wrong: string[] = [];
+    for (const rows of foreign) {
+      for (const { method, pattern } of operators) {
+        const route = `${method} ${pattern}`;
+        const asked = BODIES[route]?.(rows);
+        const answer = await send(method, urlOf(pattern, rows), asked?.body ?? {});
+        const fault = faultOf({ answer, asked, before: method === 'GET' ? before.get(pattern) : undefined });
+        if (fault !== null) wrong.push(`${route}: ${fault}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(await rowsOf(app)).toEqual(untouched);
+  });
+
+  test('finds the hosts of the own group, and what belongs to them', async () => {
+    const { app, send } = await open(engine);
+    await insertHostRows(app.platform, { n: 1, group: 'theirs' });
+    const { agentId, updateId, commandId, eventId } = await insertHostRows(app.platform, {
+      n: 3,
+      group: 'ours',
+    });
+    for (const url of [
+      `/api/v1/agents/${agentId}`,
+      `/api/v1/updates/${updateId}`,
+      `/api/v1/commands/${commandId}`,
+      `/api/v1/events/${eventId}`,
+      `/api/v1/updates/${updateId}/decisions`,
+    ]) {
+      expect([url, (await send('GET', url)).status]).toEqual([url, 200]);
+    }
+    for (const list of ['agents', 'updates', 'packages', 'commands', 'events']) {
+      const answer = await send('GET', `/api/v1/${list}`);
+      expect([list, JSON.parse(answer.text).total]).toEqual([list, 1]);
+    }
+    expect((await send('POST', `/api/v1/agents/${agentId}/scan`)).status).toBe(202);
+  });
+});
+
+async function open(engine: TestEngine) {
+  const app = await createTestApp(engine);
+  app.platform.clock.advance(61_000);
+  const admin = await app.adminToken();
+  async function call(method: Method, url: string, { token, body }: { token: string; body?: object }) {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await app.http.inject({ method, url, headers, ...(body ? { payload: body } : {}) });
+    return { status: answer.statusCode, text: answer.body };
+  }
+  const wide = Object.fromEntries(LIMIT_CLASSES.map((name) => [name, { requests: 100_000 }]));
+  await call('PUT', '/api/v1/admin/rate-limits', { token: admin, body: { classes: wide } });
+  const bound = { username: 'bound', password: PASSWORD, role: 'admin', groups: ['ours'] };
+  const made = await call('POST', '/api/v1/admin/operators', { token: admin, body: bound });
+  expect(made.status).toBe(201);
+  const login = { method: 'POST', url: '/api/v1/auth/login' } as const;
+  const token: string = (
+    await app.http.inject({ ...login, payload: { username: 'bound', password: PASSWORD } })
+  ).json().token;
+  const document = Value.Parse(Document, JSON.parse((await app.http.inject('/api/openapi.json')).body));
+  const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { security }]) => ({
+      method: methodOf(method),
+      pattern: path.replace(/\{(\w+)\}/g, ':$1'),
+      isOperators: security.some((scheme) => OPERATOR in scheme),
+    })),
+  );
+  const send = (method: Method, url: string, body?: object) =>
+    call(method, url, { token, ...(method === 'GET' || !body ? {} : { body }) });
+  return { app, send, routes };
+}
+
+function isOfApi(route: string): boolean {
+  return route.includes(' /api/');
+}
+
+function methodOf(name: string): Method {
+  const method = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).find(
+    (one) => one === name.toUpperCase(),
+  );
+  if (!method) throw new Error(`a method that this test does not know: ${name}`);
+  return method;
+}
+
+function urlOf(pattern: string, rows: HostRows): string {
+  const parts = pattern.split('/');
+  return parts
+    .map((part, i) => {
+      if (!part.startsWith(':')) return part;
+      const named = NAMED[parts[i - 1] ?? ''];
+      return named === undefined ? NOBODY : rows[named];
+    })
+    .join('/');
+}
+
+/** Null where the answer tells nothing of the host: refused, not there, or what it was before the host was. */
+function faultOf({
+  answer,
+  asked,
+  before,
+}: {
+  answer: Answer;
+  asked: { status: number; answer?: object } | undefined;
+  before: Answer | undefined;
+}): string | null {
+  const shown = `${answer.status} ${answer.text.slice(0, 200)}`;
+  if (asked) {
+    const isRight =
+      answer.status === asked.status &&
+      (asked.answer === undefined || answer.text === JSON.stringify(asked.answer));
+    return isRight ? null : `${shown}, and not what is said of a host that is not there`;
+  }
+  if (answer.status === 403 || answer.status === 404) return null;
+  if (before === undefined) return `${shown}, and neither 403 nor 404`;
+  if (answer.status !== before.status || answer.text !== before.text) {
+    return `${shown}, which was ${before.status} ${before.text.slice(0, 200)} without the host`;
+  }
+  return null;
+}
+
+/** What an operator could have changed of the hosts. */
+async function rowsOf({ platform }: Awaited<ReturnType<typeof createTestApp>>) {
+  const { read } = platform.database;
+  return {
+    agents: await read.selectFrom('agents').selectAll().orderBy('id').execute(),
+    updates: await read.selectFrom('updates').selectAll().orderBy('id').execute(),
+    commands: await read.selectFrom('agent_commands').selectAll().orderBy('id').execute(),
+  };
+}

@@ -1,0 +1,49 @@
+import type { FastifyRequest } from 'fastify';
+import type { Db } from '../platform/db/engine.ts';
+import { type Hosted, reaches } from '../platform/db/group-scope.ts';
+import type { Access, OperatorCaller } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+
+/** In the words of the routes: what is outside of the caller's groups cannot be told from what is not there. */
+const UNKNOWN: Readonly<Record<Hosted, string>> = {
+  agent: 'There is no such agent.',
+  update: 'There is no such update.',
+  command: 'There is no such command.',
+  event: 'There is no such event.',
+  decision: 'There is no such decision.',
+};
+
+/** Refuses a caller who is bound to groups what is outside of them, before the handler sees the request. */
+export async function demandReach(
+  db: Db,
+  {
+    request,
+    access,
+    groups,
+  }: {
+    request: Pick<FastifyRequest, 'params'>;
+    access: Extract<Access, { kind: 'operator' }>;
+    groups: OperatorCaller['groups'];
+  },
+): Promise<void> {
+  const { reach = 'fleet' } = access;
+  if (groups === null || reach === 'none' || reach === 'scope') return;
+  if (reach === 'fleet') {
+    throw new Refusal('forbidden', {
+      detail: 'This concerns the whole fleet, and you are bound to groups of hosts.',
+    });
+  }
+  const id = parameterOf(request.params, reach.by);
+  if (!(await reaches(db, { of: reach.of, id, groups }))) {
+    throw new Refusal('not_found', { detail: UNKNOWN[reach.of] });
+  }
+}
+
+function parameterOf(params: unknown, name: string): string {
+  const named = new Map<string, unknown>(
+    params !== null && typeof params === 'object' ? Object.entries(params) : [],
+  );
+  const value = named.get(name);
+  if (typeof value !== 'string') throw new Error(`the path of the route has no parameter ${name}`);
+  return value;
+}

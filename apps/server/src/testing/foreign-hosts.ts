@@ -1,0 +1,53 @@
+import type { SystemEventType } from '@tidegate/protocol/event-types';
+import { queueCommand } from '../commands/queue-command.ts';
+import { appendEvent } from '../events/append-event.ts';
+import type { Platform } from '../platform/platform.ts';
+import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
+
+/** One host with a row of every kind that belongs to a host. */
+export interface HostRows {
+  agentId: string;
+  updateId: string;
+  commandId: string;
+  eventId: string;
+  decisionId: string;
+}
+
+/** Writes a host of this group, in none where it is null, and one row of each kind that belongs to it. */
+export async function insertHostRows(
+  platform: Platform,
+  { n, group }: { n: number; group: string | null },
+): Promise<HostRows> {
+  const { database } = platform;
+  const { agentId } = await insertTestAgent(database, { n, ...(group === null ? {} : { group }) });
+  const expiresAtMs = platform.now() + 86_400_000;
+  const { updateId } = await insertTestUpdate(database, { agentId, n, state: 'pending', expiresAtMs });
+  const decisionId = platform.newId();
+  return database.transact(async (tx) => {
+    const scan = { agentId, action: 'scan', params: {}, updateId, createdBy: 'ada' } as const;
+    const commandId = await queueCommand(tx, platform, scan);
+    const eventId = await appendEvent(tx, platform, {
+      kind: 'system',
+      type: 'agent_offline' satisfies SystemEventType,
+      severity: 'warning',
+      component: 'agents',
+      agentId,
+      content: { hostname: `host-${n}` },
+    });
+    await tx
+      .insertInto('decisions')
+      .values({
+        id: decisionId,
+        update_id: updateId,
+        outcome: 'blocked',
+        actor: 'ada',
+        fingerprint: 'f'.repeat(64),
+        document: '{}',
+        document_sha256: 'd'.repeat(64),
+        decided_at: platform.now(),
+        repeats: 0,
+      })
+      .execute();
+    return { agentId, updateId, commandId, eventId, decisionId };
+  });
+}
