@@ -3,8 +3,10 @@ import { Value } from 'typebox/value';
 import { findAgent } from '../agents/store.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { queueRank, type Urgency } from '../updates/queue-rules.ts';
 import { readPlan, setVerdict, type UpdateRow } from '../updates/store.ts';
 import { type ClosureFacts, closureSubjects } from './closure-facts.ts';
+import { readFetchedAt } from './exploited/store.ts';
 import { type Closure, readClosure, readClosureFacts } from './read-closure.ts';
 import { readOpenUpdates } from './store.ts';
 import type { AdvisoryWorker } from './worker.ts';
@@ -27,17 +29,26 @@ export interface BadgeOptions {
 export function createBadgeKeeper(options: BadgeOptions): BackgroundWork {
   const { platform, tickMs = TICK_MS } = options;
   let ticks = 0;
+  let feedsSeen = '';
   return repeat({
     intervalMs: tickMs,
     async run(isStopped) {
       try {
-        await refreshBadges(options, { onlyUnjudged: ticks++ % TICKS_TO_FULL_CHECK !== 0 }, isStopped);
+        const feeds = JSON.stringify(await feedTimes(platform));
+        // A feed that was fetched anew may rank what is judged already in another order.
+        const isWhole = ticks++ % TICKS_TO_FULL_CHECK === 0 || feeds !== feedsSeen;
+        await refreshBadges(options, { onlyUnjudged: !isWhole }, isStopped);
+        if (!isStopped()) feedsSeen = feeds;
       } catch (error) {
         // The next tick tries again: a database that is away must not end the process.
         if (!isStopped()) platform.log.error('badges were not refreshed', { error: String(error) });
       }
     },
   });
+}
+
+async function feedTimes({ database: { read } }: Platform) {
+  return { kev: await readFetchedAt(read, 'kev'), epss: await readFetchedAt(read, 'epss') };
 }
 
 /** One walk over the open updates whose plan is known. */
@@ -47,6 +58,7 @@ export async function refreshBadges(
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   const db = platform.database.read;
+  const isKevKnown = (await feedTimes(platform)).kev !== null;
   let after = '';
   while (!isStopped()) {
     const updates = await readOpenUpdates(db, { after, limit: PAGE_UPDATES, onlyUnjudged });
@@ -67,7 +79,7 @@ export async function refreshBadges(
     const facts = await readClosureFacts(db, closures, { nowMs: platform.now(), maxAgeMs });
     await writeBadges(
       platform,
-      known.map(({ update }, i) => ({ update, facts: facts[i] })),
+      known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown }) })),
     );
   }
 }
@@ -89,30 +101,52 @@ async function closureOf(platform: Platform, update: UpdateRow): Promise<Closure
 
 async function writeBadges(
   platform: Platform,
-  judged: readonly { update: UpdateRow; facts: ClosureFacts | undefined }[],
+  judged: readonly { update: UpdateRow; badge: Badge }[],
 ): Promise<void> {
-  const changed = judged.flatMap(({ update, facts }) => {
-    const badge = badgeOf(facts);
-    const isSame = update.verdict === badge.verdict && update.severity === badge.severity;
-    return isSame ? [] : [{ updateId: update.id, ...badge }];
+  const changed = judged.flatMap(({ update, badge }) => {
+    const row = { verdict: badge.verdict, severity: badge.severity, ...exploitationOf(badge) };
+    const isSame =
+      update.verdict === row.verdict &&
+      update.severity === row.severity &&
+      update.known_exploited === row.known_exploited &&
+      update.epss === row.epss &&
+      update.queue_rank === row.queue_rank;
+    return isSame ? [] : [{ updateId: update.id, badge: row }];
   });
   if (changed.length === 0) return;
   await platform.database.transact(async (tx) => {
-    for (const badge of changed) await setVerdict(tx, badge);
+    for (const one of changed) await setVerdict(tx, one);
   });
 }
 
+interface Badge extends Urgency {
+  readonly verdict: string | null;
+}
+
+function exploitationOf(badge: Badge) {
+  const { knownExploited, epss } = badge;
+  return {
+    known_exploited: knownExploited === null ? null : Number(knownExploited),
+    epss,
+    queue_rank: queueRank(badge),
+  };
+}
+
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
+const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null };
 
 /** The badge fails open (specification, "Advisory checks"): while the source is away there is no hint at all. */
-function badgeOf(facts: ClosureFacts | undefined): { verdict: string | null; severity: string | null } {
-  if (!facts) return { verdict: null, severity: null };
-  if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable')
-    return { verdict: null, severity: null };
+function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: boolean }): Badge {
+  if (!facts) return NOTHING;
+  if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable') return NOTHING;
   const severities = new Set(facts.findings.map(({ severity }) => severity));
   const unrated = facts.findings.length > 0 ? 'unknown' : null;
+  const { kev = false, epss = null, isComplete = false } = facts.exploitation ?? {};
   return {
     verdict: facts.verdict,
     severity: SEVERITIES.find((severity) => severities.has(severity)) ?? unrated,
+    // "No" is said only where every vulnerability was looked up in a feed that is there.
+    knownExploited: kev || (isKevKnown && isComplete ? false : null),
+    epss,
   };
 }

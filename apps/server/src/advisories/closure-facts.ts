@@ -41,6 +41,13 @@ export interface ClosureFacts {
   readonly checkedAtMs: number | null;
   readonly source: string | null;
   readonly snapshot: string | null;
+  /** What the feeds say of all that it fixes or brings. The gate has no use for it, and a record does not keep it. */
+  readonly exploitation?: Exploitation;
+}
+
+/** The strongest evidence over a closure; `isComplete` where no vulnerability can have been overlooked. */
+export interface Exploitation extends Exploited {
+  readonly isComplete: boolean;
 }
 
 /** One package of the closure with whom to ask about it, as it will be and as it is (null: not there yet). */
@@ -141,6 +148,16 @@ export function closureFacts(args: {
     checkedAtMs: used.length > 0 ? used.reduce((oldest, c) => Math.min(oldest, c.checkedAtMs), nowMs) : null,
     source: used[0]?.source ?? null,
     snapshot: used[0]?.snapshot ?? null,
+    exploitation: strongest(judged.flatMap((each) => each.evidence)),
+  };
+}
+
+function strongest(evidence: readonly Exploitation[]): Exploitation {
+  const scores = evidence.flatMap(({ epss }) => epss ?? []);
+  return {
+    kev: evidence.some(({ kev }) => kev),
+    epss: scores.length > 0 ? Math.max(...scores) : null,
+    isComplete: evidence.every(({ isComplete }) => isComplete),
   };
 }
 
@@ -193,7 +210,7 @@ function compare(args: {
   before: Side | null;
   detailsOf: (id: string) => AdvisoryDetails;
   exploited: ReadonlyMap<string, Exploited>;
-}): { findings: Finding[]; fixed: { id: string; package: string }[] } {
+}): { findings: Finding[]; fixed: { id: string; package: string }[]; evidence: Exploitation[] } {
   const { ecosystem, one, after, before, detailsOf, exploited } = args;
   const namesOf = (id: string) => [id, ...detailsOf(id).aliases];
   const had = new Set([...(before?.ids.keys() ?? [])].flatMap(namesOf));
@@ -222,7 +239,17 @@ function compare(args: {
   // "Fixed" is said only where all that will be there has been checked.
   const isAfterKnown = after.reasons.length === 0;
   const gone = [...(before?.ids.keys() ?? [])].filter((id) => !namesOf(id).some((name) => has.has(name)));
-  return { findings, fixed: isAfterKnown ? gone.map((id) => ({ id, package: one.name })) : [] };
+  const isComplete = isAfterKnown && (before?.reasons.length ?? 0) === 0;
+  const touched = [...after.ids.keys(), ...(isAfterKnown ? gone : [])].map(detailsOf);
+  const evidence = touched.map(({ cves, record }) => ({
+    ...worstOf(cves, exploited),
+    isComplete: record !== null,
+  }));
+  return {
+    findings,
+    fixed: isAfterKnown ? gone.map((id) => ({ id, package: one.name })) : [],
+    evidence: [...evidence, { kev: false, epss: null, isComplete }],
+  };
 }
 
 const NO_FEEDS: ReadonlyMap<string, Exploited> = new Map();

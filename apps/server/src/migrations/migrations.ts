@@ -46,6 +46,7 @@ import { migration as m048 } from './048-artifacts.ts';
 import { migration as m049 } from './049-artifact-divergences.ts';
 import { migration as m050 } from './050-decisions.ts';
 import { migration as m051 } from './051-illegible-advisories.ts';
+import { migration as m052 } from './052-update-exploitation.ts';
 import { migration as m053 } from './053-operator-codes.ts';
 import { migration as m054 } from './054-operator-passkeys.ts';
 import { migration as m055 } from './055-passkey-challenges.ts';
@@ -105,6 +106,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m049,
   m050,
   m051,
+  m052,
   m053,
   m054,
   m055,

@@ -238,6 +238,12 @@ function updateRow(given: {
     not_before: null,
     verdict: null,
     severity: null,
+    known_exploited: null,
+    epss: null,
+    queue_rank: null,
+    fixes: null,
+    exploited: null,
+    judged_at: null,
     discovered_at: now,
     updated_at: now,
   };

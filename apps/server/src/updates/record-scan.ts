@@ -154,6 +154,12 @@ function newRow(
     not_before: null,
     verdict: null,
     severity: null,
+    known_exploited: null,
+    epss: null,
+    queue_rank: null,
+    fixes: null,
+    exploited: null,
+    judged_at: null,
     discovered_at: nowMs,
     updated_at: nowMs,
   };

@@ -143,14 +143,12 @@ export async function readPlan(db: Db, planId: string): Promise<StoredPlan | nul
   };
 }
 
+export type Badge = Pick<UpdateRow, 'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank'>;
+
 /** The badge for lists: what the newest judgement said. No decision rests on it. */
 export async function setVerdict(
   tx: Tx,
-  args: { updateId: string; verdict: string | null; severity: string | null },
+  { updateId, badge }: { updateId: string; badge: Badge },
 ): Promise<void> {
-  await tx
-    .updateTable('updates')
-    .set({ verdict: args.verdict, severity: args.severity })
-    .where('id', '=', args.updateId)
-    .execute();
+  await tx.updateTable('updates').set(badge).where('id', '=', updateId).execute();
 }

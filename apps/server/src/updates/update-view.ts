@@ -25,11 +25,17 @@ export function updateItem(row: ListedUpdate): UpdateItem {
     out_of_band: row.out_of_band === 1,
     verdict: row.verdict === null ? null : Value.Parse(VulnerabilityVerdict, row.verdict),
     severity: row.severity,
+    known_exploited: yesOrNo(row.known_exploited),
+    epss: row.epss,
     has_plan: row.plan_id !== null,
     not_before: row.not_before === null ? null : rfc3339(row.not_before),
     discovered_at: rfc3339(row.discovered_at),
     updated_at: rfc3339(row.updated_at),
   };
+}
+
+function yesOrNo(flag: number | null): boolean | null {
+  return flag === null ? null : flag === 1;
 }
 
 export function planView(plan: StoredPlan): UpdatePlan {

@@ -241,10 +241,15 @@ export interface Tables {
     not_before: number | null;
     verdict: string | null;
     severity: string | null;
+    /** What the feeds say of what it fixes or brings; null: not known. For the order of the queue alone. */
+    known_exploited: number | null;
+    epss: number | null;
+    /** Of `queueRank`. */
+    queue_rank: number | null;
     /** Known vulnerabilities that it fixes, and whether one of them is known to be exploited; null: not judged. */
-    fixes?: number | null;
-    exploited?: number | null;
-    judged_at?: number | null;
+    fixes: number | null;
+    exploited: number | null;
+    judged_at: number | null;
     discovered_at: number;
     updated_at: number;
   };

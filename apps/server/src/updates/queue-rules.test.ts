@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { queueRank, type Urgency } from './queue-rules.ts';
+
+const urgency = (knownExploited: boolean | null, epss: number | null, severity: string | null): Urgency => ({
+  ...{ knownExploited, epss, severity },
+});
+
+test('the queue is ordered by exploitation, then by likelihood, then by severity; what is not known comes last', () => {
+  const mostUrgentFirst = [
+    urgency(true, 1, 'critical'),
+    urgency(true, 0, 'low'),
+    urgency(true, null, null),
+    urgency(false, 1, null),
+    urgency(null, 0.90001, 'low'),
+    urgency(false, 0.9, 'critical'),
+    urgency(false, 0, 'none'),
+    urgency(null, null, 'critical'),
+    urgency(false, null, 'high'),
+    urgency(null, null, 'medium'),
+    urgency(null, null, 'low'),
+    urgency(null, null, 'none'),
+    urgency(null, null, 'unknown'),
+    urgency(false, null, null),
+  ];
+  const ranks = mostUrgentFirst.map(queueRank).map((rank) => rank ?? -1);
+  expect(ranks).toEqual(ranks.toSorted((a, b) => b - a));
+  expect(new Set(ranks).size).toBe(ranks.length);
+  expect(Math.min(...ranks)).toBeGreaterThanOrEqual(0);
+  expect(queueRank(urgency(null, null, null))).toBeNull();
+});
