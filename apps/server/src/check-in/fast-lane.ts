@@ -70,13 +70,14 @@ export function createFastLane(deps: FastLaneDeps): FastLane {
       return false;
     }
     const nowMs = platform.now();
-    lastSeen.note(agentId, nowMs);
+    const intervalSeconds = row.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS;
+    lastSeen.note(agentId, nowMs, intervalSeconds);
     const text = answerText({
       nowMs,
       state,
       commands: NO_COMMANDS,
       report: NOTHING_STALE,
-      nextCheckInSeconds: spread(row.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS),
+      nextCheckInSeconds: spread(intervalSeconds),
     });
     answerReady(response, { requestId: randomUUID(), text, nowMs });
     return true;

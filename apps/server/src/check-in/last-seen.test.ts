@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { SLOT_MS } from '../agents/heartbeat-rules.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
@@ -52,6 +53,45 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     await lastSeen.stop();
     const row = await database.read.selectFrom('agent_presence').select('last_seen_at').executeTakeFirst();
     expect(row).toEqual({ last_seen_at: 6 });
+  });
+
+  test('marks each half hour in which a host was heard of, and those in which a silence ended', async () => {
+    const database = await engine.open();
+    const [host = '', rare = '', fresh = ''] = await insertAgents(database, 3);
+    const slot = 1_000_000;
+    const at = (slots: number, ms = 0) => (slot + slots) * SLOT_MS + ms;
+    const heard: [id: string, ms: number, intervalSeconds?: number][] = [
+      [host, at(0)],
+      [host, at(0, 180_000)],
+      [host, at(0, 400_000)], // more than three minutes later
+      [rare, at(0), 3_600],
+      [host, at(2)],
+      [rare, at(2), 3_600],
+      [host, at(1)], // of a replica whose clock is behind
+      [fresh, at(3)],
+      [host, at(47)],
+      [rare, at(70), 3_600],
+    ];
+    for (const [id, ms, intervalSeconds] of heard) {
+      const lastSeen = createLastSeen(createTestPlatform(database));
+      lastSeen.note(id, ms, intervalSeconds);
+      await lastSeen.stop();
+    }
+    const rows = await database.read
+      .selectFrom('agent_presence')
+      .select(['agent_id', 'beat_slot', 'beats', 'late_beats'])
+      .orderBy('agent_id')
+      .execute();
+    expect(rows).toEqual([
+      {
+        agent_id: host,
+        beat_slot: slot + 47,
+        beats: 2 ** 47 + 2 ** 45 + 1,
+        late_beats: 2 ** 47 + 2 ** 45 + 1,
+      },
+      { agent_id: rare, beat_slot: slot + 70, beats: 1, late_beats: 1 },
+      { agent_id: fresh, beat_slot: slot + 3, beats: 1, late_beats: 0 },
+    ]);
   });
 });
 

@@ -1,4 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { HEARTBEAT_SLOTS } from '@tidegate/protocol/overview-api';
+import { slotOf } from '../agents/heartbeat-rules.ts';
+import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
 import type { Database, HotSql } from '../platform/db/engine.ts';
 import type { Log } from '../platform/log.ts';
 
@@ -11,8 +14,8 @@ const CHUNK_EVERY_MS = 10;
 
 /** Buffer of when each agent was last heard of. */
 export interface LastSeen {
-  /** Remembers the time and writes it within moments. */
-  note(agentId: string, nowMs: number): void;
+  /** Remembers the time and writes it within moments; after a silence of some intervals as late. */
+  note(agentId: string, nowMs: number, intervalSeconds?: number): void;
   /** Writes what is left; nothing may be noted afterwards. Call it before the database is closed. */
   stop(): Promise<void>;
 }
@@ -33,23 +36,37 @@ export function createLastSeen({
 }): LastSeen {
   const write = database.prepareWrite(WRITE_LAST_SEEN);
   let gathered = new Map<string, number>();
+  /** Intervals that are not the usual one: few hosts have one. */
+  let unusual = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> | null = null;
   let isStopped = false;
 
   async function flush(): Promise<void> {
     const seen = gathered;
+    const intervals = unusual;
     gathered = new Map();
+    unusual = new Map();
     const agentIds = [...seen.keys()].sort();
-    for (let i = 0; i < agentIds.length; i += CHUNK_ROWS) {
-      if (i > 0 && !isStopped) await pause(CHUNK_EVERY_MS);
-      await writeChunk(agentIds.slice(i, i + CHUNK_ROWS), seen);
+    const byInterval = Map.groupBy(agentIds, (id) => intervals.get(id) ?? CHECK_IN_INTERVAL_SECONDS);
+    let isFirst = true;
+    for (const [intervalSeconds, ids] of byInterval) {
+      for (let i = 0; i < ids.length; i += CHUNK_ROWS) {
+        if (!isFirst && !isStopped) await pause(CHUNK_EVERY_MS);
+        isFirst = false;
+        await writeChunk(ids.slice(i, i + CHUNK_ROWS), seen, intervalSeconds);
+      }
     }
   }
 
-  async function writeChunk(agentIds: string[], seen: ReadonlyMap<string, number>): Promise<void> {
+  async function writeChunk(
+    agentIds: string[],
+    seen: ReadonlyMap<string, number>,
+    intervalSeconds: number,
+  ): Promise<void> {
+    const newestMs = agentIds.reduce((newest, id) => Math.max(newest, seen.get(id) ?? 0), 0);
     try {
-      await write([agentIds, agentIds.reduce((newest, id) => Math.max(newest, seen.get(id) ?? 0), 0)]);
+      await write([agentIds, newestMs, slotOf(newestMs), ONLINE_INTERVALS * intervalSeconds * 1_000]);
     } catch (error) {
       // Dropped, not kept: the next check-in says it again, and a database that is away must not fill the memory.
       log.warn('last_seen not written', { rows: agentIds.length, cause: String(error) });
@@ -67,8 +84,9 @@ export function createLastSeen({
   }
 
   return {
-    note(agentId, nowMs) {
+    note(agentId, nowMs, intervalSeconds = CHECK_IN_INTERVAL_SECONDS) {
       gathered.set(agentId, nowMs);
+      if (intervalSeconds !== CHECK_IN_INTERVAL_SECONDS) unusual.set(agentId, intervalSeconds);
       if (timer === null && flushing === null) schedule();
     },
     async stop() {
@@ -80,10 +98,27 @@ export function createLastSeen({
   };
 }
 
+/** What a row is after a sign of life: the slots move up as time goes on, and the newest one is marked. */
+function beatSql({ seen, slot, lateMs }: { seen: string; slot: string; lateMs: string }): string {
+  const moved = (bits: string, newest: string) => `CASE
+      WHEN agent_presence.beat_slot = ${slot} THEN agent_presence.${bits} | ${newest}
+      WHEN agent_presence.beat_slot > ${slot} THEN agent_presence.${bits}
+      WHEN ${slot} - agent_presence.beat_slot < ${HEARTBEAT_SLOTS} THEN ((agent_presence.${bits} <<
+        CAST(${slot} - agent_presence.beat_slot AS INTEGER)) & ${2 ** HEARTBEAT_SLOTS - 1}) | ${newest}
+      ELSE ${newest} END`;
+  const isLate = `CASE WHEN ${seen} - agent_presence.last_seen_at > ${lateMs} THEN 1 ELSE 0 END`;
+  return `ON CONFLICT (agent_id) DO UPDATE SET last_seen_at = excluded.last_seen_at,
+    beats = ${moved('beats', '1')},
+    late_beats = ${moved('late_beats', isLate)},
+    beat_slot = CASE WHEN agent_presence.beat_slot > ${slot} THEN agent_presence.beat_slot ELSE ${slot} END`;
+}
+
 const WRITE_LAST_SEEN: HotSql = {
   name: 'write_last_seen',
-  sqlite: `INSERT INTO agent_presence (agent_id, last_seen_at) SELECT value, ?2 FROM json_each(?1) WHERE true
-    ON CONFLICT (agent_id) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
-  postgres: `INSERT INTO agent_presence (agent_id, last_seen_at) SELECT unnest($1::text[]), $2::bigint
-    ON CONFLICT (agent_id) DO UPDATE SET last_seen_at = excluded.last_seen_at`,
+  sqlite: `INSERT INTO agent_presence (agent_id, last_seen_at, beat_slot, beats, late_beats)
+    SELECT value, ?2, ?3, 1, 0 FROM json_each(?1) WHERE true
+    ${beatSql({ seen: '?2', slot: '?3', lateMs: '?4' })}`,
+  postgres: `INSERT INTO agent_presence (agent_id, last_seen_at, beat_slot, beats, late_beats)
+    SELECT unnest($1::text[]), $2::bigint, $3::bigint, 1, 0
+    ${beatSql({ seen: '$2::bigint', slot: '$3::bigint', lateMs: '$4::bigint' })}`,
 };

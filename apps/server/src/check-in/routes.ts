@@ -76,7 +76,7 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
           suspectClone(tx, platform, { agentId, sign: 'address_alternates', evidence }),
         );
       }
-      lastSeen.note(agentId, nowMs);
+      lastSeen.note(agentId, nowMs, intervalSeconds);
       const text = answerText({
         nowMs,
         state: await keyRing.state(),
