@@ -34,6 +34,8 @@ export interface Browser extends AsyncDisposable {
   open(url: string, options?: { colorScheme?: 'light' | 'dark' }): Promise<Page>;
   /** The same with an operator logged in. */
   openAs(url: string, operator?: { username: string; password: string }): Promise<Page>;
+  /** A window whose errors are the caller's to look at. */
+  openUnwatched(url: string): Promise<Page>;
 }
 
 /** Debian's Chromium without a window. */
@@ -66,6 +68,11 @@ export async function startBrowser(): Promise<Browser> {
     async open(url, { colorScheme = 'light' } = {}) {
       return pageOf(await contextOf(url, colorScheme));
     },
+    async openUnwatched(url) {
+      const context = await contextOf(url, 'light');
+      onTestFinished(() => context.close());
+      return context.newPage();
+    },
     async openAs(url, operator = OPERATOR) {
       const context = await contextOf(url, 'light');
       const login = await context.request.post('/api/v1/auth/login', { data: operator });
@@ -80,7 +87,7 @@ export async function startBrowser(): Promise<Browser> {
  * What must not happen on any page: an uncaught error, a violation of the policy, an error on the console. A request
  * that the server refused is no error of the page; that the server is away is what some stories are about.
  */
-function watch(page: Page): string[] {
+export function watch(page: Page): string[] {
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
   page.on('console', (message) => {

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
@@ -17,6 +18,7 @@ async function built(engine: TestEngine) {
   await writeFile(join(folder, 'manifest.json'), '{}');
   await writeFile(join(folder, 'icon.svg'), '<svg/>');
   await writeFile(join(folder, 'assets', 'index-abc.js'), 'export {};');
+  await writeFile(join(folder, 'assets', 'index-abc.js.gz'), gzipSync('export {};'));
   await writeFile(join(folder, 'assets', 'index-abc.js.map'), '{}');
   await writeFile(join(folder, 'assets', '.secret.js'), 'no');
   return createTestApp(engine, { consoleDir: folder });
@@ -25,6 +27,7 @@ async function built(engine: TestEngine) {
 const ABSENT = [
   '/manifest.json',
   '/index.html',
+  '/assets/index-abc.js.gz',
   '/assets/index-abc.js.map',
   '/assets/.secret.js',
   '/assets/',
@@ -64,6 +67,17 @@ describe('the built console', () => {
       headers: { 'if-none-match': String(icon.headers.etag) },
     });
     expect(again.statusCode).toBe(304);
+  });
+
+  test('who takes it compressed gets it as it was compressed by the build', async () => {
+    const { http } = await built(SQLITE);
+    const answer = await http.inject({
+      url: '/assets/index-abc.js',
+      headers: { 'accept-encoding': 'gzip, deflate, br' },
+    });
+    expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+    expect(answer.headers['content-type']).toContain('javascript');
+    expect(gunzipSync(answer.rawPayload).toString()).toBe('export {};');
   });
 
   test('nothing else in the folder, or beside it, is there', async () => {

@@ -37,7 +37,13 @@ export const PAGES = [
  */
 export async function mountConsole(app: App, { folder }: { folder: string }): Promise<void> {
   const assets = await readAssets(folder);
-  if (assets !== null) await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false });
+  if (assets !== null)
+    await app.register(fastifyStatic, {
+      root: folder,
+      serve: false,
+      cacheControl: false,
+      preCompressed: true,
+    });
   const page = async (reply: FastifyReply) => {
     if (assets === null) {
       return reply

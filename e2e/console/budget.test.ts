@@ -1,0 +1,66 @@
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const SCRIPT_MAX_BYTES = 175_000;
+const INTERACTIVE_MAX_MS = 1_500;
+const CPU_SLOWDOWN = 4;
+/** The best of these counts: what else the machine does is not what is measured. */
+const LOADS = 5;
+
+const missing = browserMissing();
+
+describe.skipIf(missing !== null)(`the budget of the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage();
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test('the first load of the overview fetches at most 175 kB of script, compressed with gzip', async () => {
+    const page = await browser.openAs(stage.server.url);
+    const sizes = new Map<string, number>();
+    const bodies: Promise<void>[] = [];
+    page.on('response', (response) => {
+      const { pathname } = new URL(response.url());
+      if (!pathname.endsWith('.js')) return;
+      bodies.push(
+        response.body().then((body) => void sizes.set(pathname, gzipSync(body, { level: 9 }).length)),
+      );
+    });
+    await load(page);
+    await Promise.all(bodies);
+    const total = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+    process.stderr.write(`first load: ${total} bytes of script in ${sizes.size} files\n`);
+    expect(sizes.size).toBeGreaterThan(1);
+    expect(total).toBeLessThanOrEqual(SCRIPT_MAX_BYTES);
+  });
+
+  test('the overview can be used within 1.5 s on a machine four times slower', async () => {
+    const page = await browser.openAs(stage.server.url);
+    const session = await page.context().newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
+    const times: number[] = [];
+    for (let i = 0; i < LOADS; i++) times.push(await load(page));
+    process.stderr.write(`interactive after ${times.map((ms) => Math.round(ms)).join(', ')} ms\n`);
+    expect(Math.min(...times)).toBeLessThan(INTERACTIVE_MAX_MS);
+  });
+});
+
+/** Loads the overview anew; answers when its numbers stand there and a press is answered, in milliseconds. */
+async function load(page: Page): Promise<number> {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+  await page.getByRole('navigation', { name: 'Pages' }).waitFor();
+  // A frame after the last task: what was shown can be pressed from here on.
+  return page.evaluate<number>(
+    'new Promise((done) => requestIdleCallback(() => done(performance.now()), { timeout: 10000 }))',
+  );
+}

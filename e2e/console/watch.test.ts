@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  accessibilityFaults,
+  type Browser,
+  browserMissing,
+  startBrowser,
+  watch,
+} from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+
+/** The stories rest on these: a check that cannot fail is none. */
+describe.skipIf(missing !== null)(`what the stories watch for${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 0 });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    [
+      'an inline script',
+      `document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))`,
+    ],
+    [
+      'an inline style',
+      `document.head.append(Object.assign(document.createElement('style'), { textContent: 'p{}' }))`,
+    ],
+    [
+      'a style attribute in markup',
+      `document.body.insertAdjacentHTML('beforeend', '<p style="color:red">x</p>')`,
+    ],
+    [
+      'a script from elsewhere',
+      `document.head.append(Object.assign(document.createElement('script'), { src: 'http://127.0.0.1:9/x.js' }))`,
+    ],
+    [
+      'a picture from elsewhere',
+      `document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' }))`,
+    ],
+    ['a call to elsewhere', `fetch('http://127.0.0.1:9/').catch(() => {})`],
+    ['an uncaught error', `setTimeout(() => { throw new Error('thrown') })`],
+  ])('%s is seen', async (_what, act) => {
+    const page = await browser.openUnwatched(stage.server.url);
+    const faults = watch(page);
+    await page.goto('/login');
+    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+    await page.evaluate(`void (${act})`);
+    await expect.poll(() => faults, { timeout: 10_000 }).toHaveLength(1);
+  });
+
+  test('a control without a name and text without contrast are seen', async () => {
+    const page = await browser.openUnwatched(stage.server.url);
+    await page.goto('/login');
+    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.evaluate(`document.querySelector('main').append(document.createElement('button'))`);
+    await page.evaluate(`document.querySelector('label').style.color = '#999'`);
+    const faults = (await accessibilityFaults(page)).map((fault) => fault.split(':', 1)[0]);
+    expect(faults.toSorted()).toEqual(['button-name', 'color-contrast']);
+  });
+});
