@@ -1,9 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { DatabaseFault } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Guards } from '../platform/http/server.ts';
+import { demandFreshFactor, type SecondFactor, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
@@ -12,7 +14,11 @@ import { readGroups } from './group-list.ts';
 import { csrfHash } from './log-in.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
+import { touchSession } from './sessions-store.ts';
 import { findLiveSession, type LiveSession } from './store.ts';
+
+/** How exactly it is known when a session was last used, in milliseconds. */
+const SESSION_USE_STEP_MS = 60_000;
 
 export interface OperatorGuardDeps {
   platform: Platform;
@@ -59,9 +65,26 @@ export function createOperatorGuard({
     return {
       ok: true,
       session,
-      caller: { operatorId, username, role, groups, sessionId },
+      caller: { operatorId, username, role, groups, sessionId, secondFactor: secondFactorOf(session) },
       byCookie: bearer === null,
     };
+  }
+
+  /** At most once a minute for each session, and no reason to refuse: reads go on while nothing can be written. */
+  async function noteUse(session: LiveSession, { sessionId }: OperatorCaller): Promise<void> {
+    const nowMs = platform.now();
+    const unlessAfterMs = nowMs - SESSION_USE_STEP_MS;
+    if ((session.last_used_at ?? session.created_at) > unlessAfterMs) return;
+    try {
+      await platform.database.transact((tx) => touchSession(tx, { id: sessionId, nowMs, unlessAfterMs }));
+    } catch (error) {
+      if (!(error instanceof DatabaseFault)) throw error;
+    }
+  }
+
+  function secondFactorOf({ factors, second_factor_at: provenAt }: LiveSession): SecondFactor {
+    const isFresh = provenAt !== null && platform.now() - provenAt <= STEP_UP_LIFETIME_MS;
+    return { methods: factors, isFresh };
   }
 
   return {
@@ -78,6 +101,8 @@ export function createOperatorGuard({
         throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
       }
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
+      await noteUse(session, caller);
+      if (access.stepUp) demandFreshFactor(caller);
       return caller;
     },
     async identify(request) {

@@ -1,3 +1,4 @@
+import { FACTOR_METHODS, type FactorMethod } from '@tidegate/protocol/factors-api';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -73,8 +74,14 @@ export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
   await tx.insertInto('operator_sessions').values(row).execute();
 }
 
-export type LiveSession = Pick<SessionRow, 'csrf_hash' | 'expires_at'> &
-  Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'>;
+export type LiveSession = Pick<
+  SessionRow,
+  'csrf_hash' | 'created_at' | 'expires_at' | 'last_used_at' | 'second_factor_at'
+> &
+  Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'> & {
+    /** What the operator has enrolled. */
+    factors: readonly FactorMethod[];
+  };
 
 /** The session with its operator, when neither has ended: read on every request, so that a logout counts at once. */
 export async function findLiveSession(
@@ -85,14 +92,51 @@ export async function findLiveSession(
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
     .select(['operators.id', 'operators.username', 'operators.role', 'operators.groups'])
-    .select(['operator_sessions.csrf_hash', 'operator_sessions.expires_at'])
+    .select([
+      'operator_sessions.csrf_hash',
+      'operator_sessions.created_at',
+      'operator_sessions.expires_at',
+      'operator_sessions.last_used_at',
+      'operator_sessions.second_factor_at',
+    ])
+    .select((e) => [
+      e
+        .exists(
+          e
+            .selectFrom('operator_totp')
+            .select('sealed_secret')
+            .whereRef('operator_totp.operator_id', '=', 'operators.id')
+            .where('confirmed_at', 'is not', null),
+        )
+        .as('has_totp'),
+      e
+        .exists(
+          e
+            .selectFrom('operator_passkeys')
+            .select('name')
+            .whereRef('operator_passkeys.operator_id', '=', 'operators.id'),
+        )
+        .as('has_passkey'),
+      e
+        .exists(
+          e
+            .selectFrom('operator_recovery_codes')
+            .select('code_hash')
+            .whereRef('operator_recovery_codes.operator_id', '=', 'operators.id')
+            .where('used_at', 'is', null),
+        )
+        .as('has_recovery_code'),
+    ])
     .where('operator_sessions.id', '=', sessionId)
     .where('operators.id', '=', operatorId)
     .where('operator_sessions.revoked_at', 'is', null)
     .where('operator_sessions.expires_at', '>', nowMs)
     .where('operators.disabled_at', 'is', null)
     .executeTakeFirst();
-  return row ?? null;
+  if (!row) return null;
+  const { has_totp, has_passkey, has_recovery_code, ...session } = row;
+  const has = { totp: has_totp, passkey: has_passkey, recovery_code: has_recovery_code };
+  return { ...session, factors: FACTOR_METHODS.filter((method) => Boolean(has[method])) };
 }
 
 export async function revokeSession(tx: Tx, id: string, nowMs: number): Promise<void> {
@@ -104,18 +148,25 @@ export async function revokeSession(tx: Tx, id: string, nowMs: number): Promise<
     .execute();
 }
 
-/** Ends the sessions of an operator but the one that asks. */
+/**
+ * Ends the sessions of an operator but the one that asks, and what was begun for it with a passkey. Answers how many
+ * sessions there were.
+ */
 export async function revokeOtherSessions(
   tx: Tx,
   { operatorId, keptSessionId, nowMs }: { operatorId: string; keptSessionId: string; nowMs: number },
-): Promise<void> {
-  await tx
+): Promise<number> {
+  await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
+  const ended = await tx
     .updateTable('operator_sessions')
     .set({ revoked_at: nowMs })
     .where('operator_id', '=', operatorId)
     .where('id', '!=', keptSessionId)
     .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .returning('id')
     .execute();
+  return ended.length;
 }
 
 export async function deleteExpiredSessions(tx: Tx, nowMs: number): Promise<void> {

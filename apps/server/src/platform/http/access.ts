@@ -1,5 +1,6 @@
 import type { GroupScope, Hosted } from '../db/group-scope.ts';
 import type { AgentId, MachineId, OperatorRole } from './identities.ts';
+import type { SecondFactor } from './step-up.ts';
 import 'fastify';
 
 /**
@@ -12,7 +13,8 @@ export type Access =
   | { kind: 'own'; limit: null }
   /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
   | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
-  | { kind: 'operator'; role: OperatorRole; limit: LimitClass; reach?: Reach };
+  /** `stepUp`: asks for a second factor that was proven lately, where the operator has one. */
+  | { kind: 'operator'; role: OperatorRole; limit: LimitClass; reach?: Reach; stepUp?: boolean };
 
 /**
  * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. A route that says nothing
@@ -71,6 +73,8 @@ export interface OperatorCaller {
   /** What it may see of the fleet: passed as `scope` into every query behind a list. */
   readonly groups: GroupScope;
   readonly sessionId: string;
+  /** `demandFreshFactor` asks it where a route asks for a fresh one only at times. */
+  readonly secondFactor: SecondFactor;
 }
 
 declare module 'fastify' {

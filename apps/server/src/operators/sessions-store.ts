@@ -1,0 +1,67 @@
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { SessionRow } from './store.ts';
+
+/** Live sessions of an operator, newest first; `before` is the id of the last one of the page before. */
+export async function listSessions(
+  db: Db,
+  asked: { operatorId: string; nowMs: number; limit: number; before: string | null },
+): Promise<SessionRow[]> {
+  let query = liveOf(db, asked).selectAll().orderBy('id', 'desc').limit(asked.limit);
+  if (asked.before !== null) query = query.where('id', '<', asked.before);
+  return query.execute();
+}
+
+export async function countSessions(db: Db, of: { operatorId: string; nowMs: number }): Promise<number> {
+  const row = await liveOf(db, of)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+function liveOf(db: Db, { operatorId, nowMs }: { operatorId: string; nowMs: number }) {
+  return db
+    .selectFrom('operator_sessions')
+    .where('operator_id', '=', operatorId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs);
+}
+
+/** Compare-and-swap: null where it had ended already, or is not of that operator (null: of whomever). */
+export async function endSession(
+  tx: Tx,
+  { id, operatorId, nowMs }: { id: string; operatorId: string | null; nowMs: number },
+): Promise<SessionRow | null> {
+  let query = tx
+    .updateTable('operator_sessions')
+    .set({ revoked_at: nowMs })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs);
+  if (operatorId !== null) query = query.where('operator_id', '=', operatorId);
+  return (await query.returningAll().executeTakeFirst()) ?? null;
+}
+
+/** Notes that a session was used, unless that was noted after `unlessAfterMs`. */
+export async function touchSession(
+  tx: Tx,
+  { id, nowMs, unlessAfterMs }: { id: string; nowMs: number; unlessAfterMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('operator_sessions')
+    .set({ last_used_at: nowMs })
+    .where('id', '=', id)
+    .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<=', unlessAfterMs)]))
+    .execute();
+}
+
+/** A second factor was proven in this session. False where it has ended. */
+export async function markSteppedUp(tx: Tx, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
+  const marked = await tx
+    .updateTable('operator_sessions')
+    .set({ second_factor_at: nowMs })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return marked !== undefined;
+}
