@@ -1,22 +1,16 @@
+import { PROGRAM_START } from './program-start.ts';
+
 /**
  * What the agent and the executor have the host's own Python do through its `dnf` module (dnf 4): read, resolve,
  * download, install. `dnf` itself has no output that a program could read. Planning and installing go through the
  * same `resolve`. The request is a file, the answer of everything but an installation one JSON document on stdout
  * (answers.ts); exit codes 3 and 4 are refusals of an installation.
  */
-export const DNF4_PROGRAM = String.raw`
-import fcntl, json, logging, os, shutil, struct, sys
-
-request = json.load(open(sys.argv[1]))
-answer_fd = os.dup(1)
-os.dup2(2, 1)  # what a library prints is no answer
+export const DNF4_PROGRAM = String.raw`${PROGRAM_START}
+import logging
 
 import dnf, dnf.callback, dnf.const, dnf.rpm, dnf.selector, dnf.subject, dnf.yum.rpmtrans
 import hawkey, rpm
-
-ROOT = request["root"]
-REASON_MAX_CHARS = 1500
-faults = []
 
 
 class Faults(logging.Handler):
@@ -51,11 +45,6 @@ class Download(dnf.callback.NullDownloadProgress):
     def end(self, payload, status, message):
         if message and len(self.told) < 20:
             self.told.append("%s: %s" % (payload, message))
-
-
-def answer(**members):
-    with os.fdopen(answer_fd, "w") as out:
-        json.dump(members, out)
 
 
 def inside(path):
@@ -176,15 +165,8 @@ def resolve(base, removals):
     }
 
 
-def is_locked():
-    """Whether rpm is in a transaction. It is asked for, not tried: the package manager is not disturbed."""
-    path = os.path.join(rpm.expandMacro("%{_dbpath}") if ROOT == "/" else request["database"], ".rpm.lock")
-    try:
-        with open(path) as lock:
-            state = struct.pack("@hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
-            return struct.unpack("@hhqqi", fcntl.fcntl(lock, fcntl.F_GETLK, state))[0] != fcntl.F_UNLCK
-    except FileNotFoundError:
-        return False
+def database():
+    return rpm.expandMacro("%{_dbpath}") if ROOT == "/" else request["database"]
 
 
 def newer(base, flags):
@@ -240,7 +222,7 @@ def scan():
     twice = everything.installed().duplicated()
     for package in twice.difference(base._get_installonly_query(twice)):
         faults.append("%s is installed in more than one version, as an interrupted transaction leaves it" % package.name)
-    answer(ok=True, faults=faults, locked=is_locked(), updates=updates,
+    answer(ok=True, faults=faults, locked=is_locked(database()), updates=updates,
            origins=[{"name": package.name, "evr": evr_of(package), "arch": package.arch,
                      "repository": package.from_repo or None} for package in installed])
 
@@ -355,11 +337,7 @@ def simulate():
 
 def install():
     base, transaction = staged()
-    actual = sorted([way, p["name"], p["arch"], "%s:%s-%s" % (p["epoch"], p["version"], p["release"])]
-                    for way in ("coming", "going") for p in transaction[way])
-    if actual != sorted(request["expected"]):
-        sys.stderr.write("the transaction is not the approved one\n")
-        sys.exit(3)
+    demand_approved(transaction)
     base.do_transaction(display=[Story()])
     failed = [str(tsi) for tsi in base.transaction if tsi.state == dnf.transaction.libdnf.transaction.TransactionItemState_ERROR]
     if failed:

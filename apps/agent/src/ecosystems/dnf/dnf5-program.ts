@@ -1,3 +1,5 @@
+import { PROGRAM_START } from './program-start.ts';
+
 /**
  * The same as dnf4-program.ts for hosts of dnf 5: the same requests and answers through `libdnf5` of python3-libdnf5.
  * Not run on a real host of dnf 5 yet: calls and names are those of libdnf5's own documentation (its tutorials for
@@ -6,22 +8,15 @@
  * refusal: the answers are parsed strictly, the simulated transaction must be the approved one, and rpm says after.
  * versionlock is a part of libdnf5 itself, so no list is read here.
  */
-export const DNF5_PROGRAM = String.raw`
-import fcntl, json, os, shutil, struct, subprocess, sys
-
-request = json.load(open(sys.argv[1]))
-answer_fd = os.dup(1)
-os.dup2(2, 1)  # what a library prints is no answer
+export const DNF5_PROGRAM = `${PROGRAM_START}
+import subprocess
 
 import libdnf5
 
-ROOT = request["root"]
-REASON_MAX_CHARS = 1500
 INBOUND = ("Install", "Upgrade", "Downgrade", "Reinstall")
 OUTBOUND = ("Remove", "Replaced")
 IGNORE_ALL = libdnf5.common.ExcludeFlags_IGNORE_EXCLUDES
 IGNORE_REGULAR = libdnf5.common.ExcludeFlags_IGNORE_REGULAR_EXCLUDES
-faults = []
 
 
 class Refused(Exception):
@@ -43,11 +38,6 @@ class Download(libdnf5.repo.DownloadCallbacks):
         if len(Download.told) < 20:
             Download.told.append(str(message))
         return 0
-
-
-def answer(**members):
-    with os.fdopen(answer_fd, "w") as out:
-        json.dump(members, out)
 
 
 def open_base():
@@ -134,16 +124,6 @@ def resolve(base, goal, removals):
     return transaction, {"coming": coming, "going": going}
 
 
-def is_locked():
-    path = os.path.join(request["database"], ".rpm.lock")
-    try:
-        with open(path) as lock:
-            state = struct.pack("@hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
-            return struct.unpack("@hhqqi", fcntl.fcntl(lock, fcntl.F_GETLK, state))[0] != fcntl.F_UNLCK
-    except FileNotFoundError:
-        return False
-
-
 def best_of(base, flags):
     query = packages(base, flags, upgrades=True)
     query.filter_latest_evr()
@@ -170,7 +150,7 @@ def scan():
         if same:
             updates.append({"from": describe(base, max(same)), "to": describe(base, package),
                             "security": package.get_nevra() in security, "held": key not in visible})
-    answer(ok=True, faults=faults, locked=is_locked(), updates=updates,
+    answer(ok=True, faults=faults, locked=is_locked(request["database"]), updates=updates,
            origins=[{"name": package.get_name(), "evr": evr_of(package), "arch": package.get_arch(),
                      "repository": package.get_from_repo_id() or None} for package in installed])
 
@@ -274,11 +254,7 @@ def simulate():
 
 def install():
     transaction, described = staged()
-    actual = sorted([way, p["name"], p["arch"], "%s:%s-%s" % (p["epoch"], p["version"], p["release"])]
-                    for way in ("coming", "going") for p in described[way])
-    if actual != sorted(request["expected"]):
-        sys.stderr.write("the transaction is not the approved one\n")
-        sys.exit(3)
+    demand_approved(described)
     transaction.set_description("Tidegate")
     result = transaction.run()
     if result != libdnf5.base.Transaction.TransactionRunResult_SUCCESS:

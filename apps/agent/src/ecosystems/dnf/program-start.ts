@@ -1,0 +1,36 @@
+/** How the programs for dnf 4 and dnf 5 begin: what a request is, what an answer is, and what rpm tells both alike. */
+export const PROGRAM_START = String.raw`
+import fcntl, json, os, shutil, struct, sys
+
+request = json.load(open(sys.argv[1]))
+answer_fd = os.dup(1)
+os.dup2(2, 1)  # what a library prints is no answer
+
+ROOT = request["root"]
+REASON_MAX_CHARS = 1500
+faults = []
+
+
+def answer(**members):
+    with os.fdopen(answer_fd, "w") as out:
+        json.dump(members, out)
+
+
+def is_locked(database):
+    """Whether rpm is in a transaction. It is asked for, not tried: the package manager is not disturbed."""
+    try:
+        with open(os.path.join(database, ".rpm.lock")) as lock:
+            state = struct.pack("@hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0)
+            return struct.unpack("@hhqqi", fcntl.fcntl(lock, fcntl.F_GETLK, state))[0] != fcntl.F_UNLCK
+    except FileNotFoundError:
+        return False
+
+
+def demand_approved(transaction):
+    """Nothing is installed, upgraded or removed but what the request expects."""
+    actual = sorted([way, p["name"], p["arch"], "%s:%s-%s" % (p["epoch"], p["version"], p["release"])]
+                    for way in ("coming", "going") for p in transaction[way])
+    if actual != sorted(request["expected"]):
+        sys.stderr.write("the transaction is not the approved one\n")
+        sys.exit(3)
+`;
