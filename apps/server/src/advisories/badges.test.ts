@@ -63,6 +63,32 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     expect((await badges())[1]).toEqual(['vulnerable', 'unknown']);
   });
 
+  test('says how many known vulnerabilities an update fixes, and when its badge last changed', async () => {
+    const { options, osv, clock, platform, agentId, addUpdate, database } = await setUp();
+    for (const id of ['CVE-7', 'CVE-8']) {
+      osv.addRecord({ id }, [{ ecosystem: 'Debian:12', name: 'curl', versions: ['1.0.0-1'] }]);
+    }
+    const id = await addUpdate({ name: 'curl' });
+    const row = { agent_id: agentId, ecosystem: 'apt', name: 'curl', arch: '', version: '1.0.0-1' };
+    const source = { source_name: 'curl', source_version: '1.0.0-1', held: 0 };
+    await database.transact((tx) =>
+      tx
+        .insertInto('agent_packages')
+        .values({ ...row, ...source })
+        .execute(),
+    );
+    await refreshBadges(options, { onlyUnjudged: true });
+    const judgedAt = platform.now();
+    const read = async () => {
+      const row = await findUpdate(database.read, id);
+      return { verdict: row?.verdict, fixes: row?.fixes, judged_at: row?.judged_at };
+    };
+    expect(await read()).toEqual({ verdict: 'clear', fixes: 2, judged_at: judgedAt });
+    clock.advance(1_000);
+    await refreshBadges(options, { onlyUnjudged: false });
+    expect(await read()).toEqual({ verdict: 'clear', fixes: 2, judged_at: judgedAt });
+  });
+
   test('the keeper does it by itself, and stops', async () => {
     const { options, badges } = await setUp();
     const keeper = createBadgeKeeper({ ...options, tickMs: 1 });

@@ -104,23 +104,28 @@ async function writeBadges(
   judged: readonly { update: UpdateRow; badge: Badge }[],
 ): Promise<void> {
   const changed = judged.flatMap(({ update, badge }) => {
-    const row = { verdict: badge.verdict, severity: badge.severity, ...exploitationOf(badge) };
+    const { verdict, severity, fixes } = badge;
+    const row = { verdict, severity, fixes, ...exploitationOf(badge) };
     const isSame =
       update.verdict === row.verdict &&
       update.severity === row.severity &&
       update.known_exploited === row.known_exploited &&
       update.epss === row.epss &&
-      update.queue_rank === row.queue_rank;
+      update.queue_rank === row.queue_rank &&
+      update.fixes === row.fixes;
     return isSame ? [] : [{ updateId: update.id, badge: row }];
   });
   if (changed.length === 0) return;
   await platform.database.transact(async (tx) => {
-    for (const one of changed) await setVerdict(tx, one);
+    const nowMs = platform.now();
+    for (const one of changed) await setVerdict(tx, { ...one, nowMs });
   });
 }
 
 interface Badge extends Urgency {
   readonly verdict: string | null;
+  /** How many vulnerabilities it fixes; null: not known. */
+  readonly fixes: number | null;
 }
 
 function exploitationOf(badge: Badge) {
@@ -133,7 +138,7 @@ function exploitationOf(badge: Badge) {
 }
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
-const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null };
+const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null, fixes: null };
 
 /** The badge fails open (specification, "Advisory checks"): while the source is away there is no hint at all. */
 function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: boolean }): Badge {
@@ -148,5 +153,6 @@ function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: 
     // "No" is said only where every vulnerability was looked up in a feed that is there.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,
+    fixes: new Set(facts.fixed.map(({ id }) => id)).size,
   };
 }

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { appendEvent } from '../events/append-event.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
+import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -17,6 +18,7 @@ const ADA: OperatorCaller = {
   role: 'admin',
   groups: null,
   sessionId: 'test',
+  secondFactor: NO_SECOND_FACTOR,
 };
 
 async function createScene(engine: TestEngine, { heartbeatMs = 60_000 } = {}) {

@@ -39,7 +39,7 @@ export function mountStream(app: App, deps: StreamDeps): void {
   app.route({
     method: 'GET',
     url: '/api/v1/stream',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads' } },
+    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'scope' } },
     schema: {
       summary: 'What changed, as it happens (server-sent events)',
       description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Nothing is sent again after a reconnection.`,

@@ -242,7 +242,6 @@ function updateRow(given: {
     epss: null,
     queue_rank: null,
     fixes: null,
-    exploited: null,
     judged_at: null,
     discovered_at: now,
     updated_at: now,

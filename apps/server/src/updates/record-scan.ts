@@ -158,7 +158,6 @@ function newRow(
     epss: null,
     queue_rank: null,
     fixes: null,
-    exploited: null,
     judged_at: null,
     discovered_at: nowMs,
     updated_at: nowMs,

@@ -143,12 +143,19 @@ export async function readPlan(db: Db, planId: string): Promise<StoredPlan | nul
   };
 }
 
-export type Badge = Pick<UpdateRow, 'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank'>;
+export type Badge = Pick<
+  UpdateRow,
+  'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank' | 'fixes'
+>;
 
 /** The badge for lists: what the newest judgement said. No decision rests on it. */
 export async function setVerdict(
   tx: Tx,
-  { updateId, badge }: { updateId: string; badge: Badge },
+  { updateId, badge, nowMs }: { updateId: string; badge: Badge; nowMs: number },
 ): Promise<void> {
-  await tx.updateTable('updates').set(badge).where('id', '=', updateId).execute();
+  await tx
+    .updateTable('updates')
+    .set({ ...badge, judged_at: nowMs })
+    .where('id', '=', updateId)
+    .execute();
 }

@@ -246,9 +246,9 @@ export interface Tables {
     epss: number | null;
     /** Of `queueRank`. */
     queue_rank: number | null;
-    /** Known vulnerabilities that it fixes, and whether one of them is known to be exploited; null: not judged. */
+    /** Known vulnerabilities that it fixes; null: not judged. */
     fixes: number | null;
-    exploited: number | null;
+    /** When the badge last became another one. */
     judged_at: number | null;
     discovered_at: number;
     updated_at: number;
