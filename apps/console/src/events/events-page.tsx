@@ -1,6 +1,103 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
+import { useState } from 'react';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { EventSeverityBadge } from './event-badges.tsx';
+import { EVENT_FILTERS, EventFilters } from './event-filters.tsx';
+import type { EventItem } from './event-item.ts';
+import { EventText } from './event-text.tsx';
+import { ExportDialog } from './export-dialog.tsx';
+import { VerifyPanel } from './verify-panel.tsx';
 
-/** Events. */
+const SHORT = 10;
+
+const COLUMNS: readonly Column<EventItem>[] = [
+  {
+    id: 'created_at',
+    header: 'When',
+    sort: 'created_at',
+    sortFirst: 'descending',
+    cell: (event) => <Time at={event.created_at} />,
+  },
+  { id: 'severity', header: 'Severity', cell: (event) => <EventSeverityBadge severity={event.severity} /> },
+  { id: 'text', header: 'What happened', wide: true, cell: (event) => <EventText event={event} /> },
+  {
+    id: 'host',
+    header: 'Host',
+    cell: ({ agent_id }) =>
+      agent_id === null ? (
+        <span className="text-muted">–</span>
+      ) : (
+        <Link to="/hosts/$id" params={{ id: agent_id }} className="mono">
+          {agent_id.slice(0, SHORT)}…
+        </Link>
+      ),
+  },
+  { id: 'hash', header: 'Hash', cell: ({ hash }) => <Hash hash={hash} label="Copy the hash" /> },
+  {
+    id: 'previous_hash',
+    header: 'Hash before',
+    cell: ({ previous_hash: hash }) =>
+      hash === null ? (
+        <span className="text-muted">the first</span>
+      ) : (
+        <Hash hash={hash} label="Copy the hash of the event before" />
+      ),
+  },
+];
+
+/** What happened, told and proven: each event holds the hash of the one before. */
 export function EventsPage() {
-  return <Page title="Events">{null}</Page>;
+  const list = useListSearch(EVENT_FILTERS);
+  const [isExporting, setExporting] = useState(false);
+  const query = useQuery(listQuery<EventItem>('events', '/api/v1/events', list.query));
+  const { cursor: _, ...wanted } = list.query;
+  return (
+    <Page
+      title="Events"
+      lead="Everything that happened, in a chain in which each event names the one before."
+      actions={
+        <Button icon={<Download aria-hidden="true" className="size-4" />} onClick={() => setExporting(true)}>
+          Export
+        </Button>
+      }
+    >
+      <ListPanel
+        query={query}
+        noun="events"
+        pager={list.pager}
+        clearFilter={list.isFiltered ? list.clearFilter : null}
+        empty={<EmptyState title="Nothing has happened yet" />}
+        toolbar={<EventFilters list={list} />}
+      >
+        {(items) => (
+          <DataTable
+            label="Events"
+            columns={COLUMNS}
+            rows={items}
+            rowId={idOf}
+            sort={list.sort ?? '-created_at'}
+            onSort={list.setSort}
+          />
+        )}
+      </ListPanel>
+      <VerifyPanel />
+      {isExporting && <ExportDialog query={wanted} onClose={() => setExporting(false)} />}
+    </Page>
+  );
+}
+
+const idOf = (event: EventItem) => event.id;
+
+function Hash({ hash, label }: { hash: string; label: string }) {
+  return <CopyText text={hash} short={`${hash.slice(0, SHORT)}…`} label={label} />;
 }

@@ -1,0 +1,16 @@
+import type { Severity } from '@tidegate/protocol/event-types';
+
+/** An event as E9 answers it. */
+export interface EventItem {
+  readonly id: string;
+  readonly kind: 'security' | 'system';
+  readonly type: string;
+  readonly severity: Severity;
+  readonly component: string;
+  readonly agent_id: string | null;
+  readonly actor: string | null;
+  readonly content: unknown;
+  readonly created_at: string;
+  readonly previous_hash: string | null;
+  readonly hash: string;
+}

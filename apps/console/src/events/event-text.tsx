@@ -1,0 +1,19 @@
+import { Fold, RawJson } from '../ui/fold.tsx';
+import type { EventItem } from './event-item.ts';
+import { narrativeOf } from './narrative-rules.ts';
+
+/** An event in a sentence, with what is stored of it folded below. */
+export function EventText({ event }: { event: EventItem }) {
+  return (
+    <div className="py-1 whitespace-normal">
+      <p className="break-words">{narrativeOf(event)}</p>
+      <p className="text-[0.88rem] text-muted">
+        <span className="mono">{event.type}</span> · {event.component}
+        {event.actor !== null && ` · ${event.actor}`}
+      </p>
+      <Fold summary="Stored content">
+        <RawJson value={event.content} />
+      </Fold>
+    </div>
+  );
+}

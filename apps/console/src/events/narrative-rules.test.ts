@@ -1,0 +1,34 @@
+import { SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
+import { describe, expect, test } from 'vitest';
+import { EVENT_TYPES, narrativeOf } from './narrative-rules.ts';
+
+describe('what an event tells', () => {
+  test('each type is told in a sentence, also with nothing in it', () => {
+    expect(EVENT_TYPES).toEqual(expect.arrayContaining([...SECURITY_EVENT_TYPES, ...SYSTEM_EVENT_TYPES]));
+    for (const type of EVENT_TYPES) {
+      for (const content of [{}, null, 'text', 7, { package: null, classes: [] }]) {
+        const told = narrativeOf({ type, actor: null, content });
+        expect(told, type).toMatch(/^\S.*\.$/s);
+        expect(told, type).not.toMatch(/undefined|null|NaN/);
+      }
+    }
+  });
+
+  test('an override names the package, the cause and the reason (A5)', () => {
+    const content = {
+      package: { ecosystem: 'apt', name: 'openssl', version: '3.0.2' },
+      cause: { blocked_by: 'vulnerability', reason: 'vulnerable' },
+      reason: 'fixes a worse one',
+    };
+    expect(narrativeOf({ type: 'supply_chain_override', actor: 'olga', content })).toBe(
+      'olga overrode the gate for openssl 3.0.2 (vulnerability: vulnerable) (fixes a worse one). Signature and hashes are still verified.',
+    );
+  });
+
+  test.each(['constructor', '__proto__', 'NEW_TYPE'])(
+    '%s, which nobody knows, is told by its name',
+    (type) => {
+      expect(narrativeOf({ type, actor: null, content: {} })).toBe(`${type}.`);
+    },
+  );
+});

@@ -1,0 +1,148 @@
+import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
+
+/** What of an event is told. Contents are what the server or an agent wrote: any of it may be missing. */
+export interface Told {
+  readonly type: string;
+  readonly actor: string | null;
+  readonly content: unknown;
+}
+
+/** Reads a text out of the content by its path; an empty one where there is none. */
+type Read = (path: string) => string;
+type Sentence = (read: Read, event: Told) => string;
+
+const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence> & Record<string, Sentence>> =
+  {
+    MACHINE_ID_MISMATCH: (read) =>
+      `A request (${read('endpoint') || 'unknown'}) came with the machine id ${read('reported_machine_id') || '(none)'}, but the host is bound to ${read('recorded_machine_id') || '(none)'}. It was refused.`,
+    REFRESH_TOKEN_REUSE: (read) =>
+      `A refresh token was used again${because(read('reason'))}${from(read('address'))}: somebody else may hold a copy. The credentials of the host were revoked.`,
+    REFRESH_GRACE_USED: () =>
+      'The host renewed again with its previous token: the answer before did not reach it.',
+    REFRESH_RESYNC: (read, { actor }) =>
+      ({
+        opened: `${by(actor)} opened a resync after a restore${because(read('reason'))}.`,
+        closed: `${by(actor)} closed the resync.`,
+      })[read('act')] ?? 'The host was taken along after a restore, as a resync is open.',
+    MACHINE_REBOUND: (read, { actor }) =>
+      `${by(actor)} cleared the machine binding${because(read('reason'))}. The next machine that checks in with the host's token is bound.`,
+    MACHINE_BOUND: (read) => `The host is bound to the machine id ${read('machine_id') || '(unknown)'}.`,
+    AGENT_ENROLLED: (read) =>
+      `${read('hostname') || 'A host'} enrolled${read('again') === 'true' ? ' again, after its credentials had ended' : ''}.`,
+    HOST_GROUP_CHANGED: (read, { actor }) =>
+      `${by(actor)} moved the host ${read('after') === '' ? 'out of its group' : `to the group ${read('after')}`}.`,
+    AGENT_REVOKED: (read, { actor }) =>
+      read('act') === 'journal_replayed'
+        ? 'What was revoked since the backup was revoked again after a restore.'
+        : `${by(actor)} ${read('act') === 'delete' ? 'deleted the host' : 'revoked the credentials of the host'}${because(read('reason'))}.`,
+    COMMAND_REFUSED: (read, { actor }) =>
+      actor === 'server'
+        ? `The server refused to sign a stored command (${read('action') || 'unknown'}): ${read('check') || 'a check failed'}. The database may have been changed by hand.`
+        : `The host refused a command: ${read('message') || read('check') || 'a check failed'}.`,
+    PLAN_DRIFT: (read) =>
+      `What would be installed is no longer what was approved: ${read('message') || 'it differs'}.`,
+    ARTIFACT_MISMATCH: (read) =>
+      `A file does not have the approved hash: ${read('message') || 'it differs'}.`,
+    ARTIFACT_DIVERGENCE: (read) =>
+      read('package.name') === ''
+        ? `${read('count') || 'More'} further packages came with two hashes each.`
+        : `${packageOf(read)} came with two different hashes in the fleet. Nothing of it is approved until somebody decides.`,
+    ARTIFACT_DIVERGENCE_DECIDED: (read, { actor }) =>
+      `${by(actor)} decided which hashes of ${packageOf(read)} are right${because(read('reason'))}.`,
+    CLONE_SUSPECTED: (read, { actor }) =>
+      actor === 'server'
+        ? `Two machines seem to use the identity of the host (${read('sign') || 'unknown sign'}).`
+        : `The host suspects to be a clone: ${read('message') || 'no word of it'}.`,
+    CLONE_DISMISSED: (read, { actor }) =>
+      `${by(actor)} said that the suspected clone is one machine${because(read('reason'))}.`,
+    AGENT_ERROR: (read) => `The agent reported an error: ${read('message') || 'no word of it'}.`,
+    SIGNING_KEY_ADDED: (read, { actor }) => `${by(actor)} added signing key ${read('version')}.`,
+    SIGNING_KEY_REVOKED: (read, { actor }) =>
+      `${by(actor)} revoked signing key ${read('version')}, for good.`,
+    SIGNING_ROOT_CHANGED: (read, { actor }) =>
+      `${by(actor)} installed root document ${read('version')}: ${read('threshold')} of its keys must sign.`,
+    LOGIN_FAILED: (read) =>
+      `A login${read('username') === '' ? '' : ` as ${read('username')}`} failed${from(read('address'))}.`,
+    LOGIN_SUCCEEDED: (read, { actor }) => `${by(actor)} logged in${from(read('address'))}.`,
+    SECOND_FACTOR_ASKED: (read, { actor }) =>
+      `${by(actor)} was asked for a second factor${from(read('address'))}.`,
+    STEP_UP_FAILED: (_, { actor }) => `${by(actor)} failed to confirm their identity.`,
+    STEP_UP_SUCCEEDED: (_, { actor }) => `${by(actor)} confirmed their identity.`,
+    FACTOR_ADDED: (read, { actor }) =>
+      `${by(actor)} added a second factor${named(read('kind') || read('factor'))}.`,
+    FACTOR_REMOVED: (read, { actor }) =>
+      `${by(actor)} removed a second factor${named(read('kind') || read('factor'))}.`,
+    FACTORS_RESET: (read, { actor }) =>
+      `${by(actor)} removed every second factor of ${read('username') || 'an operator'}.`,
+    RECOVERY_CODE_USED: (_, { actor }) => `${by(actor)} used a recovery code instead of a second factor.`,
+    PASSKEY_CLONE_SUSPECTED: (_, { actor }) =>
+      `A passkey of ${actor ?? 'an operator'} may have been copied: its counter went back.`,
+    SESSION_REVOKED: (read, { actor }) => `${by(actor)} ended a session${named(read('username'))}.`,
+    OPERATOR_CHANGED: (read, { actor }) =>
+      read('change') === 'setup_link_made'
+        ? 'A link was made that creates the first operator.'
+        : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
+    REGISTRATION_TOKEN_CHANGED: (read, { actor }) =>
+      `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
+    RATE_LIMITS_CHANGED: (_, event) =>
+      `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
+    RESTORE_DETECTED: (read) =>
+      `The database is older than what this server remembers: it was restored (epoch ${read('previous_epoch')} to ${read('epoch')}${read('events_lost') === '' ? '' : `, ${read('events_lost')} events lost`}).`,
+    supply_chain_override: (read, { actor }) =>
+      `${by(actor)} overrode the gate for ${packageOf(read)} (${read('cause.blocked_by') || 'blocked'}: ${read('cause.reason') || 'unknown'})${because(read('reason'))}. Signature and hashes are still verified.`,
+    approval_blocked: (read, { actor }) =>
+      `The gate stopped the approval of ${packageOf(read)} by ${actor ?? 'somebody'}: ${read('blocked_by')} ${read('reason')}.`,
+    bulk_approval_blocked: (read, { actor }) =>
+      `The gate stopped ${read('count') || 'some'} updates of a bulk approval by ${actor ?? 'somebody'}.`,
+    age_exception_added: (read, { actor }) =>
+      `${by(actor)} let ${packageOf(read)} pass the age rule until ${read('expires_at') || '(no end)'}${because(read('reason'))}.`,
+    age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception of ${packageOf(read)}.`,
+    update_approved: (read, { actor }) =>
+      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', by an override' : ''}).`,
+    approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,
+    update_installed: (read) => `${packageOf(read)} was installed.`,
+    update_failed: (read) =>
+      `${packageOf(read)} was not installed: ${read('reason') || read('status') || 'no reason given'}.`,
+    agent_offline: (read) =>
+      `${read('hostname') || 'The host'} has not been heard of since ${read('last_seen_at') || 'an unknown time'}.`,
+    client_error: (read) => `The console failed in a browser: ${read('message') || 'no word of it'}.`,
+    advisories_stale: (read) =>
+      `The advisories of ${read('ecosystem') || 'an ecosystem'} are of ${read('as_of') || 'an unknown time'}: too old to judge by.`,
+    events_pruned: (read) =>
+      `Events ${read('from_position')} to ${read('to_position')} were removed, being older than ${read('retention_days')} days.`,
+  };
+
+/** What happened, in a sentence; of a type that this console does not know, its name. */
+export function narrativeOf(event: Told): string {
+  const sentence = Object.hasOwn(NARRATIVES, event.type) ? NARRATIVES[event.type] : undefined;
+  return sentence ? sentence((path) => textAt(event.content, path), event) : `${event.type}.`;
+}
+
+/** Every type, by name. */
+export const EVENT_TYPES: readonly string[] = Object.keys(NARRATIVES).toSorted((a, b) => a.localeCompare(b));
+
+function textAt(content: unknown, path: string): string {
+  let value: unknown = content;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return '';
+    value = Reflect.get(value, name);
+  }
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value)
+    : '';
+}
+
+function keysOf(content: unknown, name: string): string {
+  const value: unknown = typeof content === 'object' && content !== null ? Reflect.get(content, name) : null;
+  return typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : 'unknown';
+}
+
+const by = (actor: string | null): string => actor ?? 'Somebody';
+const because = (reason: string): string => (reason === '' ? '' : ` (${reason})`);
+const from = (address: string): string => (address === '' ? '' : ` from ${address}`);
+const named = (name: string): string => (name === '' ? '' : ` (${name})`);
+
+function packageOf(read: Read): string {
+  const name = read('package.name');
+  return name === '' ? 'a package' : `${name} ${read('package.version')}`.trimEnd();
+}

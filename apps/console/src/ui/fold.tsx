@@ -1,0 +1,24 @@
+import type { ReactNode } from 'react';
+
+/** Something that is there for who wants it: folded until then. */
+export function Fold({ summary, children }: { summary: ReactNode; children: ReactNode }) {
+  return (
+    <details className="min-w-0">
+      <summary className="min-h-6 w-fit rounded px-1 text-muted hover:text-text">{summary}</summary>
+      <div className="mt-1">{children}</div>
+    </details>
+  );
+}
+
+/** A value as it is stored, as text: what agents sent is never more than that. */
+export function RawJson({ value }: { value: unknown }) {
+  return (
+    <pre
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
+      tabIndex={0}
+      className="max-h-96 overflow-auto rounded-md bg-sunken p-3 whitespace-pre-wrap break-all"
+    >
+      {JSON.stringify(value, null, 2)}
+    </pre>
+  );
+}
