@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApprovalPayload } from '@tidegate/protocol/documents';
+import { NEW_GLOBALS, NEW_MODULES, OLD_GLOBALS, OLD_MODULES } from '@tidegate/testkit/npm-packages';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
@@ -16,33 +17,6 @@ import { type Approved, Blocked, expectAnswer, type Operator, untilClear } from 
 
 /** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
-
-const OLD_GLOBALS = {
-  'node_modules/demo-cli': 'demo-cli 1.0.0',
-  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.0.0',
-  'node_modules/demo-cli/node_modules/leaf': 'leaf 1.0.0',
-};
-const NEW_GLOBALS = {
-  'node_modules/demo-cli': 'demo-cli 1.1.0',
-  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.1.0',
-  'node_modules/demo-cli/node_modules/demo-lib/node_modules/leaf': 'leaf 1.0.0',
-  'node_modules/demo-cli/node_modules/leaf': 'leaf 2.0.0',
-};
-const OLD_MODULES = {
-  'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
-  'node_modules/demo-lib': 'demo-lib 1.0.0',
-  'node_modules/leaf': 'leaf 1.0.0',
-  'node_modules/keeper': 'keeper 1.0.0',
-  'node_modules/mid': 'mid 1.0.0',
-  'node_modules/pinned': 'pinned 1.0.0',
-};
-const NEW_MODULES = {
-  ...OLD_MODULES,
-  'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
-  'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
-  'node_modules/demo-lib': 'demo-lib 1.1.0',
-  'node_modules/mid': 'mid 1.1.0',
-};
 
 const missing = npmStoryMissing();
 const registry = await reachableRegistry();

@@ -75,3 +75,33 @@ export const NPM_DEMO: NpmSet = {
     { name: 'pinned', version: '1.1.0' },
   ],
 };
+
+/** What lies on a host of NPM_DEMO, by location: its global packages, and the modules of its project. */
+export const OLD_GLOBALS = {
+  'node_modules/demo-cli': 'demo-cli 1.0.0',
+  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.0.0',
+  'node_modules/demo-cli/node_modules/leaf': 'leaf 1.0.0',
+};
+export const OLD_MODULES = {
+  'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
+  'node_modules/demo-lib': 'demo-lib 1.0.0',
+  'node_modules/leaf': 'leaf 1.0.0',
+  'node_modules/keeper': 'keeper 1.0.0',
+  'node_modules/mid': 'mid 1.0.0',
+  'node_modules/pinned': 'pinned 1.0.0',
+};
+
+/** The same once `demo-cli` and `@demo/app-kit` are at 1.1.0. */
+export const NEW_GLOBALS = {
+  'node_modules/demo-cli': 'demo-cli 1.1.0',
+  'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.1.0',
+  'node_modules/demo-cli/node_modules/demo-lib/node_modules/leaf': 'leaf 1.0.0',
+  'node_modules/demo-cli/node_modules/leaf': 'leaf 2.0.0',
+};
+export const NEW_MODULES = {
+  ...OLD_MODULES,
+  'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
+  'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
+  'node_modules/demo-lib': 'demo-lib 1.1.0',
+  'node_modules/mid': 'mid 1.1.0',
+};

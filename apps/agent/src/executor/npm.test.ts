@@ -13,7 +13,14 @@ import {
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
-import { marking, NPM_DEMO } from '@tidegate/testkit/npm-packages';
+import {
+  marking,
+  NEW_GLOBALS,
+  NEW_MODULES,
+  NPM_DEMO,
+  OLD_GLOBALS,
+  OLD_MODULES,
+} from '@tidegate/testkit/npm-packages';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
@@ -67,20 +74,6 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   const approve = (name: string, actions: readonly PlanAction[], toVersion = '1.1.0') =>
     approvalOf({ ecosystem: 'npm', name, toVersion, actions });
 
-  const OLD_GLOBALS = {
-    'node_modules/demo-cli': 'demo-cli 1.0.0',
-    'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.0.0',
-    'node_modules/demo-cli/node_modules/leaf': 'leaf 1.0.0',
-  };
-  const OLD_MODULES = {
-    'node_modules/@demo/app-kit': '@demo/app-kit 1.0.0',
-    'node_modules/demo-lib': 'demo-lib 1.0.0',
-    'node_modules/leaf': 'leaf 1.0.0',
-    'node_modules/keeper': 'keeper 1.0.0',
-    'node_modules/mid': 'mid 1.0.0',
-    'node_modules/pinned': 'pinned 1.0.0',
-  };
-
   test('the simulation is the approved plan, and neither it nor a global installation asks the registry', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     const bare = job.actions.map(({ artifact, ...action }) => action);
@@ -89,12 +82,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
 
     const outcome = await npmInstaller.install(job);
     expect(outcome).toMatchObject({ ok: true });
-    expect(await host.globals()).toEqual({
-      'node_modules/demo-cli': 'demo-cli 1.1.0',
-      'node_modules/demo-cli/node_modules/demo-lib': 'demo-lib 1.1.0',
-      'node_modules/demo-cli/node_modules/demo-lib/node_modules/leaf': 'leaf 1.0.0',
-      'node_modules/demo-cli/node_modules/leaf': 'leaf 2.0.0',
-    });
+    expect(await host.globals()).toEqual(NEW_GLOBALS);
     const listed = JSON.parse(await host.npm(['ls', '-g', '--all', '--json', `--prefix=${host.prefix}`]));
     expect(listed.dependencies['demo-cli'].version).toBe('1.1.0');
     expect(host.registry.fetched).toEqual([]);
@@ -107,13 +95,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     const job = await prepare('@demo/app-kit', { arch: host.project });
     const outcome = await npmInstaller.install(job);
     expect(outcome).toMatchObject({ ok: true });
-    expect(await host.modules()).toEqual({
-      ...OLD_MODULES,
-      'node_modules/@demo/app-kit': '@demo/app-kit 1.1.0',
-      'node_modules/@demo/app-kit/node_modules/leaf': 'leaf 2.0.0',
-      'node_modules/demo-lib': 'demo-lib 1.1.0',
-      'node_modules/mid': 'mid 1.1.0',
-    });
+    expect(await host.modules()).toEqual(NEW_MODULES);
     expect(await readFile(join(host.project, 'package.json'), 'utf8')).toBe(manifest);
     expect((await readdir(host.project)).sort()).toEqual([
       'node_modules',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -81,15 +82,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
   test('the plan of a global package holds its whole closure, with size and hash of every real file', async () => {
     const { actions } = await planOf({ name: 'demo-cli', arch: host.prefix, toVersion: '1.1.0' });
     const inside = `${host.prefix}//lib/node_modules/demo-cli/node_modules`;
-    expect(
-      actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
-        action,
-        name,
-        arch,
-        from,
-        to,
-      ]),
-    ).toEqual([
+    expect(movesOf(actions)).toEqual([
       ['upgrade', 'demo-cli', host.prefix, '1.0.0', '1.1.0'],
       ['upgrade', 'demo-lib', `${inside}/demo-lib`, '1.0.0', '1.1.0'],
       ['install', 'leaf', `${inside}/demo-lib/node_modules/leaf`, undefined, '1.0.0'],
@@ -106,15 +99,7 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
   test('the plan of a project holds only what changes, and leaves the folder as it was', async () => {
     const before = await snapshot(host.project);
     const { actions } = await planOf({ name: '@demo/app-kit', arch: host.project, toVersion: '1.1.0' });
-    expect(
-      actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
-        action,
-        name,
-        arch,
-        from,
-        to,
-      ]),
-    ).toEqual([
+    expect(movesOf(actions)).toEqual([
       ['upgrade', '@demo/app-kit', host.project, '1.0.0', '1.1.0'],
       ['upgrade', 'demo-lib', host.project, '1.0.0', '1.1.0'],
       [
@@ -228,6 +213,17 @@ describe.skipIf(missing !== null)('the driver of npm on a real host', { timeout:
     expect(scan).toMatchObject({ complete: false, reason: expect.stringContaining('lockfile') });
   });
 });
+
+/** What becomes of which package at which place. */
+function movesOf(actions: readonly PlanAction[]) {
+  return actions.map(({ action, name, arch, from_version: from, to_version: to }) => [
+    action,
+    name,
+    arch,
+    from,
+    to,
+  ]);
+}
 
 function sha512(bytes: Uint8Array): string {
   return createHash('sha512').update(bytes).digest('hex');
