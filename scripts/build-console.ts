@@ -23,6 +23,8 @@ const wanted = hashOfSources();
 if (!process.argv.includes('--when-stale') || builtFrom() !== wanted) {
   const started = performance.now();
   process.stderr.write('Building the console…\n');
+  // Whatever the caller runs as: tests would get the slower and larger libraries of development.
+  process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   await build({ root: CONSOLE, configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' });
   for (const path of COMPRESSED.flatMap((folder) => filesOf(folder))) compress(join(ROOT, path));

@@ -52,7 +52,7 @@ describe.skipIf(missing !== null)(`what the stories watch for${missing ? ` (${mi
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
     await page.evaluate(`void (${act})`);
-    await expect.poll(() => faults, { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => faults.length, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
   test('a control without a name and text without contrast are seen', async () => {
