@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type AgentClient, type Clients, openClients, type Request } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
+import { routesOf } from './testing/routes-of.ts';
 
 /** Nobody's: what a caller may do to it is answered 404. */
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
@@ -199,6 +200,16 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: { reason: 'test' },
     expected: operator('admin', '404 not_found'),
   },
+  'PATCH /api/v1/agents/:agent_id': {
+    path: `/api/v1/agents/${NOBODY}`,
+    body: { group: 'web' },
+    expected: operator('admin', '404 not_found'),
+  },
+  'POST /api/v1/agents/group': {
+    body: { agent_ids: [NOBODY], group: 'web' },
+    expected: operator('admin', '200'),
+  },
+  'GET /api/v1/groups': { expected: operator('viewer', '200') },
   'GET /api/v1/packages': { expected: operator('viewer', '200') },
   'GET /api/v1/updates': { expected: operator('viewer', '200') },
   'GET /api/v1/updates/:id': {
@@ -457,18 +468,4 @@ function requestOf(route: string, row: Row, own: AgentClient): Request {
     default:
       throw new Error(`no such method: ${method}`);
   }
-}
-
-/** Reads the tree that Fastify prints, which is the one list of what it serves. */
-function routesOf(tree: string): string[] {
-  const routes: string[] = [];
-  const parents: string[] = [];
-  for (const line of tree.split('\n')) {
-    const match = /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line);
-    if (!match) continue;
-    const [, indent = '', part = '', methods] = match;
-    parents.splice(indent.length / 4, parents.length, part);
-    for (const method of methods?.split(', ') ?? []) routes.push(`${method} ${parents.join('')}`);
-  }
-  return routes.sort();
 }

@@ -31,6 +31,7 @@ const NAMED: Readonly<Record<string, keyof HostRows>> = {
   commands: 'commandId',
   events: 'eventId',
   decisions: 'decisionId',
+  'registration-tokens': 'registrationTokenId',
 };
 
 /** Routes that take ids in their body, with what they answer of a host that is not there. */
@@ -46,6 +47,15 @@ const BODIES: Readonly<
       blocked: [],
       skipped: [{ update_id: updateId, code: 'not_found' }],
     },
+  }),
+  'POST /api/v1/agents/group': ({ agentId }) => ({
+    body: { agent_ids: [agentId], group: 'ours' },
+    status: 200,
+    answer: { moved: [], not_found: [agentId] },
+  }),
+  'POST /api/v1/admin/registration-tokens': () => ({
+    body: { label: 'x', group: 'theirs' },
+    status: 403,
   }),
 };
 

@@ -96,7 +96,7 @@ const INCIDENTS: Incident[] = [
   ),
   {
     ...{ type: 'AGENT_ENROLLED', status: 201, severity: 'info', component: 'enrolment', actor: 'agent' },
-    ...{ host: false, content: ['again', 'hostname', 'machine_id', 'registration_token_id'] },
+    ...{ host: false, content: ['again', 'group', 'hostname', 'machine_id', 'registration_token_id'] },
     async prepare({ must, asAdmin }) {
       const { token } = Value.Parse(Secret, await must(asAdmin(TOKENS, { label: 'x' }), 201));
       const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
@@ -200,16 +200,22 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'OPERATOR_CHANGED', status: 201, severity: 'warning', component: 'operators' },
-    ...{ actor: 'admin', host: false, content: ['change', 'operator_id', 'role', 'username'] },
+    ...{ actor: 'admin', host: false, content: ['change', 'groups', 'operator_id', 'role', 'username'] },
     prepare: ({ asAdmin }) =>
       asAdmin('/api/v1/admin/operators', {
         ...{ username: 'newcomer', password: 'a long enough password', role: 'viewer' },
       }),
   },
   {
+    ...{ type: 'HOST_GROUP_CHANGED', status: 200, severity: 'info', component: 'agents' },
+    ...{ actor: 'admin', host: true, content: ['after', 'before'] },
+    prepare: ({ asAdmin, agent }) =>
+      asAdmin('/api/v1/agents/group', { agent_ids: [agent.agentId], group: 'web' }),
+  },
+  {
     ...{ type: 'REGISTRATION_TOKEN_CHANGED', status: 201, severity: 'info', component: 'enrolment' },
     ...{ actor: 'admin', host: false },
-    content: ['change', 'expires_at', 'id', 'label', 'seats', 'seats_used'],
+    content: ['change', 'expires_at', 'group', 'id', 'label', 'seats', 'seats_used'],
     prepare: ({ asAdmin }) => asAdmin(TOKENS, { label: 'rack 4' }),
   },
   {

@@ -15,6 +15,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { dismissClone } from './dismiss-clone.ts';
+import { mountGroups } from './group-routes.ts';
 import { mountHostCommands, type QueueCommand } from './host-commands.ts';
 import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
@@ -154,6 +155,7 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       throw new Refusal('conflict', { detail: 'The agent is revoked: its host has to enrol again.' });
     },
   });
+  mountGroups(app, deps);
   mountHostCommands(app, deps);
 }
 

@@ -14,13 +14,14 @@ const PAGE = 200;
 export const tokensCommand: CliCommand = {
   summary: 'registration tokens: list, add, revoke',
   usage: `Usage: tidegate tokens list
-       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME]
+       tidegate tokens add --label TEXT [--seats N] [--expires-at TIME] [--group NAME]
        tidegate tokens revoke ID
 
 A registration token lets a host enrol. add prints the secret once, alone on the standard output, and nowhere else.
   --label TEXT        what it is for
   --seats N           hosts that may enrol with it (1)
   --expires-at TIME   RFC 3339, at most 90 days from now (24 hours from now)
+  --group NAME        the group that those hosts get (none)
 Hosts that enrolled stay when their token is revoked.
 They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
 change is an event with the actor "cli". All of them take --json.`,
@@ -29,6 +30,7 @@ change is an event with the actor "cli". All of them take --json.`,
       label: { type: 'string' },
       seats: { type: 'string' },
       'expires-at': { type: 'string' },
+      group: { type: 'string' },
       json: { type: 'boolean' },
     });
     const { json = false, ...options } = values;
@@ -58,16 +60,18 @@ function requestOf(options: {
   label?: string;
   seats?: string;
   'expires-at'?: string;
+  group?: string;
 }): CreateRegistrationToken {
-  const { label, seats, 'expires-at': expiresAt } = options;
+  const { label, seats, group, 'expires-at': expiresAt } = options;
   const request: unknown = {
     label,
     ...(seats === undefined ? {} : { seats: /^\d+$/.test(seats) ? Number(seats) : seats }),
     ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+    ...(group === undefined ? {} : { group }),
   };
   if (Value.Check(CreateRegistrationToken, request)) return request;
   throw new UsageError(
-    `tokens add needs a --label; --seats is 1 to ${SEATS_MAX}, --expires-at a time such as 2026-12-24T18:00:00Z`,
+    `tokens add needs a --label; --seats is 1 to ${SEATS_MAX}, --expires-at a time such as 2026-12-24T18:00:00Z, --group 1 to 128 visible characters`,
   );
 }
 
@@ -75,7 +79,7 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
   const tokens: RegistrationTokenRow[] = [];
   for (;;) {
     const before = tokens.at(-1)?.id ?? null;
-    const page = await listRegistrationTokens(platform.database.read, { limit: PAGE, before });
+    const page = await listRegistrationTokens(platform.database.read, { scope: null, limit: PAGE, before });
     tokens.push(...page);
     if (page.length < PAGE) break;
   }
@@ -85,9 +89,10 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
     each.label,
     `${each.seats_used} of ${each.seats}`,
     each.expires_at,
+    each.group ?? '-',
     each.created_by,
   ]);
-  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'MADE BY'];
+  const heading = ['ID', 'LABEL', 'SEATS USED', 'EXPIRES', 'GROUP', 'MADE BY'];
   world.out(json ? JSON.stringify({ tokens: shown }, null, 2) : showTable([heading, ...rows]));
   return EXIT.ok;
 }
@@ -106,7 +111,8 @@ async function add({ platform, world, json }: Desk, request: CreateRegistrationT
 }
 
 async function revoke({ platform, world, json }: Desk, id: string): Promise<ExitCode> {
-  const isKnown = isAgentId(id) && (await withdrawRegistrationToken(platform, { id, actor: ACTOR }));
+  const isKnown =
+    isAgentId(id) && (await withdrawRegistrationToken(platform, { id, scope: null, actor: ACTOR }));
   if (!isKnown) {
     throw new CommandFault(
       `there is no registration token ${JSON.stringify(id)}; \`tidegate tokens list\` shows them`,

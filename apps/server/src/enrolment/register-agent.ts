@@ -48,13 +48,17 @@ export async function registerAgent(
       return { ok: false, code: 'registration_token_invalid' } as const;
     }
     const agentId = known?.id ?? platform.newId();
+    const group = token.group_name ?? known?.group_name ?? null;
     if (known) {
-      await reviveAgent(tx, { agentId, set: { ...described(host), enrolled_at: nowMs } });
+      await reviveAgent(tx, { agentId, set: { ...described(host), group_name: group, enrolled_at: nowMs } });
       // Whoever else had the identity has none now.
       await closeSuspicion(tx, { agentId, atMs: nowMs });
       await forgetBoots(tx, { agentId, but: null });
     } else
-      await insertAgent(tx, { ...newAgent(nowMs), ...described(host), id: agentId, machine_id: machineId });
+      await insertAgent(tx, {
+        ...{ ...newAgent(nowMs), ...described(host) },
+        ...{ id: agentId, machine_id: machineId, group_name: group },
+      });
     const family = await startFamily(tx, platform, { agentId, tagKey, nowMs, maxAgeMs });
     await appendEvent(tx, platform, {
       kind: 'security',
@@ -66,6 +70,7 @@ export async function registerAgent(
       content: {
         hostname: host.hostname,
         machine_id: machineId,
+        group,
         registration_token_id: token.id,
         again: known !== null,
       },
@@ -93,7 +98,6 @@ function newAgent(nowMs: number) {
     uptime_seconds: null,
     key_set_version: 0,
     next_seq: 1,
-    group_name: null,
     polling_interval_seconds: null,
     inventory_digests: '{}',
     enrolled_at: nowMs,

@@ -6,6 +6,7 @@ import {
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hashRegistrationSecret, makeRegistrationSecret } from './registration-secrets.ts';
 import {
@@ -40,6 +41,7 @@ export async function createRegistrationToken(
     secret_hash: secretHash,
     seats: request.seats ?? 1,
     seats_used: 0,
+    group_name: request.group ?? null,
     created_by: actor,
     created_at: nowMs,
     expires_at: expiresAtMs,
@@ -55,10 +57,10 @@ export async function createRegistrationToken(
 /** No host enrols with the token any more; those that did stay. False where there is no such token, or no more. */
 export async function withdrawRegistrationToken(
   platform: Platform,
-  { id, actor }: { id: string; actor: string },
+  { id, scope, actor }: { id: string; scope: GroupScope; actor: string },
 ): Promise<boolean> {
   return platform.database.transact(async (tx) => {
-    const row = await findRegistrationToken(tx, id);
+    const row = await findRegistrationToken(tx, { id, scope });
     if (!row || !(await markTokenDeleted(tx, { id, atMs: platform.now() }))) return false;
     await recordChange(tx, platform, { change: 'withdrawn', row, actor });
     return true;
@@ -70,13 +72,16 @@ async function recordChange(
   platform: Platform,
   act: { change: 'created' | 'withdrawn'; row: RegistrationTokenRow; actor: string },
 ): Promise<void> {
-  const { id, label, seats, seats_used, expires_at } = act.row;
+  const { id, label, seats, seats_used, group_name, expires_at } = act.row;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'REGISTRATION_TOKEN_CHANGED',
     severity: 'info',
     component: 'enrolment',
     actor: act.actor,
-    content: { change: act.change, id, label, seats, seats_used, expires_at: rfc3339(expires_at) },
+    content: {
+      ...{ change: act.change, id, label, seats, seats_used },
+      ...{ group: group_name, expires_at: rfc3339(expires_at) },
+    },
   });
 }

@@ -153,6 +153,47 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect(JSON.stringify(rows)).not.toContain(token.slice(4));
   });
 
+  test('a host gets the group of its registration token; one that enrols again without keeps its own', async () => {
+    const it = createAgentsApp(await engine.open());
+    const make = async (body: object) =>
+      (await call(it, 'POST', TOKENS, { token: 'admin', body: { label: 'x', ...body } })).body;
+    const web = await make({ group: 'web' });
+    expect(web.group).toBe('web');
+    const { agent_id } = (await register(it, web.token, 'machine-1')).body;
+    const groupOf = async () =>
+      (await call(it, 'GET', `/api/v1/agents/${agent_id}`, { token: 'admin' })).body.group;
+    expect(await groupOf()).toBe('web');
+    for (const [group, after] of [
+      [null, 'web'],
+      ['db', 'db'],
+    ] as const) {
+      await call(it, 'POST', `/api/v1/agents/${agent_id}/revoke`, { token: 'admin', body: {} });
+      expect((await register(it, (await make({ group })).token, 'machine-1')).status).toBe(201);
+      expect(await groupOf()).toBe(after);
+    }
+    expect((await call(it, 'POST', TOKENS, { token: 'admin', body: { label: 'x', group: '' } })).status).toBe(
+      400,
+    );
+  });
+
+  test('who is bound to groups makes, sees and withdraws the registration tokens of those alone', async () => {
+    const it = createAgentsApp(await engine.open());
+    const token = 'admin@web,edge';
+    const make = (who: string, group: string | null) =>
+      call(it, 'POST', TOKENS, { token: who, body: { label: 'x', group } });
+    const own = (await make(token, 'web')).body.id;
+    const others = [(await make('admin', 'db')).body.id, (await make('admin', null)).body.id];
+    for (const group of ['db', null]) expect((await make(token, group)).code).toBe('forbidden');
+    const list = (await call(it, 'GET', TOKENS, { token })).body;
+    expect([list.items.map((item: { id: string }) => item.id), list.total]).toEqual([[own], 1]);
+    for (const id of others) {
+      expect((await call(it, 'GET', `${TOKENS}/${id}`, { token })).code).toBe('not_found');
+      expect((await call(it, 'DELETE', `${TOKENS}/${id}`, { token })).code).toBe('not_found');
+    }
+    expect((await call(it, 'GET', TOKENS, { token: 'admin' })).body.total).toBe(3);
+    expect((await call(it, 'DELETE', `${TOKENS}/${own}`, { token })).status).toBe(204);
+  });
+
   test('registration tokens page newest first', async () => {
     const it = createAgentsApp(await engine.open());
     for (const label of ['a', 'b', 'c']) {

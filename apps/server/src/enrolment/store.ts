@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type RegistrationTokenRow = Tables['registration_tokens'];
@@ -8,13 +9,12 @@ export async function insertRegistrationToken(tx: Tx, row: RegistrationTokenRow)
   await tx.insertInto('registration_tokens').values(row).execute();
 }
 
-export async function findRegistrationToken(db: Db, id: string): Promise<RegistrationTokenRow | null> {
-  const row = await db
-    .selectFrom('registration_tokens')
-    .selectAll()
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+/** Null where there is none, or no more, and where its group is out of the scope. */
+export async function findRegistrationToken(
+  db: Db,
+  { id, scope }: { id: string; scope: GroupScope },
+): Promise<RegistrationTokenRow | null> {
+  const row = await present(db, scope).selectAll().where('id', '=', id).executeTakeFirst();
   return row ?? null;
 }
 
@@ -60,23 +60,22 @@ export async function markTokenDeleted(tx: Tx, { id, atMs }: { id: string; atMs:
 /** Newest first: ids rise with time. `before` is the id of the last row of the page before. */
 export async function listRegistrationTokens(
   db: Db,
-  { limit, before }: { limit: number; before: string | null },
+  { scope, limit, before }: { scope: GroupScope; limit: number; before: string | null },
 ): Promise<RegistrationTokenRow[]> {
-  let query = db
-    .selectFrom('registration_tokens')
-    .selectAll()
-    .where('deleted_at', 'is', null)
-    .orderBy('id', 'desc')
-    .limit(limit);
+  let query = present(db, scope).selectAll().orderBy('id', 'desc').limit(limit);
   if (before !== null) query = query.where('id', '<', before);
   return query.execute();
 }
 
-export async function countRegistrationTokens(db: Db): Promise<number> {
-  const row = await db
-    .selectFrom('registration_tokens')
+export async function countRegistrationTokens(db: Db, scope: GroupScope): Promise<number> {
+  const row = await present(db, scope)
     .select((e) => e.fn.countAll<number>().as('total'))
-    .where('deleted_at', 'is', null)
     .executeTakeFirstOrThrow();
   return Number(row.total);
+}
+
+/** Not withdrawn, and of a group of the scope: a token that puts hosts into no group is for those who see them all. */
+function present(db: Db, scope: GroupScope) {
+  const query = db.selectFrom('registration_tokens').where('deleted_at', 'is', null);
+  return scope === null ? query : query.where(groupInScope(scope, 'group_name'));
 }

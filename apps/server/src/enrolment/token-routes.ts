@@ -5,6 +5,7 @@ import {
 } from '@tidegate/protocol/enrolment-api';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
+import { demandGroup } from '../agents/move-hosts.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
@@ -16,8 +17,8 @@ import { tokenView } from './token-view.ts';
 
 const URL = '/api/v1/admin/registration-tokens';
 const tags = ['enrolment'];
-const reads = { kind: 'operator', role: 'admin', limit: 'admin_reads' } as const;
-const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
+const reads = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'scope' } as const;
+const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'scope' } as const;
 const TokenPath = Type.Object({ id: Type.String() });
 
 /** Registration tokens, for admins: list, make, withdraw. */
@@ -33,16 +34,18 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
       querystring: strict(PageQuery),
       response: { 200: pageOf(RegistrationTokenItem) },
     },
-    async handler({ query }) {
+    async handler(request) {
+      const { query } = request;
+      const scope = operatorOf(request).groups;
       const limit = pageLimit(query);
       const before = query.cursor === undefined ? null : positionOf(query.cursor);
-      const rows = await listRegistrationTokens(db, { limit: limit + 1, before });
+      const rows = await listRegistrationTokens(db, { scope, limit: limit + 1, before });
       const page = rows.slice(0, limit);
       const last = rows.length > limit ? page.at(-1) : undefined;
       return {
         items: page.map(tokenView),
         next_cursor: last ? encodeCursor([last.id]) : null,
-        total: await countRegistrationTokens(db),
+        total: await countRegistrationTokens(db, scope),
       };
     },
   });
@@ -56,8 +59,10 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
       params: TokenPath,
       response: { 200: RegistrationTokenItem },
     },
-    async handler({ params }) {
-      const row = isUuid(params.id) && (await findRegistrationToken(db, params.id));
+    async handler(request) {
+      const { id } = request.params;
+      const scope = operatorOf(request).groups;
+      const row = isUuid(id) && (await findRegistrationToken(db, { id, scope }));
       if (!row) throw unknownToken();
       return tokenView(row);
     },
@@ -73,7 +78,8 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
       response: { 201: CreatedRegistrationToken },
     },
     async handler(request, reply) {
-      const actor = operatorOf(request).username;
+      const { username: actor, groups } = operatorOf(request);
+      demandGroup(groups, request.body.group ?? null);
       const created = await createRegistrationToken(platform, { request: request.body, actor });
       if (!created.ok) {
         throw new Refusal('invalid_request', {
@@ -91,8 +97,8 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
     schema: { tags, summary: 'Withdraw a registration token', params: TokenPath },
     async handler(request, reply) {
       const { id } = request.params;
-      const actor = operatorOf(request).username;
-      const withdrawn = isUuid(id) && (await withdrawRegistrationToken(platform, { id, actor }));
+      const { username: actor, groups: scope } = operatorOf(request);
+      const withdrawn = isUuid(id) && (await withdrawRegistrationToken(platform, { id, scope, actor }));
       if (!withdrawn) throw unknownToken();
       return reply.code(204).send();
     },

@@ -9,6 +9,7 @@ export function tokenView(row: RegistrationTokenRow): RegistrationTokenItem {
     label: row.label,
     seats: row.seats,
     seats_used: row.seats_used,
+    group: row.group_name,
     created_by: row.created_by,
     created_at: rfc3339(row.created_at),
     expires_at: rfc3339(row.expires_at),

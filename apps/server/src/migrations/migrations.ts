@@ -52,6 +52,7 @@ import { migration as m054 } from './054-operator-passkeys.ts';
 import { migration as m055 } from './055-passkey-challenges.ts';
 import { migration as m056 } from './056-session-details.ts';
 import { migration as m057 } from './057-host-groups.ts';
+import { migration as m058 } from './058-registration-token-groups.ts';
 import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
@@ -112,6 +113,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m055,
   m056,
   m057,
+  m058,
   m065,
   m066,
   m067,

@@ -63,11 +63,12 @@ export function createAgentsApp(
         readCaller: createCallerReader(database),
       }),
       operator: async (request, access) => {
-        const name = bearerToken(request.headers.authorization);
+        // `admin@web,db`: an admin who is bound to those groups.
+        const [name, groups] = bearerToken(request.headers.authorization)?.split('@') ?? [];
         const role = ROLES.find((one) => one === name);
         if (!role) throw new Refusal('unauthenticated', { detail: 'Log in.' });
         if (!roleIncludes(role, access.role)) throw new Refusal('forbidden', { detail: 'Not allowed.' });
-        return { operatorId: role, username: role, role, groups: null, sessionId: 'session' };
+        return { operatorId: role, username: role, role, groups: groups?.split(',') ?? null, sessionId: 'session' };
       },
     },
   });

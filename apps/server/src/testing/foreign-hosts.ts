@@ -1,5 +1,6 @@
 import type { SystemEventType } from '@tidegate/protocol/event-types';
 import { queueCommand } from '../commands/queue-command.ts';
+import { insertRegistrationToken } from '../enrolment/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
@@ -11,6 +12,7 @@ export interface HostRows {
   commandId: string;
   eventId: string;
   decisionId: string;
+  registrationTokenId: string;
 }
 
 /** Writes a host of this group, in none where it is null, and one row of each kind that belongs to it. */
@@ -22,7 +24,7 @@ export async function insertHostRows(
   const { agentId } = await insertTestAgent(database, { n, ...(group === null ? {} : { group }) });
   const expiresAtMs = platform.now() + 86_400_000;
   const { updateId } = await insertTestUpdate(database, { agentId, n, state: 'pending', expiresAtMs });
-  const decisionId = platform.newId();
+  const [decisionId, registrationTokenId] = [platform.newId(), platform.newId()];
   return database.transact(async (tx) => {
     const scan = { agentId, action: 'scan', params: {}, updateId, createdBy: 'ada' } as const;
     const commandId = await queueCommand(tx, platform, scan);
@@ -48,6 +50,10 @@ export async function insertHostRows(
         repeats: 0,
       })
       .execute();
-    return { agentId, updateId, commandId, eventId, decisionId };
+    await insertRegistrationToken(tx, {
+      ...{ id: registrationTokenId, label: 'x', secret_hash: `hash-${n}`, seats: 1, seats_used: 0 },
+      ...{ group_name: group, created_by: 'ada', created_at: 1, expires_at: expiresAtMs, deleted_at: null },
+    });
+    return { agentId, updateId, commandId, eventId, decisionId, registrationTokenId };
   });
 }

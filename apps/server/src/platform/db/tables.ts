@@ -121,6 +121,7 @@ export interface Tables {
     secret_hash: string;
     seats: number;
     seats_used: number;
+    group_name: string | null;
     created_by: string;
     created_at: number;
     expires_at: number;
