@@ -16,6 +16,7 @@ const SOURCES = [
   'apps/console/index.html',
   'apps/console/vite.config.ts',
   'packages/protocol/src',
+  'scripts/build-console.ts',
   'package-lock.json',
 ];
 
