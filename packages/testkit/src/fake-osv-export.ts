@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FullRecord } from './fake-osv-records.ts';
+import { answerFaultily, type Fault, isFault } from './faults.ts';
 import { listenOnLoopback } from './loopback.ts';
 import { zipArchive } from './zip-archive.ts';
 
@@ -7,21 +8,11 @@ const BOMB_BYTES = 64 * 1024 * 1024;
 
 /**
  * How the export behaves.
- * - `down`: the connection is closed without an answer; `failing`: 503; `hang`: no answer ever
  * - `stall`: the first half of an answer and then silence; `truncated`: the first half, and the connection is closed
- * - `garbage`: 200 and a page that is no archive, as captive portals send; `redirect`: to an address of this machine
+ * - `redirect`: to an address of this machine
  * - `bomb`: an archive whose one record unpacks to far more than it says
  */
-export type ExportMode =
-  | 'up'
-  | 'down'
-  | 'failing'
-  | 'hang'
-  | 'stall'
-  | 'truncated'
-  | 'garbage'
-  | 'redirect'
-  | 'bomb';
+export type ExportMode = Fault | 'up' | 'stall' | 'truncated' | 'redirect' | 'bomb';
 
 /** A running fake of OSV's exports. */
 export type FakeOsvExport = {
@@ -44,27 +35,21 @@ export async function startFakeOsvExport(source: ExportSource): Promise<FakeOsvE
   function answer(request: IncomingMessage, response: ServerResponse): void {
     const path = decodeURIComponent((request.url ?? '').slice(1));
     fake.requests.push(path);
-    switch (fake.mode) {
-      case 'down':
-        request.socket.destroy();
-        return;
-      case 'hang':
-        return;
-      case 'failing':
-        response.writeHead(503).end();
-        return;
+    const { mode } = fake;
+    if (isFault(mode)) {
+      answerFaultily(mode, request, response);
+      return;
+    }
+    switch (mode) {
       case 'redirect':
         response.writeHead(302, { location: `${url}/elsewhere/${path}` }).end();
-        return;
-      case 'garbage':
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html><title>Sign in</title></html>');
         return;
       case 'bomb':
         send(response, path.endsWith('.zip') ? bomb() : contentOf(path));
         return;
       case 'stall':
       case 'truncated':
-        sendHalf(response, contentOf(path), fake.mode === 'truncated');
+        sendHalf(response, contentOf(path), mode === 'truncated');
         return;
       case 'up':
         send(response, contentOf(path));

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, answerBatch, answerQuery, answerRecord, refusal } from './fake-osv-answers.ts';
 import { type Affects, createOsvRecords, type FullRecord, type OsvRecord } from './fake-osv-records.ts';
+import { answerFaultily, type Fault, isFault } from './faults.ts';
 import { parseJson } from './json-shape.ts';
 import { listenOnLoopback, readBody } from './loopback.ts';
 
@@ -11,20 +12,11 @@ const RECORD_PATH = /^\/v1\/vulns\/([^/]+)$/;
 
 /**
  * How the service behaves.
- * - `down`: the connection is closed without an answer; `failing`: 503; `hang`: no answer ever
- * - `garbage`: 200 and a page that is not JSON, as captive portals send; `slow`: an answer after `slowMs`
+ * - `slow`: an answer after `slowMs`
  * - `refuse-batch`: every batch is 400 as if its first query were bad; single queries work
  * - `page-token-without-vulns`: the first page of every query is a token and nothing else (out of time, not clean)
  */
-export type OsvMode =
-  | 'up'
-  | 'down'
-  | 'failing'
-  | 'hang'
-  | 'garbage'
-  | 'refuse-batch'
-  | 'page-token-without-vulns'
-  | 'slow';
+export type OsvMode = Fault | 'up' | 'refuse-batch' | 'page-token-without-vulns' | 'slow';
 
 export type OsvRequest = { readonly method: string; readonly path: string; readonly body: unknown };
 
@@ -81,17 +73,9 @@ export async function startFakeOsv(options: FakeOsvOptions = {}): Promise<FakeOs
     const text = await readBody(request, BODY_MAX_BYTES);
     const body = text === null || text === '' ? undefined : parseJson(text);
     fake.requests.push({ method, path, body });
-    switch (fake.mode) {
-      case 'down':
-        request.socket.destroy();
-        return;
-      case 'hang':
-        return;
-      case 'failing':
-        return send(response, { status: 503, body: { code: 14, message: 'unavailable' } });
-      case 'garbage':
-        response.writeHead(200, { 'content-type': 'text/html' }).end('<html><title>Sign in</title></html>');
-        return;
+    const { mode } = fake;
+    if (isFault(mode)) return answerFaultily(mode, request, response);
+    switch (mode) {
       case 'slow':
         await delay(options.slowMs ?? 250);
         return send(response, answer({ method, path, body }));

@@ -1,25 +1,15 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerFaultily, type Fault, isFault } from './faults.ts';
 import { listenOnLoopback } from './loopback.ts';
 
 /**
  * How a registry of metadata behaves.
- * - `down`: the connection is closed without an answer; `failing`: 503; `hang`: no answer ever
- * - `garbage`: 200 and a page that is not JSON, as captive portals send
  * - `redirect`: 302 to another address of the same server, which answers well
  * - `cut`: the answer ends in the middle; `compressed`: bytes that say they are gzip
  * - `endless`: spaces without end, until the reader leaves
  */
-export type MetadataMode =
-  | 'up'
-  | 'down'
-  | 'failing'
-  | 'hang'
-  | 'garbage'
-  | 'redirect'
-  | 'cut'
-  | 'compressed'
-  | 'endless';
+export type MetadataMode = Fault | 'up' | 'redirect' | 'cut' | 'compressed' | 'endless';
 
 export type MetadataServer = {
   readonly url: string;
@@ -62,16 +52,9 @@ export async function startMetadataServer(answer: (path: string) => unknown): Pr
     const path = request.url ?? '';
     server.requests.push(path);
     await held;
-    switch (server.mode) {
-      case 'down':
-        request.socket.destroy();
-        return;
-      case 'hang':
-        return;
-      case 'failing':
-        return void response.writeHead(503).end();
-      case 'garbage':
-        return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
+    const { mode } = server;
+    if (isFault(mode)) return answerFaultily(mode, request, response);
+    switch (mode) {
       case 'redirect':
         if (path.startsWith(REDIRECTED)) return send(response, path.slice(REDIRECTED.length));
         return void response.writeHead(302, { location: url + REDIRECTED + path }).end();

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerFaultily, type Fault, isFault } from './faults.ts';
 import { listenOnLoopback } from './loopback.ts';
 import { buildPypiFile, type PypiFile, type PypiPackage } from './pypi-packages.ts';
 
@@ -8,12 +9,11 @@ const DEFAULT_UPLOAD = '2026-01-01T00:00:00Z';
 
 /**
  * How the index behaves.
- * - `down`: the connection is closed without an answer; `hang`: no answer ever; `failing`: 503
- * - `garbage`: 200 and a page that is neither form, as captive portals send
+ * - `garbage`: 200 and a page that says it is JSON and is not
  * - `html`: pages in the old form alone, whatever is asked for
  * - `not-found`: 404 for everything
  */
-export type PypiIndexMode = 'up' | 'down' | 'hang' | 'failing' | 'garbage' | 'html' | 'not-found';
+export type PypiIndexMode = Fault | 'up' | 'html' | 'not-found';
 
 /** A running simple index (PEP 503, PEP 691, PEP 700). */
 export type PypiIndex = {
@@ -75,18 +75,16 @@ export async function startPypiIndex(packages: readonly PypiPackage[] = []): Pro
   function answer(request: IncomingMessage, response: ServerResponse): void {
     const path = new URL(request.url ?? '/', url).pathname;
     index.requests.push(path);
-    switch (index.mode) {
-      case 'down':
-        response.destroy();
-        return;
-      case 'hang':
-        return;
-      case 'failing':
-        response.writeHead(503).end();
-        return;
-      case 'garbage':
-        response.writeHead(200, { 'content-type': SIMPLE_JSON }).end('<h1>Please log in</h1>');
-        return;
+    const { mode } = index;
+    if (mode === 'garbage') {
+      response.writeHead(200, { 'content-type': SIMPLE_JSON }).end('<h1>Please log in</h1>');
+      return;
+    }
+    if (isFault(mode)) {
+      answerFaultily(mode, request, response);
+      return;
+    }
+    switch (mode) {
       case 'not-found':
         response.writeHead(404).end();
         return;
