@@ -1,6 +1,6 @@
-import { compareVersions } from '@tidegate/versions';
 import { Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
+import { isOfVersion } from '../release-times/pypi-times.ts';
 
 /** Attestations of one artifact that are looked at. */
 const ATTESTATIONS_MAX = 16;
@@ -71,12 +71,4 @@ export function hasProvenance(text: string, version: string): boolean | null {
   return (
     files?.some((file) => typeof file.provenance === 'string' && isOfVersion(file.filename, version)) ?? null
   );
-}
-
-/** Wheels bear the version behind the first dash, source archives behind the last. */
-function isOfVersion(filename: string, version: string): boolean {
-  const isWheel = filename.endsWith('.whl');
-  const stem = filename.slice(0, filename.lastIndexOf(filename.endsWith('.tar.gz') ? '.tar.gz' : '.'));
-  const named = isWheel ? stem.split('-', 3)[1] : stem.slice(stem.lastIndexOf('-') + 1);
-  return named !== undefined && compareVersions('pypi', named, version) === 0;
 }

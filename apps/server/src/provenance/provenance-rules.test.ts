@@ -53,6 +53,7 @@ describe('answers of registries', () => {
   test.each([
     ['a wheel', 'left-1.0-py3-none-any.whl', true],
     ['the same version in another spelling', 'left-1.0.0.tar.gz', true],
+    ['an older form of archive', 'left-1.0.tar.bz2', true],
     ['another version', 'left-1.1.tar.gz', false],
     ['a file without a version', 'left', false],
   ])('a project has provenance of a version by %s', (_what, filename, has) => {

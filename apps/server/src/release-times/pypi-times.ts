@@ -88,8 +88,8 @@ function newest(a: number | null, b: number | null): number | null {
 
 const ARCHIVES = ['.tar.gz', '.zip', '.tar.bz2', '.tgz'] as const;
 
-/** Wheels bear the version behind the first dash, source archives behind the last. */
-function isOfVersion(filename: string, version: string): boolean {
+/** Whether a file of a project is of that version: wheels bear it behind the first dash, archives behind the last. */
+export function isOfVersion(filename: string, version: string): boolean {
   if (filename.length > 512) return false;
   const named = filename.endsWith('.whl') ? filename.split('-', 3)[1] : versionOfArchive(filename);
   return named !== undefined && compareVersions('pypi', named, version) === 0;
