@@ -16,7 +16,7 @@ export function compareDigits(a: string, b: string): Sign {
   return compareText(left, right);
 }
 
-function withoutLeadingZeros(digits: string): string {
+export function withoutLeadingZeros(digits: string): string {
   let start = 0;
   while (digits.charCodeAt(start) === 48) start += 1;
   return start === 0 ? digits : digits.slice(start);

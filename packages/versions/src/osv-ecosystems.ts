@@ -42,9 +42,12 @@ export function ecosystemCovers({
  * Records of openEuler leave the epoch out (notes/supply-chain.md, 2.4): a version that has one would sort above every
  * fix and look clean.
  */
-export function epochIsLost(osvEcosystem: string, version: string): boolean {
-  const isOpenEuler = osvEcosystem.startsWith('openEuler') && baseOf(osvEcosystem) === 'openEuler';
-  return isOpenEuler && /^0*[1-9][0-9]*:/.test(version);
+export function losesEpochs(osvEcosystem: string): boolean {
+  return baseOf(osvEcosystem) === 'openEuler';
+}
+
+export function hasEpoch(version: string): boolean {
+  return /^0*[1-9][0-9]*:/.test(version);
 }
 
 function baseOf(osvEcosystem: string): string {

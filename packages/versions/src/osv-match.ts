@@ -17,28 +17,47 @@ export function matcherOf<Parsed>(
   const matchRanges = ranges
     .filter((range) => range.type !== 'GIT')
     .map((range) => (rangeTypes.includes(range.type) ? rangeMatcherOf(order, range) : undecided));
-  const spellings = versions.length > 0 ? new Set(versions) : NONE;
+  if (versions.length === 0 && matchRanges.length === 0) return unaffected; // a package alone matches nothing
+  const matchRange = anyOf(matchRanges);
+  if (versions.length === 0) {
+    return (text) => {
+      const version = order.parse(text);
+      return version === null ? 'undecidable' : matchRange(version);
+    };
+  }
+  const spellings = new Set(versions);
   let listed: Parsed[] | null = null;
 
   return (text) => {
     if (spellings.has(text)) return 'affected';
-    if (versions.length === 0 && matchRanges.length === 0) return 'unaffected'; // a package alone matches nothing
     const version = order.parse(text);
     if (version === null) return 'undecidable';
-    let isUndecidable = false;
-    for (const match of matchRanges) {
-      const verdict = match(version);
-      if (verdict === 'affected') return 'affected';
-      if (verdict === 'undecidable') isUndecidable = true;
-    }
+    const verdict = matchRange(version);
+    if (verdict === 'affected') return verdict;
     // By order and not by spelling: 1.0 is listed where 1.0.0 is. What cannot be read equals nothing that can.
     listed ??= versions.map(order.parse).filter((each) => each !== null);
-    if (listed.some((each) => order.compare(version, each) === 0)) return 'affected';
-    return isUndecidable ? 'undecidable' : 'unaffected';
+    return listed.some((each) => order.compare(version, each) === 0) ? 'affected' : verdict;
   };
 }
 
-const NONE: ReadonlySet<string> = new Set();
+/** Affected where one of them says so, undecidable where only that is missing. */
+export function anyOf<Version>(
+  matchers: readonly ((version: Version) => Affectedness)[],
+): (version: Version) => Affectedness {
+  const [first, ...others] = matchers;
+  if (first === undefined) return unaffected;
+  // Nearly every record has one entry for a package, and that has one range.
+  if (others.length === 0) return first;
+  return (version) => {
+    let isUndecidable = false;
+    for (const match of matchers) {
+      const verdict = match(version);
+      if (verdict === 'affected') return verdict;
+      if (verdict === 'undecidable') isUndecidable = true;
+    }
+    return isUndecidable ? 'undecidable' : 'unaffected';
+  };
+}
 
 type Boundary<Parsed> = { kind: 'introduced' | 'last_affected' | 'fixed'; at: Parsed | null };
 
@@ -60,18 +79,17 @@ function rangeMatcherOf<Parsed>(
     if (kind !== 'limit') boundaries.push({ kind, at });
     else if (at !== null) limits.push(at);
   }
-  boundaries.sort((a, b) => compareBoundaries(order, a, b));
+  boundaries.sort((a, b) => compareBoundaries(order, b, a));
 
   return (version) => {
     if (!isUnlimited && !limits.some((limit) => order.compare(version, limit) < 0)) return 'unaffected';
-    let isAffected = false;
+    // The last boundary that the version has reached decides, and the last ones stand first.
     for (const { kind, at } of boundaries) {
       const difference = at === null ? 1 : order.compare(version, at);
-      if (kind === 'introduced' && difference >= 0) isAffected = true;
-      if (kind === 'fixed' && difference >= 0) isAffected = false;
-      if (kind === 'last_affected' && difference > 0) isAffected = false;
+      const isReached = kind === 'last_affected' ? difference > 0 : difference >= 0;
+      if (isReached) return kind === 'introduced' ? 'affected' : 'unaffected';
     }
-    return isAffected ? 'affected' : 'unaffected';
+    return 'unaffected';
   };
 }
 
@@ -86,4 +104,8 @@ function compareBoundaries<Parsed>(order: Order<Parsed>, a: Boundary<Parsed>, b:
 
 function undecided(): Affectedness {
   return 'undecidable';
+}
+
+function unaffected(): Affectedness {
+  return 'unaffected';
 }

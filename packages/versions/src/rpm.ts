@@ -1,6 +1,8 @@
-import { compareDigits, compareText, type Order, type Sign } from './order.ts';
+import { compareDigits, compareText, isDigit, type Order, type Sign, withoutLeadingZeros } from './order.ts';
 
-type RpmVersion = { epoch: string; version: string[]; release: string[] | null };
+/** Digits by their value; as text, without leading zeros, where a number would round it. */
+type Segment = number | string;
+type RpmVersion = { epoch: Segment; version: Segment[]; release: Segment[] | null };
 
 const evr = /^(?:([0-9]+):)?([A-Za-z0-9._+~^]+)(?:-([A-Za-z0-9._+~^]+))?$/;
 
@@ -9,11 +11,15 @@ export const rpmOrder: Order<RpmVersion> = {
   parse(text) {
     const [, epoch = '0', version, release = null] = evr.exec(text) ?? []; // an absent epoch is 0
     if (version === undefined) return null;
-    return { epoch, version: segmentsOf(version), release: release === null ? null : segmentsOf(release) };
+    return {
+      epoch: numberOf(epoch),
+      version: segmentsOf(version),
+      release: release === null ? null : segmentsOf(release),
+    };
   },
   compare(a, b) {
     return (
-      compareDigits(a.epoch, b.epoch) ||
+      compareSegment(a.epoch, b.epoch) ||
       compareSegments(a.version, b.version) ||
       compareReleases(a.release, b.release)
     );
@@ -21,14 +27,14 @@ export const rpmOrder: Order<RpmVersion> = {
 };
 
 /** Absent is no wildcard: a version without a release sorts before any release of it, so that the order is total. */
-function compareReleases(a: string[] | null, b: string[] | null): Sign {
+function compareReleases(a: Segment[] | null, b: Segment[] | null): Sign {
   if (a !== null && b !== null) return compareSegments(a, b);
   if (a === null && b === null) return 0;
   return a === null ? -1 : 1;
 }
 
 /** Segment by segment: `~` sorts before the end, `^` after the end but before anything else, digits after letters. */
-function compareSegments(a: readonly string[], b: readonly string[]): Sign {
+function compareSegments(a: readonly Segment[], b: readonly Segment[]): Sign {
   for (let at = 0; at < Math.max(a.length, b.length); at += 1) {
     const difference = compareSegment(a[at], b[at]);
     if (difference !== 0) return difference;
@@ -36,25 +42,33 @@ function compareSegments(a: readonly string[], b: readonly string[]): Sign {
   return 0;
 }
 
-function compareSegment(a: string | undefined, b: string | undefined): Sign {
+function compareSegment(a: Segment | undefined, b: Segment | undefined): Sign {
   if (a === b) return 0;
+  if (typeof a === 'number' && typeof b === 'number') return a < b ? -1 : 1;
   const rankDifference = rank(a) - rank(b);
   if (rankDifference !== 0) return rankDifference < 0 ? -1 : 1;
-  if (a === undefined || b === undefined) return 0;
-  return rank(a) === numberRank ? compareDigits(a, b) : compareText(a, b);
+  if (typeof a === 'string' && typeof b === 'string')
+    return isDigit(a, 0) ? compareDigits(a, b) : compareText(a, b);
+  return typeof a === 'number' ? -1 : 1; // the other one is too long to be a number
 }
 
 /** Separators only part segments: they carry no order of their own. */
-function segmentsOf(text: string): string[] {
-  return text.match(/[0-9]+|[A-Za-z]+|[~^]/g) ?? [];
+function segmentsOf(text: string): Segment[] {
+  const segments = text.match(/[0-9]+|[A-Za-z]+|[~^]/g) ?? [];
+  return segments.map((segment) => (isDigit(segment, 0) ? numberOf(segment) : segment));
 }
 
-const numberRank = 4;
-const NINE = 0x39;
+/** Every number of so many digits is exact. */
+const EXACT_DIGITS = 15;
 
-function rank(segment: string | undefined): number {
+function numberOf(digits: string): Segment {
+  const significant = withoutLeadingZeros(digits);
+  return significant.length <= EXACT_DIGITS ? Number(significant) : significant;
+}
+
+function rank(segment: Segment | undefined): number {
   if (segment === undefined) return 1;
+  if (typeof segment === 'number' || isDigit(segment, 0)) return 4;
   if (segment === '~') return 0;
-  if (segment === '^') return 2;
-  return segment.charCodeAt(0) <= NINE ? numberRank : 3; // no segment begins below "0"
+  return segment === '^' ? 2 : 3;
 }

@@ -2,8 +2,14 @@ import { dpkgOrder } from './dpkg.ts';
 import { canonicalName } from './names.ts';
 import { npmOrder } from './npm.ts';
 import type { Order, Sign } from './order.ts';
-import { type Ecosystem, ecosystemCovers, epochIsLost, orderingEcosystem } from './osv-ecosystems.ts';
-import { type Affectedness, matcherOf } from './osv-match.ts';
+import {
+  type Ecosystem,
+  ecosystemCovers,
+  hasEpoch,
+  losesEpochs,
+  orderingEcosystem,
+} from './osv-ecosystems.ts';
+import { type Affectedness, anyOf, matcherOf } from './osv-match.ts';
 import { isWithdrawn, type OsvAffected, readAffected } from './osv-record.ts';
 import { pypiOrder } from './pypi.ts';
 import { rpmOrder } from './rpm.ts';
@@ -48,16 +54,9 @@ export function prepareRecord(
     if (covers === 'unclear') matchers.push(() => 'undecidable');
     if (covers === 'yes') matchers.push(rules[ordering].prepare(entry));
   }
-  return (version) => {
-    if (matchers.length > 0 && epochIsLost(ecosystem, version)) return 'undecidable';
-    let isUndecidable = false;
-    for (const match of matchers) {
-      const verdict = match(version);
-      if (verdict === 'affected') return 'affected';
-      if (verdict === 'undecidable') isUndecidable = true;
-    }
-    return isUndecidable ? 'undecidable' : 'unaffected';
-  };
+  const affects = anyOf(matchers);
+  if (matchers.length === 0 || !losesEpochs(ecosystem)) return affects;
+  return (version) => (hasEpoch(version) ? 'undecidable' : affects(version));
 }
 
 type EcosystemRules = {
