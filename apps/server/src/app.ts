@@ -44,12 +44,15 @@ import { mountInventory } from './inventory/routes.ts';
 import { installOpenApi } from './openapi/document.ts';
 import { mountOpenApi } from './openapi/routes.ts';
 import { mountAuth } from './operators/auth-routes.ts';
+import { mountFactors } from './operators/factor-routes.ts';
 import { prepareFirstOperator } from './operators/first-operator.ts';
 import { createOperatorGuard } from './operators/operator-guard.ts';
 import { createOperatorTokens } from './operators/operator-tokens.ts';
 import { mountOperators } from './operators/operators-routes.ts';
+import { mountPasskeys } from './operators/passkey-routes.ts';
 import { createPasswords } from './operators/passwords.ts';
 import { createSessionCookies } from './operators/session-cookies.ts';
+import { mountSessions } from './operators/session-routes.ts';
 import { mountSetupPage } from './operators/setup-page.ts';
 import { installClientFaults } from './platform/http/client-faults.ts';
 import { installSecurityHeaders } from './platform/http/security-headers.ts';
@@ -229,7 +232,14 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountCountersign(http, { platform });
   mountAgeExceptions(http, { platform });
   mountAgentApprovals(http, { platform });
-  mountAuth(http, { platform, limiter, passwords, tokens, cookies });
+  const auth = {
+    ...{ platform, limiter, passwords, tokens, cookies, baseUrl: config.baseUrl },
+    factorKey: secrets.operatorFactors,
+  };
+  mountAuth(http, auth);
+  mountSessions(http, auth);
+  mountFactors(http, auth);
+  mountPasskeys(http, auth);
   mountSetupPage(http, { platform, passwords });
   mountOperators(http, { platform, passwords });
   mountResync(http, { platform });

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { Factors, RecoveryCode, TotpCode } from './factors-api.ts';
 import { GroupName, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
@@ -17,7 +18,9 @@ export const Groups = Type.Union([GroupList, Type.Null()]);
 export const LoginRequest = strict({
   username: Type.String({ minLength: 1, maxLength: 64 }),
   password: Type.String({ minLength: 1, maxLength: 256 }),
-  totp: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
+  /** One of the two, where a second factor is enrolled. */
+  totp: Type.Optional(TotpCode),
+  recovery_code: Type.Optional(RecoveryCode),
 });
 export type LoginRequest = Static<typeof LoginRequest>;
 
@@ -32,7 +35,14 @@ export const LoginAnswer = strict({
 export type LoginAnswer = Static<typeof LoginAnswer>;
 
 /** Who the session of this request belongs to; the console asks when it is loaded. */
-export const SessionAnswer = strict({ operator: OperatorIdentity, expires_at: Timestamp });
+export const SessionAnswer = strict({
+  operator: OperatorIdentity,
+  expires_at: Timestamp,
+  factors: Factors,
+  stepped_up_until: Type.Union([Timestamp, Type.Null()], {
+    description: 'until when the last proof of a second factor counts as fresh',
+  }),
+});
 export type SessionAnswer = Static<typeof SessionAnswer>;
 
 export const SetupRequest = strict({

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { NewPassword } from './operators-api.ts';
 import { strict, Timestamp, Uuid } from './scalars.ts';
 
 /** How a session was opened. */
@@ -26,3 +27,9 @@ export const Session = strict({
   is_current: Type.Boolean(),
 });
 export type Session = Static<typeof Session>;
+
+export const PasswordChange = strict({
+  current_password: Type.String({ minLength: 1, maxLength: 256 }),
+  new_password: NewPassword,
+});
+export type PasswordChange = Static<typeof PasswordChange>;

@@ -5,15 +5,21 @@ import {
   SessionAnswer,
   SetupRequest,
 } from '@tidegate/protocol/operators-api';
-import { rfc3339Seconds } from '../platform/clock.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import { STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import { addressKey } from '../rate-limits/keys.ts';
+import { countFactors } from './codes-store.ts';
 import { setUpFirstOperator } from './first-operator.ts';
 import { readGroups } from './group-list.ts';
 import { type LogInDeps, logIn } from './log-in.ts';
+import { clientOf, type LoggedIn } from './open-session.ts';
 import { isSameOrigin } from './operator-guard.ts';
 import { identityView } from './operator-view.ts';
+import { type PasskeySite, passkeySiteOf } from './passkey-site.ts';
+import type { GivenCode } from './prove-code.ts';
 import type { SessionCookies } from './session-cookies.ts';
 import { findLiveSession, type OperatorRow, revokeSession } from './store.ts';
 
@@ -21,8 +27,10 @@ import { findLiveSession, type OperatorRow, revokeSession } from './store.ts';
 const AUTH_BODY_MAX_BYTES = 65_536;
 const tags = ['authentication'];
 
+export type AuthDeps = LogInDeps & { cookies: SessionCookies; baseUrl: string | null };
+
 /** Log in, log out, who am I, and the first operator by the one-time link. */
-export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies }): void {
+export function mountAuth(app: App, deps: AuthDeps): void {
   const { platform, passwords, cookies } = deps;
   app.route({
     method: 'POST',
@@ -30,17 +38,12 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
     config: { access: { kind: 'public', limit: 'login' }, bodyMaxBytes: AUTH_BODY_MAX_BYTES },
     schema: { tags, summary: 'Log in', body: LoginRequest, response: { 200: LoginAnswer } },
     handler: async (request, reply) => {
-      // Another site must not log a browser in as somebody else.
-      if (!isSameOrigin(request))
-        throw new Refusal('forbidden', { detail: 'The request comes from another site.' });
+      demandSameOrigin(request);
       const { username, password } = request.body;
-      const { operator, token, csrfToken, expiresAtMs } = await logIn(deps, {
-        username,
-        password,
-        address: request.ip,
-      });
-      reply.header('set-cookie', cookies.open({ token, csrfToken }));
-      return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOfRow(operator) };
+      const given = givenCode(request.body);
+      const site = fitSite(request, deps.baseUrl);
+      const asked = { username, password, given, client: clientOf(request), site };
+      return answerLogIn(deps, reply, await logIn(deps, asked));
     },
   });
   app.route({
@@ -61,12 +64,15 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
     schema: { tags, summary: 'Whose session this is', response: { 200: SessionAnswer } },
     handler: async (request) => {
       const { operatorId, sessionId, username, role, groups } = operatorOf(request);
-      const query = { operatorId, sessionId, nowMs: platform.now() };
-      const session = await findLiveSession(platform.database.read, query);
+      const nowMs = platform.now();
+      const session = await findLiveSession(platform.database.read, { operatorId, sessionId, nowMs });
       if (!session) throw new Refusal('access_token_invalid', { detail: 'Log in to use this.' });
+      const { totp, passkeys, recoveryCodesLeft } = await countFactors(platform.database.read, operatorId);
       return {
         operator: identityView({ id: operatorId, username, role, groups }),
         expires_at: rfc3339Seconds(session.expires_at),
+        factors: { totp, passkeys, recovery_codes_left: recoveryCodesLeft },
+        stepped_up_until: steppedUpUntil(session.second_factor_at, nowMs),
       };
     },
   });
@@ -86,6 +92,46 @@ export function mountAuth(app: App, deps: LogInDeps & { cookies: SessionCookies 
       return reply.code(201).send(identityOfRow(operator));
     },
   });
+}
+
+/** The answer to every way of logging in. */
+export function answerLogIn(
+  { cookies }: Pick<AuthDeps, 'cookies'>,
+  reply: FastifyReply,
+  { operator, token, csrfToken, expiresAtMs }: LoggedIn,
+): LoginAnswer {
+  reply.header('set-cookie', cookies.open({ token, csrfToken }));
+  return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOfRow(operator) };
+}
+
+/** Another site must not log a browser in as somebody else. */
+export function demandSameOrigin(request: FastifyRequest): void {
+  if (isSameOrigin(request)) return;
+  throw new Refusal('forbidden', { detail: 'The request comes from another site.' });
+}
+
+function givenCode({ totp, recovery_code: recoveryCode }: LoginRequest): GivenCode | null {
+  if (totp !== undefined && recoveryCode !== undefined) {
+    const errors = [{ path: '/recovery_code', message: 'must not come with totp: one of them is enough' }];
+    throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+  }
+  if (totp !== undefined) return { method: 'totp', code: totp };
+  return recoveryCode === undefined ? null : { method: 'recovery_code', code: recoveryCode };
+}
+
+/** Null where passkeys do not work, which is no reason not to log in otherwise. */
+function fitSite(request: FastifyRequest, baseUrl: string | null): PasskeySite | null {
+  try {
+    return passkeySiteOf(request, baseUrl);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+function steppedUpUntil(provenAt: number | null, nowMs: number): string | null {
+  if (provenAt === null || nowMs - provenAt > STEP_UP_LIFETIME_MS) return null;
+  return rfc3339(provenAt + STEP_UP_LIFETIME_MS);
 }
 
 function identityOfRow(row: OperatorRow): OperatorIdentity {

@@ -11,7 +11,7 @@ import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
-import { csrfHash } from './log-in.ts';
+import { csrfHash } from './open-session.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
 import { touchSession } from './sessions-store.ts';

@@ -7,11 +7,12 @@ import type { Platform } from '../platform/platform.ts';
 import { addOperator, changeOperator, removeOperator } from './change-operators.ts';
 import { operatorView } from './operator-view.ts';
 import type { Passwords } from './passwords.ts';
+import { resetFactors } from './reset-factors.ts';
 import { countOperators, findOperator, listOperators } from './store.ts';
 
 const URL = '/api/v1/admin/operators';
-const change = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' } as const;
 const read = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'fleet' } as const;
+const change = { ...read, limit: 'admin_operations', stepUp: true } as const;
 const tags = ['operators'];
 const params = strict({ id: Uuid });
 
@@ -94,6 +95,16 @@ export function mountOperators(
     },
     handler: async (request, reply) => {
       await removeOperator(platform, { id: request.params.id, by: operatorOf(request) });
+      return reply.code(204).send();
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:id/factors`,
+    config: { access: change },
+    schema: { tags, summary: 'Take every second factor of an operator away; ends its sessions', params },
+    handler: async (request, reply) => {
+      await resetFactors(platform, { id: request.params.id, by: operatorOf(request) });
       return reply.code(204).send();
     },
   });

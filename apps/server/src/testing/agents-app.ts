@@ -15,6 +15,7 @@ import { LIMIT_CLASSES } from '../platform/http/access.ts';
 import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { agentOf, createHttpServer } from '../platform/http/server.ts';
+import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
 import { createLimiter } from '../rate-limits/limiter.ts';
 import { createPublicGuard } from '../rate-limits/public-guard.ts';
@@ -68,7 +69,14 @@ export function createAgentsApp(
         const role = ROLES.find((one) => one === name);
         if (!role) throw new Refusal('unauthenticated', { detail: 'Log in.' });
         if (!roleIncludes(role, access.role)) throw new Refusal('forbidden', { detail: 'Not allowed.' });
-        return { operatorId: role, username: role, role, groups: groups?.split(',') ?? null, sessionId: 'session' };
+        return {
+          operatorId: role,
+          username: role,
+          role,
+          groups: groups?.split(',') ?? null,
+          sessionId: 'session',
+          secondFactor: NO_SECOND_FACTOR,
+        };
       },
     },
   });

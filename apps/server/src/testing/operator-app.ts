@@ -6,12 +6,15 @@ import { mountHealth } from '../health/routes.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import { mountOpenApi } from '../openapi/routes.ts';
 import { mountAuth } from '../operators/auth-routes.ts';
+import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
 import { createOperatorGuard } from '../operators/operator-guard.ts';
 import { createOperatorTokens } from '../operators/operator-tokens.ts';
 import { mountOperators } from '../operators/operators-routes.ts';
+import { mountPasskeys } from '../operators/passkey-routes.ts';
 import { createPasswords } from '../operators/passwords.ts';
 import { createSessionCookies } from '../operators/session-cookies.ts';
+import { mountSessions } from '../operators/session-routes.ts';
 import { mountSetupPage } from '../operators/setup-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
@@ -33,6 +36,7 @@ export interface OperatorAppOptions {
   bootedAgoMs?: number;
   advisories?: () => AdvisoryCheck;
   withAdmin?: boolean;
+  baseUrl?: string;
 }
 
 /** The operators' side of the server on a real database, with a clock that stands still. */
@@ -61,7 +65,14 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   await installOpenApi(app, { version: '1.2.3' });
   installSecurityHeaders(app, { https: secure });
   mountRateLimits(app, rateLimits);
-  mountAuth(app, { platform, limiter, passwords, tokens, cookies });
+  const auth = {
+    ...{ platform, limiter, passwords, tokens, cookies, baseUrl: options.baseUrl ?? null },
+    factorKey: Buffer.alloc(32, 8),
+  };
+  mountAuth(app, auth);
+  mountSessions(app, auth);
+  mountFactors(app, auth);
+  mountPasskeys(app, auth);
   mountSetupPage(app, { platform, passwords });
   mountOperators(app, { platform, passwords });
   mountClientErrors(app, { platform, limiter, identify });

@@ -4,6 +4,7 @@ import { loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { createCallerReader } from '../agents/read-callers.ts';
 import { isAgentId, isMachineId } from '../platform/http/identities.ts';
 import { type App, createHttpServer } from '../platform/http/server.ts';
+import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /**
@@ -24,6 +25,7 @@ export function createSliceApp(platform: Platform): App {
         role: 'admin',
         groups: groupsNamed(request.headers['x-test-groups']),
         sessionId: 'test',
+        secondFactor: NO_SECOND_FACTOR,
       }),
       agent: async (request) => {
         const agentId = request.headers['x-test-agent'];

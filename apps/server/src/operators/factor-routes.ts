@@ -1,0 +1,110 @@
+import {
+  RecoveryCodes,
+  StepUpAnswer,
+  StepUpRequest,
+  TotpConfirmation,
+  TotpEnrolment,
+} from '@tidegate/protocol/factors-api';
+import { rfc3339 } from '../platform/clock.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import { countFactors } from './codes-store.ts';
+import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './enrol-totp.ts';
+import { methodsOf } from './factor-refusals.ts';
+import { passkeySiteOf } from './passkey-site.ts';
+import type { CodeDeps } from './prove-code.ts';
+import { type FactorOwner, giveRecoveryCodes, recordFactor } from './record-factor.ts';
+import { stepUp } from './step-up.ts';
+
+const tags = ['second factors'];
+const self = { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } as const;
+/** Codes are guessed at no faster than passwords. */
+const guessable = { access: { ...self, limit: 'login' } } as const;
+/** A second factor is changed by who has proven one lately, where there is one. */
+export const changesFactor = { access: { ...self, stepUp: true } } as const;
+
+/** An operator's own authenticator app and recovery codes, and the fresh proof of a second factor. */
+export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null }): void {
+  const { platform } = deps;
+  app.route({
+    method: 'POST',
+    url: '/api/v1/auth/totp',
+    config: changesFactor,
+    schema: {
+      tags,
+      summary:
+        'Begin with an authenticator app; the secret is shown once, and inactive until it is confirmed',
+      response: { 200: TotpEnrolment },
+    },
+    handler: async (request) => beginTotpEnrolment(deps, operatorOf(request)),
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/v1/auth/totp/confirm',
+    config: { access: { ...guessable.access, stepUp: true } },
+    schema: {
+      tags,
+      summary: 'Turn the authenticator app on by its first code; answers ten recovery codes, once',
+      body: TotpConfirmation,
+      response: { 200: RecoveryCodes },
+    },
+    handler: async (request) => {
+      const { code } = request.body;
+      return { recovery_codes: await confirmTotpEnrolment(deps, { owner: operatorOf(request), code }) };
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: '/api/v1/auth/totp',
+    config: changesFactor,
+    schema: { tags, summary: 'Remove the authenticator app' },
+    handler: async (request, reply) => {
+      await removeTotp(deps, operatorOf(request));
+      return reply.code(204).send();
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/v1/auth/recovery-codes',
+    config: changesFactor,
+    schema: {
+      tags,
+      summary: 'Ten new recovery codes instead of those there were; shown once',
+      response: { 201: RecoveryCodes },
+    },
+    handler: async (request, reply) => {
+      const codes = await renewRecoveryCodes(deps, operatorOf(request));
+      return reply.code(201).send({ recovery_codes: codes });
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/v1/auth/step-up',
+    config: guessable,
+    schema: {
+      tags,
+      summary: 'Prove a second factor for this session, for what asks for a fresh one',
+      body: StepUpRequest,
+      response: { 200: StepUpAnswer },
+    },
+    handler: async (request) => {
+      const by = { caller: operatorOf(request), address: request.ip };
+      const site = () => passkeySiteOf(request, deps.baseUrl);
+      return { stepped_up_until: rfc3339(await stepUp(deps, by, { proof: request.body, site })) };
+    },
+  });
+
+  async function renewRecoveryCodes({ platform: { database } }: CodeDeps, owner: FactorOwner) {
+    return database.transact(async (tx) => {
+      if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
+        throw new Refusal('conflict', { detail: 'You have no second factor that codes could stand in for.' });
+      }
+      const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
+      await recordFactor(tx, platform, {
+        ...{ type: 'FACTOR_ADDED', owner },
+        note: { factor: 'recovery_codes' },
+      });
+      return codes;
+    });
+  }
+}

@@ -1,0 +1,55 @@
+import type { PasskeyAnswer, PasskeyOptions } from '@tidegate/protocol/factors-api';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { Platform } from '../platform/platform.ts';
+import { passkeyFault } from './factor-refusals.ts';
+import { recordLogInFailure } from './log-in.ts';
+import { type Client, type LoggedIn, prepareSession, storeSession } from './open-session.ts';
+import type { OperatorTokens } from './operator-tokens.ts';
+import { askForPasskey } from './passkey-challenges.ts';
+import type { PasskeySite } from './passkey-site.ts';
+import { countUse, provePasskey } from './prove-passkey.ts';
+import { findOperator } from './store.ts';
+
+/** A challenge for whoever has a passkey of this site: no name is given, and none is given away. */
+export async function beginPasskeyLogIn(platform: Platform, site: PasskeySite): Promise<PasskeyOptions> {
+  return platform.database.transact((tx) =>
+    askForPasskey(tx, platform, { purpose: 'login', operator_id: null, session_id: null, site }),
+  );
+}
+
+/**
+ * Opens a session for a passkey that verified its user: alone, or after the password where the challenge came with the
+ * answer to that. An unknown passkey, a wrong signature and a disabled operator get one and the same answer.
+ */
+export async function logInByPasskey(
+  deps: { platform: Platform; tokens: OperatorTokens },
+  { answer, client, site }: { answer: PasskeyAnswer; client: Client; site: PasskeySite },
+): Promise<LoggedIn> {
+  const { platform } = deps;
+  const { database } = platform;
+  const outcome = await provePasskey(platform, {
+    ...{ answer, site, sessionId: null },
+    purposes: ['login', 'second_factor'],
+  });
+  const operatorId = outcome.ok ? outcome.proven.passkey.operator_id : outcome.operatorId;
+  const operator = operatorId === null ? null : await findOperator(database.read, operatorId);
+  const fail = { operator, client, stage: 'passkey' } as const;
+  if (!outcome.ok || !operator || operator.disabled_at !== null) {
+    await database.transact((tx) => recordLogInFailure(tx, platform, fail));
+    throw notAccepted(outcome.ok ? 'refused' : outcome.reason);
+  }
+  const session = await prepareSession(deps, operator);
+  const method = outcome.challenge.purpose === 'second_factor' ? 'password+passkey' : 'passkey';
+  const isOpen = await database.transact(async (tx) => {
+    const isCounted = await countUse(tx, platform, outcome.proven);
+    if (isCounted && (await storeSession(tx, platform, { session, method, client }))) return true;
+    await recordLogInFailure(tx, platform, fail);
+    return false;
+  });
+  if (!isOpen) throw notAccepted('refused');
+  return session;
+}
+
+function notAccepted(reason: Parameters<typeof passkeyFault>[0]): Refusal {
+  return new Refusal('unauthenticated', { detail: passkeyFault(reason) });
+}

@@ -1,0 +1,71 @@
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import type { Platform } from '../platform/platform.ts';
+import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes-store.ts';
+import { methodsOf } from './factor-refusals.ts';
+import { hashRecoveryCode, makeRecoveryCodes } from './recovery-codes.ts';
+import { markSteppedUp } from './sessions-store.ts';
+import { revokeOtherSessions } from './store.ts';
+
+export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId'>;
+
+/** What there is of a factor to write down; never the factor. */
+export interface FactorNote {
+  factor: 'totp' | 'passkey' | 'recovery_codes';
+  passkey_id?: string;
+  name?: string;
+}
+
+/** A factor was proven and is in use: the session counts as stepped up, and the others end. */
+export async function factorAdded(
+  tx: Tx,
+  platform: Platform,
+  { owner, note }: { owner: FactorOwner; note: FactorNote },
+): Promise<void> {
+  await markSteppedUp(tx, { id: owner.sessionId, nowMs: platform.now() });
+  await endOthers(tx, platform, owner);
+  await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note });
+}
+
+/** With the last factor the recovery codes go too. */
+export async function factorRemoved(
+  tx: Tx,
+  platform: Platform,
+  { owner, note }: { owner: FactorOwner; note: FactorNote },
+): Promise<void> {
+  if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
+    await deleteRecoveryCodes(tx, owner.operatorId);
+  }
+  await endOthers(tx, platform, owner);
+  await recordFactor(tx, platform, { type: 'FACTOR_REMOVED', owner, note });
+}
+
+/** Ten new recovery codes instead of those that there were; the only time that anybody sees them. */
+export async function giveRecoveryCodes(tx: Tx, platform: Platform, operatorId: string): Promise<string[]> {
+  const codes = makeRecoveryCodes(platform.random);
+  const hashes = codes.map(hashRecoveryCode);
+  await replaceRecoveryCodes(tx, { operatorId, hashes, nowMs: platform.now() });
+  return codes;
+}
+
+export async function recordFactor(
+  tx: Tx,
+  platform: Platform,
+  act: { type: 'FACTOR_ADDED' | 'FACTOR_REMOVED'; owner: FactorOwner; note: FactorNote },
+): Promise<void> {
+  const { type, owner, note } = act;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type,
+    severity: type === 'FACTOR_REMOVED' ? 'warning' : 'info',
+    component: 'operators',
+    actor: owner.username,
+    content: { operator_id: owner.operatorId, username: owner.username, ...note },
+  });
+}
+
+async function endOthers(tx: Tx, platform: Platform, owner: FactorOwner): Promise<void> {
+  const { operatorId, sessionId } = owner;
+  await revokeOtherSessions(tx, { operatorId, keptSessionId: sessionId, nowMs: platform.now() });
+}
