@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely';
 import { Type } from 'typebox';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -19,7 +20,7 @@ export interface Check {
 }
 
 /** A statement of more rows is no faster, and building it takes more memory. */
-const INSERT_ROWS = 100;
+const INSERT_ROWS = 50;
 
 /** The newest check of each subject that has one, by `subjectKey`. */
 export async function readChecks(db: Db, subjects: readonly Subject[]): Promise<Map<string, Check>> {
@@ -66,7 +67,19 @@ export async function saveChecks(
   checks: readonly Check[],
   { keepsNewer = false } = {},
 ): Promise<void> {
-  const rows = checks.map(({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }) => ({
+  const keyed = checks.map((check) => ({ key: subjectKey(check.subject), check }));
+  // One order for every writer, so that two replicas do not wait for each other.
+  keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
+  for (const some of chunks(keyed, INSERT_ROWS)) {
+    const upsert = upsertOf(tx, { rows: some.length, keepsNewer });
+    const parameters = some.flatMap(({ check }) => Object.values(rowOf(check)));
+    await tx.executeQuery({ ...upsert, parameters });
+  }
+}
+
+/** The order of its members is that of the parameters of an upsert. */
+function rowOf({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }: Check) {
+  return {
     ecosystem: subject.ecosystem,
     name: subject.name,
     version: subject.version,
@@ -76,27 +89,49 @@ export async function saveChecks(
     checked_at: checkedAtMs,
     source,
     snapshot,
-  }));
-  // One order for every writer, so that two replicas do not wait for each other.
-  rows.sort((a, b) => (subjectKey(a) < subjectKey(b) ? -1 : 1));
-  for (const some of chunks(rows, INSERT_ROWS)) {
-    await tx
-      .insertInto('advisory_checks')
-      .values(some)
-      .onConflict((conflict) => {
-        const replaced = conflict.columns(['ecosystem', 'name', 'version']).doUpdateSet((e) => ({
-          verdict: e.ref('excluded.verdict'),
-          reason: e.ref('excluded.reason'),
-          advisory_ids: e.ref('excluded.advisory_ids'),
-          checked_at: e.ref('excluded.checked_at'),
-          source: e.ref('excluded.source'),
-          snapshot: e.ref('excluded.snapshot'),
-        }));
-        if (!keepsNewer) return replaced;
-        return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
-      })
-      .execute();
-  }
+  };
+}
+
+interface UpsertOf {
+  readonly rows: number;
+  readonly keepsNewer: boolean;
+}
+
+/** Of each database, by form: to build a statement costs more than to run it. */
+const upserts = new WeakMap<object, Map<string, CompiledQuery>>();
+
+function upsertOf(tx: Tx, of: UpsertOf): CompiledQuery {
+  const { adapter } = tx.getExecutor();
+  const built = upserts.get(adapter) ?? new Map<string, CompiledQuery>();
+  upserts.set(adapter, built);
+  const key = `${of.rows} ${of.keepsNewer}`;
+  const upsert = built.get(key) ?? buildUpsert(tx, of);
+  built.set(key, upsert);
+  return upsert;
+}
+
+const ANY_CHECK: Check = {
+  subject: { ecosystem: '', name: '', version: '' },
+  ...{ verdict: 'clear', reason: null, ids: [], checkedAtMs: 0, source: '', snapshot: '' },
+};
+
+function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): CompiledQuery {
+  return tx
+    .insertInto('advisory_checks')
+    .values(Array.from({ length: rows }, () => rowOf(ANY_CHECK)))
+    .onConflict((conflict) => {
+      const replaced = conflict.columns(['ecosystem', 'name', 'version']).doUpdateSet((e) => ({
+        verdict: e.ref('excluded.verdict'),
+        reason: e.ref('excluded.reason'),
+        advisory_ids: e.ref('excluded.advisory_ids'),
+        checked_at: e.ref('excluded.checked_at'),
+        source: e.ref('excluded.source'),
+        snapshot: e.ref('excluded.snapshot'),
+      }));
+      if (!keepsNewer) return replaced;
+      return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
+    })
+    .compile();
 }
 
 export type AdvisoryRow = Tables['advisories'];

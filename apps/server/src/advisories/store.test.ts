@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../testing/engines.ts';
+import { type Check, readChecks, saveChecks } from './store.ts';
+import { subjectKey } from './subjects.ts';
+
+/** More than one statement takes, and a rest. */
+const CHECKS = 123;
+
+function checksAt(checkedAtMs: number, snapshot: string): Check[] {
+  return Array.from({ length: CHECKS }, (_, i) => ({
+    subject: { ecosystem: 'Debian:12', name: `package-${i}`, version: `1-${i}` },
+    verdict: 'vulnerable',
+    reason: i % 3 === 0 ? 'unreachable' : null,
+    ids: [`DSA-${i}`, `DSA-${i}-${snapshot}`],
+    checkedAtMs: checkedAtMs + i,
+    source: 'mirror',
+    snapshot,
+  }));
+}
+
+describe.each(ENGINES)('checks, on $name', (engine) => {
+  test('are stored and replaced, each in its own place', async () => {
+    const database = await engine.open();
+    for (const checks of [checksAt(1_000, 'one'), checksAt(2_000, 'two').toReversed()]) {
+      await database.transact((tx) => saveChecks(tx, checks));
+      const stored = await readChecks(
+        database.read,
+        checks.map(({ subject }) => subject),
+      );
+      expect(stored).toEqual(new Map(checks.map((check) => [subjectKey(check.subject), check])));
+    }
+  });
+
+  test('that are older than what is stored replace it only where they may', async () => {
+    const database = await engine.open();
+    const [newer, older] = [checksAt(2_000, 'two'), checksAt(1_000, 'one')];
+    const subjects = newer.map(({ subject }) => subject);
+    const snapshots = async () =>
+      new Set([...(await readChecks(database.read, subjects)).values()].map(({ snapshot }) => snapshot));
+    await database.transact((tx) => saveChecks(tx, newer));
+    await database.transact((tx) => saveChecks(tx, older, { keepsNewer: true }));
+    expect(await snapshots()).toEqual(new Set(['two']));
+    await database.transact((tx) => saveChecks(tx, older));
+    expect(await snapshots()).toEqual(new Set(['one']));
+  });
+});
