@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { createEntryReader } from '../apps/server/src/advisories/mirror/entry-store.ts';
 import { createMirrorJudge } from '../apps/server/src/advisories/mirror/judge-from-mirror.ts';
 import { createGroups } from '../apps/server/src/advisories/mirror/match-entries.ts';
-import { readEntries } from '../apps/server/src/advisories/mirror/store.ts';
 import type { Subject } from '../apps/server/src/advisories/subjects.ts';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
@@ -49,9 +49,8 @@ interface Load {
 async function matchAlone(database: Database, { fleet, rounds }: Load) {
   const groups = createGroups();
   const names = [...new Set(fleet.map(({ name }) => name))];
-  const rows = await readEntries(database.read, { loadId: 1, names });
-  const byName = Map.groupBy(rows, ({ name }) => name);
-  for (const name of names) groups.put('s', name, byName.get(name) ?? []);
+  const read = await createEntryReader(database)({ loadId: 1, names });
+  for (const [name, entries] of read) groups.put('s', name, entries);
   const hitsOf = (some: readonly Subject[]) =>
     some.reduce((sum, one) => sum + (groups.find('s', one.name)?.match(one).ids.length ?? 0), 0);
   const first = timed(() => hitsOf(fleet));
@@ -79,18 +78,19 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   const closures: number[] = [];
   const heap: number[] = [];
   const rss: number[] = [];
-  const before = mebibytes(process.memoryUsage.rss());
+  const before = megabytes(process.memoryUsage.rss());
   let peakOfFirst = 0;
   for (let round = 0; round <= rounds; round++) {
     ms.push(await judged(fleet));
-    if (round === 0) peakOfFirst = mebibytes(process.resourceUsage().maxRSS * 1_024);
+    if (round === 0) peakOfFirst = megabytes(process.resourceUsage().maxRSS * 1_024);
     const from = (round % CLOSURES) * CLOSURE;
     closures.push(await judged(fleet.slice(from, from + CLOSURE)));
     collectGarbage();
-    heap.push(mebibytes(process.memoryUsage().heapUsed));
-    rss.push(mebibytes(process.memoryUsage.rss()));
+    heap.push(megabytes(process.memoryUsage().heapUsed));
+    rss.push(megabytes(process.memoryUsage.rss()));
   }
   async function judged(some: readonly Subject[]): Promise<number> {
+    await moveSnapshot(database);
     const began = cpuMs();
     const { left } = await judge.judge(some);
     if (left.size > 0) throw new Error('something was not judged');
@@ -99,12 +99,23 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   return {
     ...{ first_judged_and_stored_ms: ms[0], judged_and_stored_ms: median(ms.slice(1)) },
     ...{ closure_judged_and_stored_ms: median(closures.slice(1)) },
-    ...{ rss_before_mib: before, rss_peak_of_first_mib: peakOfFirst, heap_mib: heap, rss_mib: rss },
+    ...{ rss_before_mb: before, rss_peak_of_first_mb: peakOfFirst, heap_mb: heap, rss_mb: rss },
   };
 }
 
-function mebibytes(bytes: number): number {
-  return Math.round(bytes / 1_048_576);
+/** The same content at a later time: every check that is stored differs from the one before. */
+async function moveSnapshot(database: Database): Promise<void> {
+  await database.transact((tx) =>
+    tx
+      .updateTable('mirror_snapshots')
+      .set((e) => ({ as_of: e('as_of', '+', 1) }))
+      .execute(),
+  );
+}
+
+/** Of 1,000,000 bytes. */
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1_000_000);
 }
 
 function subjects(count: number): Subject[] {

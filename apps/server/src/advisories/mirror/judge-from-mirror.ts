@@ -2,17 +2,18 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Platform } from '../../platform/platform.ts';
 import { type Check, saveChecks } from '../store.ts';
 import { type Subject, subjectKey } from '../subjects.ts';
+import { createEntryReader } from './entry-store.ts';
 import { readLoads } from './load-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
 import { baseOf, isUsable, type Snapshot, snapshotId } from './snapshot.ts';
-import { hasEntries, lockSnapshot, readEntries, readSnapshots, showRecords } from './store.ts';
+import { hasEntries, lockSnapshot, readSnapshots, showRecords } from './store.ts';
 
 /** Packages that every distribution has advisories of: a release without any of them is not covered. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];
 /** Packages whose entries are read together. */
 const NAMES_AT_ONCE = 50;
 /** Packages that are judged and stored together: with more of them V8 keeps a larger heap for good. */
-const SUBJECTS_AT_ONCE = 250;
+const SUBJECTS_AT_ONCE = 500;
 /** Registries of whose coverage any advisory is proof. */
 const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
@@ -23,9 +24,14 @@ const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
  */
 export type Gap = 'loading' | 'absent' | 'stale' | 'changed' | 'illegible';
 
+interface Left {
+  readonly subject: Subject;
+  readonly gap: Gap;
+}
+
 export interface MirrorAnswer {
   /** Subjects of which no check was stored that a decision may rest on. */
-  readonly left: ReadonlyMap<string, { readonly subject: Subject; readonly gap: Gap }>;
+  readonly left: ReadonlyMap<string, Left>;
   /** The snapshot in use of each ecosystem that was asked about; null where there is none. */
   readonly snapshots: ReadonlyMap<string, string | null>;
 }
@@ -47,45 +53,50 @@ export interface MirrorJudgeOptions {
 export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   const { platform, maxAgeMs, isAlone, isFetching } = options;
   const groups = createGroups();
+  const readEntries = createEntryReader(platform.database);
   /** Advisories whose records are where an operator is shown them, for one snapshot. */
   let shown = { snapshot: '', ids: new Set<string>() };
   let coverage = { snapshot: '', covered: new Map<string, boolean>() };
 
-  async function judgeBase(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
-    const gaps = new Map<string, Gap>();
+  async function judgeBase(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Left[]> {
+    const left: Left[] = [];
     for (let i = 0; i < subjects.length; i += SUBJECTS_AT_ONCE) {
       const some = subjects.slice(i, i + SUBJECTS_AT_ONCE);
-      for (const [key, gap] of await judgeSome(snapshot, some)) gaps.set(key, gap);
+      left.push(...(await judgeSome(snapshot, some)));
     }
     platform.log.debug('judged from the mirror', { ecosystem: snapshot.base, packages: subjects.length });
-    return gaps;
+    return left;
   }
 
-  async function judgeSome(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Map<string, Gap>> {
+  async function judgeSome(snapshot: Snapshot, subjects: readonly Subject[]): Promise<Left[]> {
     const byName = await groupsOf(snapshot, new Set(subjects.map(({ name }) => name)));
     const fresh = isUsable(snapshot, { nowMs: platform.now(), maxAgeMs });
     const covered = new Set<string>();
     for (const eco of new Set(subjects.map(({ ecosystem }) => ecosystem))) {
       if (await isCovered(snapshot, eco)) covered.add(eco);
     }
-    const gaps = new Map<string, Gap>();
+    const left: Left[] = [];
     const checks: Check[] = [];
+    const known = { checkedAtMs: snapshot.asOfMs, source: 'mirror', snapshot: snapshotId(snapshot) };
+    const isWhole = snapshot.illegible.length === 0;
     for (const subject of subjects) {
       const match = byName.get(subject.name)?.match(subject) ?? NOTHING;
-      const isWhole = snapshot.illegible.length === 0;
       const verdict = verdictOf(match, { isCovered: covered.has(subject.ecosystem), isWhole });
-      const key = subjectKey(subject);
-      if (!fresh) gaps.set(key, 'stale');
-      else if (verdict.reason === 'uncovered' && !isAlone) gaps.set(key, 'absent');
-      else if (verdict.reason === 'undecidable' && !isWhole && !isAlone) gaps.set(key, 'illegible');
+      const gap = gapOf(verdict, { fresh, isWhole });
+      if (gap !== null) left.push({ subject, gap });
       // Too old to clear anything, but what it knows to be vulnerable stays known.
-      if (gaps.has(key) && verdict.verdict !== 'vulnerable') continue;
-      const known = { checkedAtMs: snapshot.asOfMs, source: 'mirror', snapshot: snapshotId(snapshot) };
+      if (gap !== null && verdict.verdict !== 'vulnerable') continue;
       checks.push({ subject, ...verdict, ...known });
     }
     const isStored = await store(snapshot, checks, { keepsNewer: !fresh });
-    if (!isStored) return new Map(subjects.map((subject) => [subjectKey(subject), 'changed']));
-    return gaps;
+    return isStored ? left : subjects.map((subject) => ({ subject, gap: 'changed' }));
+  }
+
+  /** Why no decision may rest on the verdict; null where one may. */
+  function gapOf({ reason }: Verdict, { fresh, isWhole }: { fresh: boolean; isWhole: boolean }): Gap | null {
+    if (!fresh) return 'stale';
+    if (reason === 'uncovered' && !isAlone) return 'absent';
+    return reason === 'undecidable' && !isWhole && !isAlone ? 'illegible' : null;
   }
 
   /** From memory where this snapshot's are there. */
@@ -101,8 +112,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     // Some at a time: other work goes on in between, and only what is kept is in memory.
     for (let i = 0; i < unread.length; i += NAMES_AT_ONCE) {
       const names = unread.slice(i, i + NAMES_AT_ONCE);
-      const rows = await readEntries(platform.database.read, { loadId: snapshot.loadId, names });
-      const read = Map.groupBy(rows, ({ name }) => name);
+      const read = await readEntries({ loadId: snapshot.loadId, names });
       for (const name of names) found.set(name, groups.put(id, name, read.get(name) ?? []));
       await turn();
     }
@@ -132,7 +142,9 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     const id = keyOf(snapshot);
     if (shown.snapshot !== id) shown = { snapshot: id, ids: new Set() };
     const { ids: known } = shown;
-    const ids = [...new Set(checks.flatMap((check) => check.ids))].filter((one) => !known.has(one));
+    const fresh = new Set<string>();
+    for (const check of checks) for (const one of check.ids) if (!known.has(one)) fresh.add(one);
+    const ids = [...fresh];
     const isStored = await database.transact(async (tx) => {
       const now = await lockSnapshot(tx, { base: snapshot.base, engine: database.engine });
       if (!now || keyOf(now) !== id) return false;
@@ -148,24 +160,18 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     async judge(subjects) {
       const snapshots = await readSnapshots(platform.database.read);
       const loads = await readLoads(platform.database.read);
-      const left = new Map<string, { subject: Subject; gap: Gap }>();
+      const left = new Map<string, Left>();
       const used = new Map<string, string | null>();
       for (const [base, some] of Map.groupBy(subjects, ({ ecosystem }) => baseOf(ecosystem))) {
         const snapshot = snapshots.get(base);
         used.set(base, snapshot ? snapshotId(snapshot) : null);
         const held = some.filter(({ ecosystem }) => snapshot?.releases.includes(ecosystem));
-        const gaps = snapshot && held.length > 0 ? await judgeBase(snapshot, held) : new Map<string, Gap>();
+        const gaps = snapshot && held.length > 0 ? await judgeBase(snapshot, held) : [];
         const load = loads.get(base);
-        const isLoading = isFetching && (load === undefined || load.error === null);
-        for (const subject of some) {
-          const key = subjectKey(subject);
-          const gap = snapshot?.releases.includes(subject.ecosystem)
-            ? gaps.get(key)
-            : isLoading
-              ? 'loading'
-              : 'absent';
-          if (gap) left.set(key, { subject, gap });
-        }
+        const gap: Gap = isFetching && (load === undefined || load.error === null) ? 'loading' : 'absent';
+        const unheld = some.filter(({ ecosystem }) => !snapshot?.releases.includes(ecosystem));
+        for (const one of [...gaps, ...unheld.map((subject) => ({ subject, gap }))])
+          left.set(subjectKey(one.subject), one);
       }
       return { left, snapshots: used };
     },
@@ -179,10 +185,12 @@ function keyOf(snapshot: Snapshot): string {
   return `${snapshot.loadId} ${snapshotId(snapshot)}`;
 }
 
+type Verdict = Pick<Check, 'verdict' | 'reason' | 'ids'>;
+
 function verdictOf(
   { ids, undecidable }: Match,
   { isCovered, isWhole }: { isCovered: boolean; isWhole: boolean },
-): Pick<Check, 'verdict' | 'reason' | 'ids'> {
+): Verdict {
   if (ids.length > 0) return { verdict: 'vulnerable', reason: null, ids };
   if (undecidable) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
   // No entry of a release of which there is none at all says nothing.

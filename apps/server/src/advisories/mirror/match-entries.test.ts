@@ -1,16 +1,20 @@
 import { describe, expect, test } from 'vitest';
+import { type EntryOf, saidOf } from './entry-store.ts';
 import { createGroups } from './match-entries.ts';
-import type { EntryOf } from './store.ts';
 
 const SUBJECT = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
 
-function entry(fields: Partial<EntryOf> & { fixed?: string } = {}): EntryOf {
-  const { fixed = '3.0.12-1', ...rest } = fields;
-  const ranges = [{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }];
-  return {
-    ...{ id: 'DSA-1', eco: 'Debian:12', name: 'openssl' },
-    ...{ ranges_json: JSON.stringify(ranges), versions_json: '[]', ...rest },
-  };
+interface Fields {
+  id?: string;
+  eco?: string;
+  fixed?: string;
+  rangesJson?: string;
+  versionsJson?: string;
+}
+
+function entry({ id = 'DSA-1', eco = 'Debian:12', fixed = '3.0.12-1', ...rest }: Fields = {}): EntryOf {
+  const rangesJson = JSON.stringify([{ type: 'ECOSYSTEM', events: [{ introduced: '0' }, { fixed }] }]);
+  return { id, said: saidOf({ eco, rangesJson, versionsJson: '[]', ...rest }) };
 }
 
 function match(...entries: EntryOf[]) {
@@ -36,9 +40,9 @@ describe('entries of the mirror', () => {
   });
 
   test.each([
-    ['ranges that cannot be read', { ranges_json: 'null' }],
-    ['ranges that are no JSON any more', { ranges_json: '[{' }],
-    ['versions that cannot be read', { versions_json: '{}' }],
+    ['ranges that cannot be read', { rangesJson: 'null' }],
+    ['ranges that are no JSON any more', { rangesJson: '[{' }],
+    ['versions that cannot be read', { versionsJson: '{}' }],
     ['an event without a place in the order', { fixed: 'no version' }],
   ])('with %s are undecidable, beside what is found', (_, fields) => {
     expect(match(entry(fields))).toEqual({ ids: [], undecidable: true });
@@ -59,9 +63,9 @@ describe('entries of the mirror', () => {
 
   test('are kept ready up to a bound, what was not asked for since goes first', () => {
     const groups = createGroups({ most: 4 });
-    for (const name of ['a', 'b', 'c']) groups.put('s', name, [entry({ name })]);
+    for (const name of ['a', 'b', 'c']) groups.put('s', name, [entry()]);
     expect(groups.find('s', 'a')).not.toBeNull();
-    for (const name of ['d', 'e']) groups.put('s', name, [entry({ name })]);
+    for (const name of ['d', 'e']) groups.put('s', name, [entry()]);
     expect(groups.size()).toBeLessThanOrEqual(4);
     expect(groups.find('s', 'b')).toBeNull();
     expect(groups.find('s', 'e')).not.toBeNull();

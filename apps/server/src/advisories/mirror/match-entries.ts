@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { prepareRecord } from '@tidegate/versions';
 import type { Subject } from '../subjects.ts';
+import { type EntryOf, partsOf } from './entry-store.ts';
 import { parseEntryJson } from './parse-entry.ts';
-import type { EntryOf } from './store.ts';
 
 /** Entries that are kept ready to be matched; the packages that nobody asked about for longest go first. */
 export const KEPT_MAX = 150_000;
@@ -29,9 +29,9 @@ export interface Groups {
 }
 
 interface Kept extends Group {
-  /** Of all that its entries say: one that has changed is never taken for what it was. */
-  readonly sum: string;
-  readonly entries: number;
+  /** In their order, each with the statement at its place. */
+  readonly ids: readonly string[];
+  readonly statements: readonly Statement[];
   snapshot: string;
 }
 
@@ -73,8 +73,8 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
     },
     put(snapshot, name, entries) {
       const known = remembered(name);
-      const sum = sumOf(entries);
-      if (known?.sum === sum) {
+      const group = groupOf(snapshot, entries, texts);
+      if (known && isSame(known, group)) {
         known.snapshot = snapshot;
         return known;
       }
@@ -82,12 +82,6 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
         fresh.delete(name);
         freshSize -= weight(known);
       }
-      const group: Kept = {
-        ...groupOf(entries.map(texts.shared), texts),
-        sum,
-        entries: entries.length,
-        snapshot,
-      };
       keep(name, group);
       return group;
     },
@@ -95,83 +89,111 @@ export function createGroups({ most = KEPT_MAX } = {}): Groups {
   };
 }
 
-function weight({ entries }: Kept): number {
-  return Math.max(1, entries);
+function weight({ ids }: Kept): number {
+  return Math.max(1, ids.length);
 }
 
-function sumOf(entries: readonly EntryOf[]): string {
-  const texts = entries.flatMap((one) => [one.id, one.eco, one.name, one.ranges_json, one.versions_json]);
-  // With their lengths, so that no text can pass for the end of one and the beginning of the next.
-  return hash('sha256', texts.map((text) => `${text.length}:${text}`).join(''), 'base64');
+/** Of all that its entries say: one that has changed is never taken for what it was. */
+function isSame(a: Kept, b: Kept): boolean {
+  if (a.ids.length !== b.ids.length) return false;
+  return b.statements.every((statement, i) => {
+    const other = a.statements[i];
+    if (a.ids[i] !== b.ids[i] || other === undefined) return false;
+    return other === statement || sumOf(other) === sumOf(statement);
+  });
 }
 
-/** Text that many entries have is kept and read once: the packages of one source are fixed in the same version. */
-interface Texts {
-  shared(entry: EntryOf): EntryOf;
-  prepared(entry: EntryOf, of: { ecosystem: string; name: string }): Affects;
+function groupOf(snapshot: string, entries: readonly EntryOf[], texts: Texts): Kept {
+  if (entries.length === 0) return { ids: [], statements: [], match: () => NOTHING, snapshot };
+  const sorted = entries.toSorted((a, b) => (a.id < b.id ? -1 : Number(a.id > b.id)));
+  const ids = sorted.map(({ id }) => texts.id(id));
+  const statements = sorted.map(({ said }) => texts.statement(said));
+  return { ids, statements, match: (subject) => matchAll(ids, statements, subject), snapshot };
+}
+
+const NOTHING: Match = { ids: [], undecidable: false };
+
+function matchAll(ids: readonly string[], statements: readonly Statement[], subject: Subject): Match {
+  const found: string[] = [];
+  let undecidable = false;
+  for (const [i, statement] of statements.entries()) {
+    const verdict = affectsOf(statement, subject)(subject.version);
+    const id = ids[i];
+    if (verdict === 'undecidable') undecidable = true;
+    // What one advisory says more than once stands together.
+    else if (verdict === 'affected' && id !== undefined && found.at(-1) !== id) found.push(id);
+  }
+  return { ids: found, undecidable };
+}
+
+/** What advisories say of a package, ready to be asked; the packages of one source are fixed in the same version. */
+interface Statement {
+  readonly said: string;
+  /** Of `said`, made when it is needed. */
+  sum: string | null;
+  /** For hosts of the ecosystem that asked first, and of others. */
+  first: { readonly host: string; readonly affects: Affects } | null;
+  others: Map<string, Affects> | null;
 }
 
 type Affects = ReturnType<typeof prepareRecord>;
+
+function sumOf(statement: Statement): string {
+  statement.sum ??= hash('sha256', statement.said, 'base64');
+  return statement.sum;
+}
+
+function affectsOf(statement: Statement, subject: Subject): Affects {
+  const { first } = statement;
+  if (first?.host === subject.ecosystem) return first.affects;
+  if (first === null) {
+    const affects = prepare(statement.said, subject);
+    statement.first = { host: subject.ecosystem, affects };
+    return affects;
+  }
+  statement.others ??= new Map();
+  const known = statement.others.get(subject.ecosystem) ?? prepare(statement.said, subject);
+  statement.others.set(subject.ecosystem, known);
+  return known;
+}
+
+function prepare(said: string, { ecosystem, name }: Subject): Affects {
+  const { eco, rangesJson, versionsJson } = partsOf(said);
+  const affected = [
+    {
+      // Entries are found by the name in its normal form, which is the same for all that share this text.
+      package: { ecosystem: eco, name },
+      ranges: parseEntryJson(rangesJson),
+      versions: parseEntryJson(versionsJson),
+    },
+  ];
+  return prepareRecord({ affected }, { ecosystem, name });
+}
+
+/** Text that many entries have is kept once, and read once. */
+interface Texts {
+  id(id: string): string;
+  statement(said: string): Statement;
+}
 
 /** Longer text is hardly ever the same twice. */
 const SHARED_MAX_CHARS = 1_000;
 
 function createTexts(): Texts {
-  const texts = new Map<string, string>();
-  const ready = new Map<string, Affects>();
-  function text(one: string): string {
-    if (one.length > SHARED_MAX_CHARS) return one;
-    const known = texts.get(one);
-    if (known === undefined) texts.set(one, one);
-    return known ?? one;
-  }
+  const ids = new Map<string, string>();
+  const statements = new Map<string, Statement>();
   return {
-    shared: ({ id, eco, name, ranges_json: ranges, versions_json: versions }) => ({
-      ...{ id: text(id), eco: text(eco), name: text(name) },
-      ...{ ranges_json: text(ranges), versions_json: text(versions) },
-    }),
-    prepared(entry, of) {
-      if (entry.ranges_json.length + entry.versions_json.length > SHARED_MAX_CHARS) return prepare(entry, of);
-      const key = [of.ecosystem, entry.eco, entry.ranges_json, entry.versions_json].join('\n');
-      const known = ready.get(key) ?? prepare(entry, of);
-      ready.set(key, known);
-      return known;
+    id(id) {
+      const known = ids.get(id);
+      if (known === undefined) ids.set(id, id);
+      return known ?? id;
+    },
+    statement(said) {
+      const known = statements.get(said);
+      if (known) return known;
+      const statement = { said, sum: null, first: null, others: null };
+      if (said.length <= SHARED_MAX_CHARS) statements.set(said, statement);
+      return statement;
     },
   };
-}
-
-function groupOf(entries: readonly EntryOf[], texts: Texts): Group {
-  const byHost = new Map<string, { id: string; affects: Affects }[]>();
-  return {
-    match({ ecosystem, name, version }) {
-      let ready = byHost.get(ecosystem);
-      if (!ready) {
-        ready = entries.map((entry) => ({
-          id: entry.id,
-          affects: texts.prepared(entry, { ecosystem, name }),
-        }));
-        byHost.set(ecosystem, ready);
-      }
-      const ids: string[] = [];
-      let undecidable = false;
-      for (const { id, affects } of ready) {
-        const verdict = affects(version);
-        if (verdict === 'affected') ids.push(id);
-        else if (verdict === 'undecidable') undecidable = true;
-      }
-      return { ids: [...new Set(ids)].sort(), undecidable };
-    },
-  };
-}
-
-function prepare(entry: EntryOf, of: { ecosystem: string; name: string }): Affects {
-  const affected = [
-    {
-      // Entries are found by the name in its normal form, which is the same for all that share this text.
-      package: { ecosystem: entry.eco, name: of.name },
-      ranges: parseEntryJson(entry.ranges_json),
-      versions: parseEntryJson(entry.versions_json),
-    },
-  ];
-  return prepareRecord({ affected }, of);
 }

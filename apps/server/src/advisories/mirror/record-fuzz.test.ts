@@ -3,6 +3,7 @@ import { isAffected } from '@tidegate/versions';
 import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { saidOf } from './entry-store.ts';
 import { createGroups } from './match-entries.ts';
 import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
 
@@ -167,13 +168,7 @@ function matchInMirror(
   if (read.kind === 'unreadable') return empty;
   const rows = read.record.entries
     .filter((one) => one.name === name)
-    .map(({ eco, rangesJson, versionsJson }) => ({
-      id: ID,
-      eco,
-      name,
-      ranges_json: rangesJson,
-      versions_json: versionsJson,
-    }));
+    .map((one) => ({ id: ID, said: saidOf(one) }));
   const { ids, undecidable } = createGroups().put('s', name, rows).match({ ecosystem, name, version: asked });
   if (ids.length > 0) return 'affected';
   return undecidable ? 'undecidable' : empty;

@@ -106,32 +106,6 @@ export async function deleteRecords(
   return named;
 }
 
-export interface EntryOf {
-  readonly id: string;
-  readonly eco: string;
-  readonly name: string;
-  readonly ranges_json: string;
-  readonly versions_json: string;
-}
-
-/** All that is known of packages with these names, in every release. */
-export async function readEntries(
-  db: Db,
-  { loadId, names }: { loadId: number; names: readonly string[] },
-): Promise<EntryOf[]> {
-  const found: EntryOf[] = [];
-  for (const some of chunks([...new Set(names)])) {
-    const rows = await db
-      .selectFrom('mirror_entries')
-      .select(['id', 'eco', 'name', 'ranges_json', 'versions_json'])
-      .where('load_id', '=', loadId)
-      .where('name', 'in', some)
-      .execute();
-    found.push(...rows);
-  }
-  return found;
-}
-
 export async function readRecords(
   db: Db,
   { loadId, ids }: { loadId: number; ids: readonly string[] },
