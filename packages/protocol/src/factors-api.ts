@@ -97,6 +97,7 @@ export const PasskeyAdded = strict({
     description: 'shown once, with the first factor of an operator',
   }),
 });
+export type PasskeyAdded = Static<typeof PasskeyAdded>;
 
 /** One of them: a fresh proof for the session that asks. */
 export const StepUpRequest = Type.Union([
@@ -107,3 +108,4 @@ export const StepUpRequest = Type.Union([
 export type StepUpRequest = Static<typeof StepUpRequest>;
 
 export const StepUpAnswer = strict({ stepped_up_until: Timestamp });
+export type StepUpAnswer = Static<typeof StepUpAnswer>;

@@ -1,6 +1,19 @@
 import { Page } from '../ui/page.tsx';
+import { OwnPassword } from './own-password.tsx';
+import { OwnSessions } from './own-sessions.tsx';
+import { SecondFactors } from './second-factors.tsx';
 
-/** Your account. */
+/** What an operator keeps for themselves: password, second factors, sessions. */
 export function AccountPage() {
-  return <Page title="Your account">{null}</Page>;
+  return (
+    <Page title="Your account">
+      <div className="grid items-start gap-4 lg:grid-cols-2">
+        <SecondFactors />
+        <OwnPassword />
+        <div className="lg:col-span-2">
+          <OwnSessions />
+        </div>
+      </div>
+    </Page>
+  );
 }

@@ -1,73 +1,174 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
+import type { FactorMethod, PasskeyOptions } from '@tidegate/protocol/factors-api';
 import type { LoginAnswer } from '@tidegate/protocol/operators-api';
-import { useState } from 'react';
+import { KeyRound } from 'lucide-react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { ApiError, post } from '../api/client.ts';
 import { queryClient } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
+import { CodeField, METHOD_LABELS } from './code-field.tsx';
+import { methodsIn, passkeyIn } from './methods-rules.ts';
 import { placeAfterLogin } from './next-rules.ts';
+import { arePasskeysOffered, provePasskey } from './passkeys.ts';
 
-/** Name and password; goes on to the place that was wanted, within the console only. */
+/** The password was right, and is held until the second factor stands beside it. */
+interface SecondStep {
+  readonly username: string;
+  readonly password: string;
+  readonly methods: readonly FactorMethod[];
+  readonly method: FactorMethod;
+  readonly passkey: PasskeyOptions | null;
+}
+
+/** Name and password and, where there is one, the second factor; or a passkey alone. Goes on to the place that was wanted. */
 export function LoginPage() {
   const navigate = useNavigate();
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
+  const [step, setStep] = useState<SecondStep | null>(null);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
-  const logIn = async (form: FormData) => {
+
+  const logIn = async (
+    open: () => Promise<LoginAnswer>,
+    given: { username: string; password: string } | null,
+  ) => {
     setBusy(true);
     setFailure(null);
     try {
-      await post<LoginAnswer>('/api/v1/auth/login', {
-        username: form.get('username'),
-        password: form.get('password'),
-      });
+      await open();
       queryClient.clear();
       await navigate({ href: placeAfterLogin(search.next) });
     } catch (error) {
-      setFailure(error instanceof ApiError ? error.message : String(error));
+      const next = given && secondStepOf(error, given);
+      if (next && step === null) setStep(next);
+      else setFailure(error instanceof Error ? error.message : String(error));
       setBusy(false);
     }
   };
+  const byPassword = (form: FormData) => {
+    const given = { username: String(form.get('username')), password: String(form.get('password')) };
+    void logIn(() => post('/api/v1/auth/login', given), given);
+  };
+  const byCode = (form: FormData, { username, password, method }: SecondStep) => {
+    const code = form.get('code');
+    const factor = method === 'totp' ? { totp: code } : { recovery_code: code };
+    void logIn(() => post('/api/v1/auth/login', { username, password, ...factor }), { username, password });
+  };
+  const byPasskey = (options: () => Promise<PasskeyOptions>) =>
+    void logIn(async () => post('/api/v1/auth/login/passkey', await provePasskey(await options())), null);
+  const anyPasskey = () => post<PasskeyOptions>('/api/v1/auth/login/passkey/options');
+
   return (
     <main className="grid min-h-screen place-items-center p-6">
-      <form
-        className="w-full max-w-sm space-y-4 rounded-xl border border-line bg-surface p-6"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void logIn(new FormData(event.currentTarget));
-        }}
-      >
+      <div className="w-full max-w-sm space-y-4 rounded-xl border border-line bg-surface p-6">
         <h1 className="flex items-center gap-2 text-lg font-semibold">
           <img src="/icon.svg" alt="" className="size-7" />
-          Log in to Tidegate
+          {step === null ? 'Log in to Tidegate' : 'Second factor'}
         </h1>
-        <Field
-          label="Username"
-          name="username"
-          autoComplete="username webauthn"
-          autoCapitalize="none"
-          spellCheck={false}
-          required
-          maxLength={64}
-          autoFocus
-        />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="current-password"
-          required
-          maxLength={256}
-        />
-        {failure && (
-          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
-            {failure}
-          </p>
+        {step === null ? (
+          <Form onSubmit={byPassword}>
+            <Field
+              label="Username"
+              name="username"
+              autoComplete="username"
+              autoCapitalize="none"
+              spellCheck={false}
+              required
+              maxLength={64}
+              autoFocus
+            />
+            <Field
+              label="Password"
+              name="password"
+              type="password"
+              autoComplete="current-password"
+              required
+              maxLength={256}
+            />
+            <Failure text={failure} />
+            <Button type="submit" tone="primary" busy={busy} className="w-full justify-center">
+              Log in
+            </Button>
+            {arePasskeysOffered() && (
+              <Button
+                busy={busy}
+                className="w-full justify-center"
+                icon={<KeyRound aria-hidden="true" className="size-4" />}
+                onClick={() => byPasskey(anyPasskey)}
+              >
+                Log in with a passkey
+              </Button>
+            )}
+          </Form>
+        ) : (
+          <Form onSubmit={(form) => byCode(form, step)}>
+            {(step.method === 'totp' || step.method === 'recovery_code') && (
+              <CodeField method={step.method} />
+            )}
+            <Failure text={failure} />
+            {step.method === 'passkey' ? (
+              <Button
+                tone="primary"
+                busy={busy}
+                className="w-full justify-center"
+                // The challenge of the first answer works once; after that the passkey logs in by itself.
+                onClick={() => byPasskey(async () => (failure === null && step.passkey) || anyPasskey())}
+              >
+                Use the passkey
+              </Button>
+            ) : (
+              <Button type="submit" tone="primary" busy={busy} className="w-full justify-center">
+                Log in
+              </Button>
+            )}
+            <div className="flex flex-wrap justify-between gap-2">
+              {step.methods
+                .filter((method) => method !== step.method)
+                .map((method) => (
+                  <Button key={method} tone="quiet" onClick={() => setStep({ ...step, method })}>
+                    {METHOD_LABELS[method]}
+                  </Button>
+                ))}
+              <Button tone="quiet" onClick={() => setStep(null)}>
+                Start again
+              </Button>
+            </div>
+          </Form>
         )}
-        <Button type="submit" tone="primary" busy={busy} className="w-full justify-center">
-          Log in
-        </Button>
-      </form>
+      </div>
     </main>
   );
+}
+
+function Form({ onSubmit, children }: { onSubmit: (form: FormData) => void; children: ReactNode }) {
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    onSubmit(new FormData(event.currentTarget));
+  };
+  return (
+    <form className="space-y-4" onSubmit={submit}>
+      {children}
+    </form>
+  );
+}
+
+function Failure({ text }: { text: string | null }) {
+  return (
+    text !== null && (
+      <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+        {text}
+      </p>
+    )
+  );
+}
+
+function secondStepOf(error: unknown, given: { username: string; password: string }): SecondStep | null {
+  if (!(error instanceof ApiError) || error.code !== 'second_factor_required') return null;
+  const passkey = passkeyIn(error.problem);
+  const methods = methodsIn(error.problem).filter(
+    (method) => method !== 'passkey' || (passkey !== null && arePasskeysOffered()),
+  );
+  const [method] = methods;
+  return method === undefined ? null : { ...given, methods, method, passkey };
 }

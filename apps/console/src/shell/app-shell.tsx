@@ -10,6 +10,7 @@ import { post } from '../api/client.ts';
 import { followChanges, useConnection } from '../api/live.ts';
 import { oneQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { StepUpPrompt } from '../login/step-up.tsx';
 import { Kbd } from '../ui/button.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { attempt, Toasts } from '../ui/toasts.tsx';
@@ -172,6 +173,7 @@ export function AppShell() {
         {open === 'palette' && <Palette onClose={() => setOpen(null)} />}
         {open === 'help' && <ShortcutHelp onClose={() => setOpen(null)} />}
       </Suspense>
+      <StepUpPrompt />
       <Toasts />
     </div>
   );

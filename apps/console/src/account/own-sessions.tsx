@@ -1,0 +1,84 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Session } from '@tidegate/protocol/sessions-api';
+import { useMemo } from 'react';
+import { remove } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { attempt, toast } from '../ui/toasts.tsx';
+
+const PATH = '/api/v1/auth/sessions';
+const NO_FILTERS = [] as const;
+
+/** Where one is logged in, and the end of it. */
+export function OwnSessions() {
+  const list = useListSearch(NO_FILTERS);
+  const query = useQuery(listQuery<Session>('session', PATH, list.query));
+  const columns = useMemo(() => columnsOf((path) => void attempt(() => end(path))), []);
+  return (
+    <ListPanel
+      query={query}
+      noun="sessions"
+      pager={list.pager}
+      clearFilter={null}
+      empty={<EmptyState title="No sessions" />}
+      toolbar={
+        <div className="flex w-full items-center justify-between">
+          <h2 className="font-semibold">Sessions</h2>
+          <Button onClick={() => void attempt(() => end(PATH))}>End all others</Button>
+        </div>
+      }
+    >
+      {(items) => <DataTable label="Sessions" columns={columns} rows={items} rowId={({ id }) => id} />}
+    </ListPanel>
+  );
+}
+
+async function end(path: string): Promise<void> {
+  await remove(path);
+  toast('Ended.');
+  await queryClient.invalidateQueries({ queryKey: ['session'] });
+}
+
+function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
+  return [
+    {
+      id: 'user_agent',
+      header: 'Client',
+      wide: true,
+      cell: ({ user_agent, is_current }) => (
+        <>
+          {is_current && <Badge tone="accent">this one</Badge>}{' '}
+          <span title={user_agent}>{user_agent || 'unknown'}</span>
+        </>
+      ),
+    },
+    { id: 'address', header: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
+    {
+      id: 'method',
+      header: 'Opened by',
+      cell: ({ method }) => method.replace('+', ' and ').replace('_', ' '),
+    },
+    { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
+    { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
+    {
+      id: 'end',
+      header: 'Act',
+      cell: ({ id, is_current, user_agent }) =>
+        is_current ? null : (
+          <Button
+            tone="quiet"
+            aria-label={`End the session of ${user_agent || 'an unknown client'}`}
+            onClick={() => endOne(`${PATH}/${id}`)}
+          >
+            End
+          </Button>
+        ),
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+import type { FactorMethod } from '@tidegate/protocol/factors-api';
+import { Field } from '../ui/field.tsx';
+
+export const METHOD_LABELS: Readonly<Record<FactorMethod, string>> = {
+  passkey: 'Passkey',
+  totp: 'Authenticator app',
+  recovery_code: 'Recovery code',
+};
+
+/** The field for a code of an app, or for a recovery code. */
+export function CodeField({
+  method,
+  error,
+}: {
+  method: 'totp' | 'recovery_code';
+  error?: string | undefined;
+}) {
+  return method === 'totp' ? (
+    <Field
+      key="totp"
+      label="Code of your authenticator app"
+      name="code"
+      inputMode="numeric"
+      pattern="[0-9]{6}"
+      maxLength={6}
+      autoComplete="one-time-code"
+      hint="Six digits"
+      required
+      autoFocus
+      error={error}
+    />
+  ) : (
+    <Field
+      key="recovery"
+      label="Recovery code"
+      name="code"
+      maxLength={64}
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+      hint="Each one works once"
+      required
+      autoFocus
+      error={error}
+    />
+  );
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { methodsIn, passkeyIn } from './methods-rules.ts';
+
+test.each([
+  [{ methods: ['totp', 'recovery_code'] }, ['totp', 'recovery_code']],
+  [{ methods: ['recovery_code', 'passkey'] }, ['passkey', 'recovery_code']],
+  [{ methods: ['carrier pigeon'] }, []],
+  [{ methods: 'totp' }, []],
+  [{}, []],
+  [null, []],
+])('of %j can be proven: %j', (members, methods) => {
+  expect(methodsIn(members)).toEqual(methods);
+});
+
+test.each([
+  [{ passkey: { challenge_id: 'c', options: { a: 1 } } }, { challenge_id: 'c', options: { a: 1 } }],
+  [{ passkey: { challenge_id: 1, options: {} } }, null],
+  [{ passkey: { challenge_id: 'c', options: null } }, null],
+  [{ passkey: { challenge_id: 'c' } }, null],
+  [{ passkey: 'c' }, null],
+  [{ passkey: null }, null],
+  [null, null],
+])('the challenge in %j is %j', (members, options) => {
+  expect(passkeyIn(members)).toEqual(options);
+});
