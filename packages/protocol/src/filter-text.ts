@@ -66,8 +66,11 @@ export function parseFilterText(text: string): ParsedFilter {
   return { ok: true, filter: Value.Parse(UpdateFilter, given) };
 }
 
+/** A filter as it stands in a URL, or as it was parsed. */
+export type FilterValues = Readonly<Partial<Record<keyof UpdateFilter, string | boolean>>>;
+
 /** The text of a filter; `parseFilterText` reads the same filter from it. */
-export function formatFilterText(filter: UpdateFilter): string {
+export function formatFilterText(filter: FilterValues): string {
   return MEMBERS.flatMap((member) => {
     const value = Reflect.get(filter, member);
     if (value === undefined) return [];

@@ -14,6 +14,8 @@ export interface ListSearch<F extends string> {
   readonly pager: Pager;
   setFilter(changes: Readonly<Partial<Record<F, string | undefined>>>): void;
   clearFilter(): void;
+  /** Another filter and sort order in one step, which the way back undoes. */
+  replace(filter: Readonly<Partial<Record<F, string | undefined>>>, sort: string | undefined): void;
   setSort(sort: string): void;
 }
 
@@ -61,6 +63,7 @@ export function useListSearch<F extends string>(
       setFilter: (changes) => go({ ...changes, cursor: undefined }, true),
       clearFilter: () =>
         go({ ...Object.fromEntries(names.map((name) => [name, undefined])), cursor: undefined }),
+      replace: (next, order) => go({ ...next, sort: order, cursor: undefined }),
       setSort: (next) => go({ sort: next, cursor: undefined }, true),
     };
   }, [search, names, fixed, trail, navigate]);

@@ -31,6 +31,8 @@ interface Props<T extends object> {
   /** What a row is called, for the label of its checkbox. */
   readonly rowName?: (row: T) => string;
   readonly onOpen?: (row: T) => void;
+  /** The row that has the focus, for verbs that are about one row. */
+  readonly onActive?: (row: T) => void;
   readonly sort?: string | undefined;
   readonly onSort?: ((sort: string) => void) | undefined;
   readonly selection?: Selection;
@@ -44,7 +46,7 @@ const features = tableFeatures({ columnVisibilityFeature });
  * with X (Shift selects the range). What is shown comes sorted and paged from the server.
  */
 export function DataTable<T extends object>(props: Props<T>) {
-  const { label, columns, rows, rowId, rowName, onOpen, sort, onSort, selection, hidden } = props;
+  const { label, columns, rows, rowId, rowName, onOpen, onActive, sort, onSort, selection, hidden } = props;
   const [active, setActive] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null);
   const definitions = useMemo(
@@ -127,7 +129,10 @@ export function DataTable<T extends object>(props: Props<T>) {
                 key={row.id}
                 tabIndex={row.index === current ? 0 : -1}
                 aria-selected={selection ? isSelected : undefined}
-                onFocus={() => setActive(row.index)}
+                onFocus={() => {
+                  setActive(row.index);
+                  onActive?.(row.original);
+                }}
                 onKeyDown={(event) => onKeyDown(event, row)}
                 onClick={(event) => onClick(event, row.original)}
                 className={`h-(--row) border-b border-line last:border-0 ${onOpen ? 'cursor-pointer' : ''} ${isSelected ? 'bg-accent-soft' : 'hover:bg-sunken'}`}
@@ -160,6 +165,11 @@ export function DataTable<T extends object>(props: Props<T>) {
       </table>
     </div>
   );
+}
+
+/** Puts the focus on the row of the table on this page that had it last, at first on its first. */
+export function focusRows(): void {
+  document.querySelector<HTMLElement>('main tbody tr[tabindex="0"]')?.focus();
 }
 
 type HeaderProps<T> = { column: Column<T> } & Pick<Props<T & object>, 'sort' | 'onSort'>;

@@ -1,9 +1,4 @@
-import {
-  type InputHTMLAttributes,
-  type SelectHTMLAttributes,
-  type TextareaHTMLAttributes,
-  useId,
-} from 'react';
+import { type ComponentProps, type SelectHTMLAttributes, useId } from 'react';
 
 const BOX =
   'w-full rounded-md border border-line-strong bg-surface px-2.5 py-1.5 text-text min-h-9 aria-invalid:border-bad';
@@ -42,7 +37,7 @@ function described(id: string, { hint, error }: Omit<Labelled, 'label'>) {
   return { id, 'aria-invalid': error !== undefined, ...(ids ? { 'aria-describedby': ids } : {}) };
 }
 
-export function Field({ label, hint, error, ...rest }: Labelled & InputHTMLAttributes<HTMLInputElement>) {
+export function Field({ label, hint, error, ...rest }: Labelled & ComponentProps<'input'>) {
   const id = useId();
   return (
     <Frame {...{ id, label, hint, error }}>
@@ -51,12 +46,7 @@ export function Field({ label, hint, error, ...rest }: Labelled & InputHTMLAttri
   );
 }
 
-export function TextArea({
-  label,
-  hint,
-  error,
-  ...rest
-}: Labelled & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+export function TextArea({ label, hint, error, ...rest }: Labelled & ComponentProps<'textarea'>) {
   const id = useId();
   return (
     <Frame {...{ id, label, hint, error }}>
