@@ -1,6 +1,145 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { UpdateState } from '@tidegate/protocol/states';
+import type { PackageItem } from '@tidegate/protocol/updates-api';
+import { useMemo, useRef } from 'react';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { UPDATE_FILTERS, type UrlFilter } from './filter-rules.ts';
+import { SavedViews } from './saved-views.tsx';
+import { SecurityBadge } from './update-columns.tsx';
 
-/** Packages. */
+const STATE_WORDS: Readonly<Record<UpdateState, string>> = {
+  pending: 'pending',
+  awaiting_plan: 'awaiting plan',
+  approved: 'approved',
+  installing: 'installing',
+  installed: 'installed',
+  failed: 'failed',
+  rejected: 'rejected',
+  superseded: 'superseded',
+};
+
+/** The fleet by package: how many hosts could have a newer one. Each row opens its updates, the filter kept. */
 export function PackagesPage() {
-  return <Page title="Packages">{null}</Page>;
+  const list = useListSearch(UPDATE_FILTERS);
+  const navigate = useNavigate();
+  const box = useRef<HTMLInputElement>(null);
+  const query = useQuery(listQuery<PackageItem>('updates', '/api/v1/packages', list.query));
+  const columns = useMemo(() => columnsOf(list.filter), [list.filter]);
+  return (
+    <Page title="Packages" lead="The same updates by package, over all hosts.">
+      <ListPanel
+        query={query}
+        noun="packages"
+        pager={list.pager}
+        clearFilter={list.isFiltered ? list.clearFilter : null}
+        empty={
+          <EmptyState title="No package has an update" action={<Link to="/hosts">See the hosts</Link>}>
+            Packages appear when a host has scanned what it has.
+          </EmptyState>
+        }
+        toolbar={
+          <FilterBar list={list} box={box}>
+            <SavedViews list={list} page="packages" />
+          </FilterBar>
+        }
+      >
+        {(items) => (
+          <DataTable
+            label="Packages"
+            columns={columns}
+            rows={items}
+            rowId={idOf}
+            onOpen={(item) => void navigate({ to: '/updates', search: searchOf(list.filter, item) })}
+            sort={list.sort ?? 'name'}
+            onSort={list.setSort}
+          />
+        )}
+      </ListPanel>
+    </Page>
+  );
+}
+
+const idOf = ({ id }: PackageItem) => id;
+
+/** The same filter, narrowed to one package by its exact name. */
+function searchOf(filter: UrlFilter, { ecosystem, name }: PackageItem): Record<string, string | undefined> {
+  const { q: _, ...kept } = filter;
+  return { ...kept, ecosystem, name };
+}
+
+function columnsOf(filter: UrlFilter): readonly Column<PackageItem>[] {
+  return [
+    {
+      id: 'name',
+      header: 'Package',
+      sort: 'name',
+      cell: (item) => (
+        <span className="inline-flex items-center gap-1.5">
+          <Link to="/updates" search={searchOf(filter, item)} className="font-medium">
+            {item.name}
+          </Link>
+          {item.security && <SecurityBadge />}
+        </span>
+      ),
+    },
+    { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+    {
+      id: 'hosts',
+      header: 'Hosts',
+      sort: 'hosts',
+      sortFirst: 'descending',
+      align: 'right',
+      cell: ({ hosts }) => hosts.toLocaleString('en'),
+    },
+    {
+      id: 'updates',
+      header: 'Updates',
+      sort: 'updates',
+      sortFirst: 'descending',
+      align: 'right',
+      cell: ({ updates }) => updates.toLocaleString('en'),
+    },
+    {
+      id: 'versions',
+      header: 'Versions',
+      align: 'right',
+      cell: (item) => item.available_versions.toLocaleString('en'),
+    },
+    {
+      id: 'severity',
+      header: 'Severity',
+      sort: 'severity',
+      sortFirst: 'descending',
+      cell: ({ severity, known_exploited: exploited }) => (
+        <span className="inline-flex gap-1.5">
+          <SeverityBadge severity={severity} />
+          {exploited && <ExploitedBadge />}
+        </span>
+      ),
+    },
+    { id: 'states', header: 'States', wide: true, cell: ({ states }) => statesText(states) },
+    {
+      id: 'newest',
+      header: 'Newest',
+      sort: 'newest',
+      sortFirst: 'descending',
+      cell: (item) => <Time at={item.newest_update_at} />,
+    },
+  ];
+}
+
+function statesText(states: Readonly<Record<string, number>>): string {
+  const words: Readonly<Record<string, string>> = STATE_WORDS;
+  return Object.entries(states)
+    .map(([state, count]) => `${count} ${words[state] ?? state}`)
+    .join(', ');
 }

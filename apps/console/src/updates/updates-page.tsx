@@ -1,6 +1,161 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { ColumnChooser } from '../shell/column-chooser.tsx';
+import { useHiddenColumns } from '../shell/hidden-columns.ts';
+import { BulkBar } from '../ui/bulk-bar.tsx';
+import { Button } from '../ui/button.tsx';
+import { DataTable } from '../ui/data-table.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { type Selection, useSelection } from '../ui/selection.ts';
+import { EmptyState } from '../ui/states.tsx';
+import { BulkApproval } from './bulk-approval.tsx';
+import { BULK_MAX, type Chosen, sizeOf } from './bulk-rules.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { UPDATE_FILTERS } from './filter-rules.ts';
+import { SavedViews } from './saved-views.tsx';
+import { HIDDEN_AT_FIRST, UPDATE_COLUMNS } from './update-columns.tsx';
+import { counted } from './update-words.ts';
+import { useFirstVisit } from './use-first-visit.ts';
+import { useListActions } from './use-list-actions.tsx';
 
-/** Updates. */
+const HIDEABLE = UPDATE_COLUMNS.filter(({ id }) => id !== 'name');
+const NONE: readonly UpdateItem[] = [];
+
+/** Every update of the fleet; at first what waits. */
 export function UpdatesPage() {
-  return <Page title="Updates">{null}</Page>;
+  const list = useListSearch(UPDATE_FILTERS);
+  const isReady = useFirstVisit(list);
+  const navigate = useNavigate();
+  const { may } = useSession();
+  const selection = useSelection(list.key);
+  const columns = useHiddenColumns('updates', HIDDEN_AT_FIRST);
+  const box = useRef<HTMLInputElement>(null);
+  const [active, setActive] = useState<UpdateItem | null>(null);
+  const [approving, setApproving] = useState<Chosen | null>(null);
+  const query = useQuery({
+    ...listQuery<UpdateItem>('updates', '/api/v1/updates', list.query),
+    enabled: isReady,
+  });
+  const rows = query.data?.items ?? NONE;
+  const total = query.data?.total ?? 0;
+  const known = useKnown(rows);
+  const chosen = useMemo((): Chosen | null => {
+    if (selection.isAllMatching) return { kind: 'filter', filter: list.filter, count: total };
+    return selection.ids.size > 0 ? { kind: 'ids', ids: [...selection.ids] } : null;
+  }, [selection, list.filter, total]);
+  const onApprove = useCallback((what: Chosen) => setApproving(what), []);
+  const current = rows.find(({ id }) => id === active?.id) ?? null;
+  const verbs = useListActions({ selection, chosen, rows, active: current, box, onApprove });
+  const isApprover = may('approver');
+
+  return (
+    <Page title="Updates" lead="What hosts were offered, what is known of it, and what was decided.">
+      <ListPanel
+        query={query}
+        noun="updates"
+        pager={list.pager}
+        clearFilter={list.isFiltered ? list.clearFilter : null}
+        empty={
+          <EmptyState
+            title="No host has offered an update yet"
+            action={<Link to="/hosts">See the hosts</Link>}
+          >
+            Updates appear when a host has scanned what it has.
+          </EmptyState>
+        }
+        toolbar={
+          <FilterBar list={list} box={box}>
+            <SavedViews list={list} page="updates" />
+            <ColumnChooser columns={HIDEABLE} choice={columns} />
+          </FilterBar>
+        }
+      >
+        {(items) => (
+          <>
+            {isApprover && <AllMatching selection={selection} ids={items.map(idOf)} total={total} />}
+            <DataTable
+              label="Updates"
+              columns={UPDATE_COLUMNS}
+              rows={items}
+              rowId={idOf}
+              rowName={nameOf}
+              onOpen={(update) => void navigate({ to: '/updates/$id', params: { id: update.id } })}
+              onActive={setActive}
+              sort={list.sort ?? '-discovered_at'}
+              onSort={list.setSort}
+              hidden={columns.hidden}
+              {...(isApprover ? { selection } : {})}
+            />
+          </>
+        )}
+      </ListPanel>
+      <BulkBar count={chosen ? sizeOf(chosen) : 0} noun="updates" onClear={selection.clear}>
+        {verbs.map(({ id, label, icon, shortcut, isAllowed, run }) => (
+          <Button
+            key={id}
+            tone={id === 'approve' ? 'primary' : 'plain'}
+            icon={icon}
+            shortcut={shortcut?.toUpperCase()}
+            disabled={!isAllowed}
+            onClick={run}
+          >
+            {label}
+          </Button>
+        ))}
+      </BulkBar>
+      {approving && (
+        <BulkApproval
+          chosen={approving}
+          known={known}
+          onDone={selection.clear}
+          onClose={() => setApproving(null)}
+        />
+      )}
+    </Page>
+  );
+}
+
+const idOf = (update: UpdateItem) => update.id;
+const nameOf = (update: UpdateItem) => `${update.name} on ${update.hostname}`;
+
+/** Offered once the whole page is selected: everything that the filter means, also what is on other pages. */
+function AllMatching({
+  selection,
+  ids,
+  total,
+}: {
+  selection: Selection;
+  ids: readonly string[];
+  total: number;
+}) {
+  const isPage = ids.length > 0 && ids.every((id) => selection.has(id));
+  if (!isPage || total <= ids.length) return null;
+  return (
+    <p
+      role="status"
+      className="flex flex-wrap items-center gap-2 border-b border-line bg-accent-soft px-4 py-1.5"
+    >
+      {selection.isAllMatching
+        ? `All ${counted(total, 'update')} that match are selected.`
+        : `All ${counted(ids.length, 'update')} on this page are selected.`}
+      {!selection.isAllMatching && total <= BULK_MAX && (
+        <Button tone="quiet" onClick={selection.selectAllMatching}>
+          Select all {total.toLocaleString('en')} matching
+        </Button>
+      )}
+    </p>
+  );
+}
+
+/** The updates that were on screen so far, by their ids. */
+function useKnown(rows: readonly UpdateItem[]): ReadonlyMap<string, UpdateItem> {
+  const seen = useRef(new Map<string, UpdateItem>());
+  for (const row of rows) seen.current.set(row.id, row);
+  return seen.current;
 }

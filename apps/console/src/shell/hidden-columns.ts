@@ -1,0 +1,34 @@
+import { useMemo, useState } from 'react';
+import { useSession } from '../api/session.ts';
+
+export interface HiddenColumns {
+  readonly hidden: ReadonlySet<string>;
+  toggle(id: string): void;
+}
+
+/** Which columns of a list this browser hides for the user; `atFirst` until somebody chose. */
+export function useHiddenColumns(list: string, atFirst: readonly string[] = []): HiddenColumns {
+  const { session } = useSession();
+  const key = `tidegate:columns:${list}:${session?.operator.username ?? ''}`;
+  const [chosen, setChosen] = useState<{ key: string; ids: readonly string[] } | null>(null);
+  return useMemo(() => {
+    const hidden = new Set(chosen?.key === key ? chosen.ids : (stored(key) ?? atFirst));
+    return {
+      hidden,
+      toggle(id) {
+        const ids = hidden.has(id) ? [...hidden].filter((one) => one !== id) : [...hidden, id];
+        localStorage.setItem(key, JSON.stringify(ids));
+        setChosen({ key, ids });
+      },
+    };
+  }, [key, chosen, atFirst]);
+}
+
+function stored(key: string): readonly string[] | null {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(key) ?? 'null');
+    return Array.isArray(found) ? found.filter((one) => typeof one === 'string') : null;
+  } catch {
+    return null;
+  }
+}

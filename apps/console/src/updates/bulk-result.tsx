@@ -1,0 +1,129 @@
+import { Link } from '@tanstack/react-router';
+import type { BulkApproveAnswer, BulkBlocked } from '@tidegate/protocol/approvals-api';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import { Ban, Check, CircleDashed, Minus } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
+import { nameOf, outcomeText } from './bulk-rules.ts';
+import { FindingList } from './findings.tsx';
+import { counted, REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
+
+type Known = ReadonlyMap<string, UpdateItem>;
+
+/** What came of a bulk request. What was blocked is decided one at a time, with its own reason: never all at once (A6). */
+export function BulkResult({ answer, known }: { answer: BulkApproveAnswer; known: Known }) {
+  const { approved, awaiting_plan: waiting, blocked, skipped } = answer;
+  return (
+    <div className="space-y-4">
+      <p role="status" className="font-medium">
+        {outcomeText(answer)}
+      </p>
+      {blocked.length > 0 && (
+        <Section title="Blocked" count={blocked.length} tone="bad" icon={<Ban />}>
+          <p className="mb-2 text-muted">
+            Nothing was signed for these. Each is decided on its own page, with its own reason.
+          </p>
+          <ul className="divide-y divide-line rounded-lg border border-line">
+            {blocked.map((one) => (
+              <BlockedRow key={one.update_id} one={one} known={known} />
+            ))}
+          </ul>
+        </Section>
+      )}
+      {skipped.length > 0 && (
+        <Section title="Skipped" count={skipped.length} tone="neutral" icon={<Minus />}>
+          <ul>
+            {skipped.map(({ update_id: id, code }) => (
+              <li key={id}>
+                <UpdateLink id={id} known={known} /> {SKIP_REASONS[code] ?? code}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {waiting.length > 0 && (
+        <Section title="Waiting for a plan" count={waiting.length} tone="accent" icon={<CircleDashed />}>
+          <p className="text-muted">
+            The hosts are asked what these would change. What comes back clear is approved by itself; the rest
+            comes back to you.
+          </p>
+        </Section>
+      )}
+      <Section title="Approved" count={approved.length} tone="good" icon={<Check />}>
+        <p className="text-muted">
+          {approved.length === 0
+            ? 'No token was signed.'
+            : `${counted(approved.length, 'token')} signed; each host fetches its own at its next check-in.`}
+        </p>
+      </Section>
+    </div>
+  );
+}
+
+function Section(props: {
+  title: string;
+  count: number;
+  tone: BadgeTone;
+  icon: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section>
+      <h3 className="mb-1.5 flex items-center gap-2 font-semibold">
+        {props.title}
+        <Badge tone={props.tone} icon={props.icon}>
+          {props.count.toLocaleString('en')}
+        </Badge>
+      </h3>
+      {props.children}
+    </section>
+  );
+}
+
+function BlockedRow({ one, known }: { one: BulkBlocked; known: Known }) {
+  const { package: named, blocked_by: by, reason, findings, age, divergences, update_id: id } = one;
+  const hostname = known.get(id)?.hostname;
+  return (
+    <li>
+      <details>
+        <summary className="min-h-8 px-3 py-1.5">
+          <span className="font-medium">
+            {named.name} {named.version}
+          </span>
+          {hostname && <span className="text-muted"> on {hostname}</span>}
+          <span className="text-bad"> · {STOP_TITLES[by]}</span>
+        </summary>
+        <div className="space-y-2 px-3 pb-3">
+          <p>{REASONS[reason]}</p>
+          {findings.length > 0 && <FindingList findings={findings} />}
+          {age && age.violations.length > 0 && (
+            <ul>
+              {age.violations.map((one) => (
+                <li key={`${one.package}@${one.version}`} className="mono">
+                  {one.package} {one.version}:{' '}
+                  {one.age_hours === null ? 'age not known' : `${one.age_hours} h old`}
+                </li>
+              ))}
+            </ul>
+          )}
+          {divergences.map((one) => (
+            <p key={one.divergence_id} className="mono break-all">
+              {one.package} {one.version}: {one.algorithm} {one.hash}
+            </p>
+          ))}
+          <Link to="/updates/$id" params={{ id }}>
+            Open {named.name} to decide
+          </Link>
+        </div>
+      </details>
+    </li>
+  );
+}
+
+function UpdateLink({ id, known }: { id: string; known: Known }) {
+  return (
+    <Link to="/updates/$id" params={{ id }}>
+      {nameOf(id, known)}
+    </Link>
+  );
+}

@@ -1,0 +1,169 @@
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import { CircleCheck, CircleDashed, CircleHelp, OctagonX, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Panel } from '../ui/page.tsx';
+import { duration } from '../ui/relative-time-rules.ts';
+import { Time } from '../ui/time.tsx';
+import { FindingList } from './findings.tsx';
+
+const HOUR_MS = 3_600_000;
+
+/** What is known of the closure: newly introduced, still there, and fixed by this update. */
+export function Vulnerabilities({ gate }: { gate: GateReport }) {
+  const introduced = gate.findings.filter(({ change }) => change === 'introduced');
+  const present = gate.findings.filter(({ change }) => change === 'still_present');
+  const { fixed, verdict } = gate;
+  const isUnchecked = verdict === 'unchecked';
+  const none = isUnchecked ? 'Not known: the closure is not checked.' : 'None.';
+  return (
+    <Panel title="Known vulnerabilities">
+      <div className="space-y-4">
+        <Group title="Newly introduced" count={introduced.length} none={none}>
+          <FindingList findings={introduced} />
+        </Group>
+        <Group title="Still present" count={present.length} none={none}>
+          <FindingList findings={present} />
+        </Group>
+        <Group title="Fixed by this update" count={fixed.length} none={none}>
+          <ul>
+            {fixed.map(({ id, package: name }) => (
+              <li key={`${id} ${name}`} className="flex flex-wrap items-center gap-x-2">
+                <CopyText text={id} label="Copy the id" /> <span className="text-muted">in {name}</span>
+              </li>
+            ))}
+          </ul>
+        </Group>
+      </div>
+    </Panel>
+  );
+}
+
+function Group(props: { title: string; count: number; none: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-1 font-medium">
+        {props.title} <span className="font-normal text-muted">({props.count})</span>
+      </h3>
+      {props.count === 0 ? <p className="text-muted">{props.none}</p> : props.children}
+    </section>
+  );
+}
+
+/** Release times that the age gate went by (A7), and who gave each. */
+export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
+  if (!age || (age.times.length === 0 && age.violations.length === 0)) return null;
+  const young = new Map(age.violations.map((one) => [`${one.package}@${one.version}`, one]));
+  const unsaid = age.violations.filter(
+    (one) => !age.times.some((time) => time.package === one.package && time.version === one.version),
+  );
+  return (
+    <Panel title="Release times">
+      <ul className="space-y-1.5">
+        {age.times.map((time) => {
+          const violation = young.get(`${time.package}@${time.version}`);
+          return (
+            <li key={`${time.package}@${time.version}`} className="flex flex-wrap items-center gap-x-2">
+              <span className="mono">
+                {time.package} {time.version}
+              </span>
+              <span className="text-muted">
+                released <Time at={time.published_at} empty="at a time that is not known" />, says{' '}
+                {time.source}
+              </span>
+              {violation && <AgeBadge hours={violation.age_hours} minimum={age.minimum_hours} />}
+            </li>
+          );
+        })}
+        {unsaid.map((one) => (
+          <li key={`${one.package}@${one.version}`} className="flex flex-wrap items-center gap-x-2">
+            <span className="mono">
+              {one.package} {one.version}
+            </span>
+            <AgeBadge hours={one.age_hours} minimum={age.minimum_hours} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function AgeBadge({ hours, minimum }: { hours: number | null; minimum: number }) {
+  if (hours === null)
+    return (
+      <Badge tone="unknown" icon={<CircleHelp />}>
+        age not known
+      </Badge>
+    );
+  return (
+    <Badge tone="warn" icon={<TriangleAlert />}>
+      {duration(hours * HOUR_MS)} old, {minimum} h wanted
+    </Badge>
+  );
+}
+
+type Provenance = GateReport['provenance'][number];
+
+const PROVENANCE: Readonly<Record<Provenance['status'], { tone: BadgeTone; icon: ReactNode; word: string }>> =
+  {
+    verified: { tone: 'good', icon: <CircleCheck />, word: 'verified' },
+    unverified: { tone: 'warn', icon: <TriangleAlert />, word: 'not verified' },
+    absent: { tone: 'neutral', icon: <CircleDashed />, word: 'none' },
+    unknown: { tone: 'unknown', icon: <CircleHelp />, word: 'not known' },
+    mismatch: { tone: 'bad', icon: <OctagonX />, word: 'of another artifact' },
+  };
+
+/** Where the new versions come from, as far as their registry attests it; it never stops anything. */
+export function ProvenanceList({ gate: { provenance } }: { gate: GateReport }) {
+  if (provenance.length === 0) return null;
+  return (
+    <Panel title="Provenance">
+      <ul className="space-y-1.5">
+        {provenance.map((one) => {
+          const { tone, icon, word } = PROVENANCE[one.status];
+          return (
+            <li key={`${one.package}@${one.version}`} className="flex flex-wrap items-center gap-x-2 gap-y-1">
+              <span className="mono">
+                {one.package} {one.version}
+              </span>
+              <Badge tone={tone} icon={icon}>
+                {word}
+              </Badge>
+              {one.dropped && (
+                <Badge tone="warn" icon={<TriangleAlert />}>
+                  the version before had it
+                </Badge>
+              )}
+              {one.source_repository && (
+                <span className="break-all text-muted">
+                  from <span className="mono">{one.source_repository}</span>
+                </span>
+              )}
+              {one.builder && <span className="mono break-all text-muted">{one.builder}</span>}
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+/** When the fleet first had the versions that are new to this host. */
+export function FirstSeen({ gate: { first_seen: seen } }: { gate: GateReport }) {
+  if (seen.length === 0) return null;
+  return (
+    <Panel title="First seen in the fleet">
+      <ul className="space-y-1">
+        {seen.map((one) => (
+          <li key={`${one.package}@${one.version}`} className="flex flex-wrap justify-between gap-x-4">
+            <span className="mono">
+              {one.package} {one.version}
+            </span>
+            <Time at={one.first_seen_at} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

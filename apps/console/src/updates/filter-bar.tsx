@@ -1,0 +1,118 @@
+import type { UpdateFilter } from '@tidegate/protocol/updates-api';
+import { X } from 'lucide-react';
+import type { ReactNode, RefObject } from 'react';
+import type { ListSearch } from '../api/list-search.ts';
+import { Select } from '../ui/field.tsx';
+import { chipsOf, type FilterName } from './filter-rules.ts';
+import { FilterTextBox } from './filter-text-box.tsx';
+
+type Choices = Readonly<Record<string, string>>;
+
+const STATES: Readonly<Record<NonNullable<UpdateFilter['state']>, string>> = {
+  pending: 'pending',
+  awaiting_plan: 'awaiting plan',
+  approved: 'approved',
+  installing: 'installing',
+  installed: 'installed',
+  failed: 'failed',
+  rejected: 'rejected',
+  superseded: 'superseded',
+};
+const ECOSYSTEMS: Readonly<Record<NonNullable<UpdateFilter['ecosystem']>, string>> = {
+  apt: 'apt',
+  dnf: 'dnf',
+  npm: 'npm',
+  pypi: 'pypi',
+};
+const VERDICTS: Readonly<Record<NonNullable<UpdateFilter['verdict']>, string>> = {
+  clear: 'clear',
+  vulnerable: 'vulnerable',
+  unchecked: 'unchecked',
+};
+const SEVERITIES: Readonly<Record<NonNullable<UpdateFilter['severity']>, string>> = {
+  critical: 'critical',
+  high: 'high',
+  medium: 'medium',
+  low: 'low',
+  none: 'none',
+  unknown: 'unknown',
+};
+const YES_NO: Choices = { true: 'yes', false: 'no' };
+
+const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
+  ['state', 'State', STATES],
+  ['ecosystem', 'Ecosystem', ECOSYSTEMS],
+  ['verdict', 'Verdict', VERDICTS],
+  ['severity', 'Severity', SEVERITIES],
+  ['exploited', 'Exploited', YES_NO],
+];
+
+/** The filter in its three forms, which are one: text, selects and chips. */
+export function FilterBar({
+  list,
+  box,
+  children,
+}: {
+  list: ListSearch<FilterName>;
+  box: RefObject<HTMLInputElement | null>;
+  /** What else stands in the bar: views, columns. */
+  children?: ReactNode;
+}) {
+  const { filter, setFilter } = list;
+  return (
+    <>
+      <FilterTextBox filter={filter} onFilter={setFilter} box={box} />
+      {SELECTS.map(([name, label, choices]) => (
+        <div key={name} className="w-32">
+          <Select
+            label={label}
+            value={filter[name] ?? ''}
+            onChange={(e) => setFilter({ [name]: e.target.value || undefined })}
+          >
+            <option value="">any</option>
+            {Object.entries(choices).map(([value, word]) => (
+              <option key={value} value={value}>
+                {word}
+              </option>
+            ))}
+          </Select>
+        </div>
+      ))}
+      <div className="flex gap-1">{children}</div>
+      <Chips list={list} />
+    </>
+  );
+}
+
+function Chips({ list: { filter, setFilter, clearFilter } }: { list: ListSearch<FilterName> }) {
+  const chips = chipsOf(filter);
+  if (chips.length === 0) return null;
+  return (
+    <ul aria-label="Filters in force" className="flex w-full flex-wrap items-center gap-1.5">
+      {chips.map(({ name, text }) => (
+        <li key={name}>
+          <button
+            type="button"
+            onClick={() => setFilter({ [name]: undefined })}
+            title={`Remove the filter ${text}`}
+            className="inline-flex min-h-6 max-w-80 items-center gap-1 rounded-full bg-accent-soft px-2.5 text-[0.9rem] text-accent hover:brightness-95"
+          >
+            <span className="truncate">{text}</span>
+            <X aria-label="remove" className="size-3.5 shrink-0" />
+          </button>
+        </li>
+      ))}
+      {chips.length > 1 && (
+        <li>
+          <button
+            type="button"
+            onClick={clearFilter}
+            className="min-h-6 px-1.5 text-[0.9rem] text-muted underline hover:text-text"
+          >
+            Clear all
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}

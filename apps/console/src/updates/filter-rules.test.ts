@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { chipsOf, filterKey, replacing, UPDATE_FILTERS } from './filter-rules.ts';
+
+test('every part of a filter has its chip', () => {
+  const filter = Object.fromEntries(UPDATE_FILTERS.map((name) => [name, 'x']));
+  expect(chipsOf(filter).map(({ name }) => name)).toEqual(UPDATE_FILTERS);
+});
+
+test('a filter that takes the place of another takes away what it does not name', () => {
+  const changes = replacing({ ecosystem: 'apt', exploited: true, sort: 'name' });
+  expect(changes).toMatchObject({ ecosystem: 'apt', exploited: 'true', state: undefined });
+  expect(Object.keys(changes)).toEqual(UPDATE_FILTERS);
+});
+
+test('a filter has one name, whatever the order of its parts and the kind of its values', () => {
+  expect(filterKey({ security: true, state: 'pending' })).toBe(
+    filterKey({ state: 'pending', security: 'true' }),
+  );
+  expect(filterKey({ state: 'pending' })).not.toBe(filterKey({ state: 'failed' }));
+});

@@ -1,0 +1,69 @@
+import { CircleCheck, CircleDashed, CircleHelp, CircleMinus, OctagonX, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Facts, Panel } from '../ui/page.tsx';
+import { Time } from '../ui/time.tsx';
+import { type Check, type CheckState, checklistOf } from './gate-rules.ts';
+import type { UpdateView } from './update-view.ts';
+
+const LOOKS: Readonly<Record<CheckState, { tone: BadgeTone; icon: ReactNode }>> = {
+  passes: { tone: 'good', icon: <CircleCheck /> },
+  stops: { tone: 'bad', icon: <OctagonX /> },
+  found: { tone: 'warn', icon: <TriangleAlert /> },
+  unknown: { tone: 'unknown', icon: <CircleHelp /> },
+  not_judged: { tone: 'neutral', icon: <CircleDashed /> },
+  off: { tone: 'neutral', icon: <CircleMinus /> },
+};
+
+/** What the gate looked at, each with its evidence, and how old the data is that it went by. */
+export function GateChecklist({ update, aside }: { update: UpdateView; aside?: ReactNode }) {
+  const { gate } = update;
+  return (
+    <Panel title="The gate" aside={aside}>
+      <ul aria-label="Checks" className="divide-y divide-line">
+        {checklistOf(update).map((check) => (
+          <CheckLine key={check.id} check={check} />
+        ))}
+      </ul>
+      {gate && (
+        <div className="mt-3 border-t border-line pt-3">
+          <h3 className="mb-1.5 font-medium">Age of the data</h3>
+          <Facts
+            facts={[
+              ['Checked', <Time key="at" at={gate.checked_at} empty="not yet" />],
+              ['Source', gate.source ?? <Unknown key="source" />],
+              [
+                'Snapshot',
+                gate.snapshot ? <CopyText key="s" text={gate.snapshot} /> : <Unknown key="none" />,
+              ],
+            ]}
+          />
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function CheckLine({ check: { title, rule, state, word, evidence } }: { check: Check }) {
+  const { tone, icon } = LOOKS[state];
+  return (
+    <li className="grid grid-cols-[9.5rem_1fr] gap-x-3 py-2 first:pt-0 last:pb-0 max-sm:grid-cols-1">
+      <span>
+        <Badge tone={tone} icon={icon}>
+          {word}
+        </Badge>
+      </span>
+      <div className="min-w-0">
+        <p className="font-medium">
+          {title} <span className="font-normal text-muted">({rule})</span>
+        </p>
+        <p className="break-words text-muted">{evidence}</p>
+      </div>
+    </li>
+  );
+}
+
+function Unknown() {
+  return <span className="text-muted">not known</span>;
+}

@@ -1,0 +1,104 @@
+import type { GateFinding, GateReport } from '@tidegate/protocol/approvals-api';
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { expect, test } from 'vitest';
+import { approveLabel, type Check, checklistOf } from './gate-rules.ts';
+
+const CLEAR: GateReport = {
+  update_id: 'u',
+  package: { ecosystem: 'npm', name: 'left', version: '2.0.0' },
+  blocked_by: null,
+  overridable: false,
+  reason: null,
+  findings: [],
+  fixed: [],
+  age: { minimum_hours: 72, violations: [], times: [timeOf('left')] },
+  divergences: [],
+  first_seen: [],
+  provenance: [],
+  verdict: 'clear',
+  checked_at: '2026-11-21T10:00:00Z',
+  source: 'mirror',
+  snapshot: 's1',
+};
+const FINDING: GateFinding = {
+  ...{ package: 'left', version: '2.0.0', id: 'CVE-1', aliases: [], severity: 'high', summary: 'bad' },
+  ...{ fixed_in: null, in_closure: 'top', change: 'introduced' },
+};
+const INSTALL: PlanAction = {
+  ...{ action: 'upgrade', name: 'left', from_version: '1.0.0', to_version: '2.0.0' },
+  artifact: {
+    filename: 'left.tgz',
+    url: 'https://r.example/left.tgz',
+    size_bytes: 1,
+    sha256: 'a'.repeat(64),
+  },
+};
+const PLAN = { actions: [INSTALL] };
+
+function timeOf(name: string) {
+  return { package: name, version: '2.0.0', published_at: '2026-01-01T00:00:00Z', source: 'npm' };
+}
+
+const violation = (hours: number | null) => ({
+  ...{ package: 'left', version: '2.0.0', published_at: null, age_hours: hours },
+});
+const young = (hours: number | null) => ({
+  age: { minimum_hours: 72, violations: [violation(hours)], times: [timeOf('left')] },
+});
+
+function stateOf(id: Check['id'], changes: Partial<GateReport>): string | undefined {
+  const gate = { ...CLEAR, ...changes };
+  return checklistOf({ gate, plan: PLAN, ecosystem: 'npm' }).find((check) => check.id === id)?.state;
+}
+
+test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
+  ['closure', {}, 'passes'],
+  ['closure', { verdict: 'vulnerable', findings: [FINDING], blocked_by: 'vulnerability' }, 'stops'],
+  ['closure', { verdict: 'vulnerable', findings: [FINDING] }, 'found'],
+  ['closure', { verdict: 'unchecked', blocked_by: 'unchecked', reason: 'unreachable' }, 'unknown'],
+  ['closure', { verdict: 'unchecked' }, 'unknown'],
+  ['age', {}, 'passes'],
+  ['age', { ...young(3), blocked_by: 'age', reason: 'too_young' }, 'stops'],
+  ['age', young(3), 'found'],
+  ['age', young(null), 'unknown'],
+  ['age', { age: { minimum_hours: 72, violations: [], times: [] } }, 'unknown'],
+  ['age', { age: null }, 'off'],
+  ['divergence', {}, 'passes'],
+  [
+    'divergence',
+    {
+      divergences: [
+        { divergence_id: 'd', package: 'left', version: '2.0.0', algorithm: 'sha256', hash: 'b' },
+      ],
+    },
+    'stops',
+  ],
+  ['hashes', {}, 'passes'],
+])('%s of %j: %s', (id, changes, state) => {
+  expect(stateOf(id, changes)).toBe(state);
+});
+
+test.each(ECOSYSTEMS)('%s: nothing passes while there is no plan, or no verdict', (ecosystem) => {
+  const without = checklistOf({ gate: CLEAR, plan: null, ecosystem });
+  expect(without.filter(({ state }) => state === 'passes')).toEqual([]);
+  const silent = checklistOf({ gate: null, plan: PLAN, ecosystem });
+  expect(silent.filter(({ state }) => state === 'passes').map(({ id }) => id)).toEqual(['hashes']);
+});
+
+test('a plan with a file that has no hash does not pass', () => {
+  const bare = { actions: [{ ...INSTALL, artifact: { filename: 'a', url: 'b', size_bytes: 1 } }] };
+  const checks = checklistOf({ gate: CLEAR, plan: bare, ecosystem: 'npm' });
+  expect(checks.find(({ id }) => id === 'hashes')?.state).toBe('stops');
+});
+
+test.each<[PlanAction[] | null, string]>([
+  [null, 'Approve: asks web-01 for a plan first'],
+  [[INSTALL], 'Approve: signs a token for 1 package on web-01'],
+  [
+    [INSTALL, { ...INSTALL, name: 'b' }, { action: 'remove', name: 'c', from_version: '1' }],
+    'Approve: signs a token for 2 packages and removes 1 on web-01',
+  ],
+])('the button says what it will do: %#', (actions, label) => {
+  expect(approveLabel({ plan: actions && { actions }, hostname: 'web-01' })).toBe(label);
+});

@@ -1,0 +1,148 @@
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { UpdatePlan } from '@tidegate/protocol/updates-api';
+import { counted, REASONS } from './update-words.ts';
+
+/** `stops` is what the gate said; `found` is there and stops nothing by itself; `unknown` is never safe. */
+export type CheckState = 'passes' | 'stops' | 'found' | 'unknown' | 'not_judged' | 'off';
+
+/** One line of the gate's checklist. */
+export interface Check {
+  readonly id: 'age' | 'closure' | 'divergence' | 'hashes';
+  readonly title: string;
+  /** The rule of the specification. */
+  readonly rule: string;
+  readonly state: CheckState;
+  readonly word: string;
+  readonly evidence: string;
+}
+
+type Plan = Pick<UpdatePlan, 'actions'> | null;
+
+/** What the gate looked at, in its order, as far as the server said it: nothing is judged here. */
+export function checklistOf(given: {
+  gate: GateReport | null;
+  plan: Plan;
+  ecosystem: Ecosystem;
+}): readonly Check[] {
+  const { gate, plan } = given;
+  const known = gate !== null && plan !== null ? gate : null;
+  return [divergenceCheck(known), ageCheck(known, given.ecosystem), closureCheck(known), hashCheck(plan)];
+}
+
+const NOT_JUDGED = {
+  state: 'not_judged',
+  word: 'not judged',
+  evidence: 'No plan is known yet, so there is nothing to judge.',
+} as const;
+
+function divergenceCheck(gate: GateReport | null): Check {
+  const head = { id: 'divergence', title: 'Same artifacts as the fleet', rule: 'ledger' } as const;
+  if (gate === null) return { ...head, ...NOT_JUDGED };
+  const { divergences } = gate;
+  if (divergences.length === 0)
+    return {
+      ...head,
+      ...{
+        state: 'passes',
+        word: 'passes',
+        evidence: 'No artifact of the plan has been seen with another hash.',
+      },
+    };
+  const [first] = divergences;
+  const more = divergences.length > 1 ? ` and ${divergences.length - 1} more` : '';
+  const evidence = `${first?.package} ${first?.version}${more} was seen with another hash.`;
+  return { ...head, ...{ state: 'stops', word: 'stops', evidence } };
+}
+
+function ageCheck(gate: GateReport | null, ecosystem: Ecosystem): Check {
+  const head = { id: 'age', title: 'Age of every new version', rule: 'A7' } as const;
+  if (ecosystem === 'apt' || ecosystem === 'dnf') {
+    const evidence = `${ecosystem} has no release times: only when the fleet first saw a version is known.`;
+    return { ...head, ...{ state: 'off', word: 'does not apply', evidence } };
+  }
+  if (gate === null) return { ...head, ...NOT_JUDGED };
+  const { age } = gate;
+  if (age === null)
+    return { ...head, ...{ state: 'off', word: 'off', evidence: 'This server does not ask.' } };
+  const { violations, times, minimum_hours: hours } = age;
+  if (violations.length > 0) return { ...head, ...ageViolation(gate, violations, hours) };
+  if (times.length === 0) {
+    const evidence = 'No release time is known here: nothing is new to the host, or nobody has answered yet.';
+    return { ...head, ...{ state: 'unknown', word: 'not known', evidence } };
+  }
+  const evidence = `${counted(times.length, 'new version')}, each at least ${hours} h old.`;
+  return { ...head, ...{ state: 'passes', word: 'passes', evidence } };
+}
+
+type Violations = NonNullable<GateReport['age']>['violations'];
+
+function ageViolation(
+  gate: GateReport,
+  violations: Violations,
+  hours: number,
+): Pick<Check, 'state' | 'word' | 'evidence'> {
+  const young = violations.filter(({ age_hours }) => age_hours !== null).length;
+  const parts = [
+    young > 0 ? `${counted(young, 'version')} younger than ${hours} h` : '',
+    violations.length > young ? `${counted(violations.length - young, 'version')} of unknown age` : '',
+  ].filter(Boolean);
+  const evidence = `${parts.join(', ')}.`;
+  if (gate.blocked_by === 'age') return { state: 'stops', word: 'stops', evidence };
+  return young > 0
+    ? { state: 'found', word: 'too young', evidence }
+    : { state: 'unknown', word: 'not known', evidence };
+}
+
+function closureCheck(gate: GateReport | null): Check {
+  const head = { id: 'closure', title: 'No known vulnerability in the closure', rule: 'A1, A2' } as const;
+  if (gate === null) return { ...head, ...NOT_JUDGED };
+  const { verdict, findings, fixed, blocked_by: by, reason } = gate;
+  switch (verdict) {
+    case 'clear': {
+      const also = fixed.length > 0 ? `; ${fixed.length} fixed by this update` : '';
+      return { ...head, ...{ state: 'passes', word: 'clear', evidence: `Nothing is known of it${also}.` } };
+    }
+    case 'vulnerable': {
+      const introduced = findings.filter(({ change }) => change === 'introduced').length;
+      const evidence = `${introduced} newly introduced, ${findings.length - introduced} still present, ${fixed.length} fixed.`;
+      const isStop = by === 'vulnerability';
+      return {
+        ...head,
+        ...{ state: isStop ? 'stops' : 'found', word: isStop ? 'vulnerable: stops' : 'vulnerable', evidence },
+      };
+    }
+    case 'unchecked': {
+      const evidence =
+        by === 'unchecked' && reason !== null ? REASONS[reason] : 'Nobody has said yet what is known of it.';
+      return {
+        ...head,
+        ...{ state: 'unknown', word: by === 'unchecked' ? 'unchecked: stops' : 'unchecked', evidence },
+      };
+    }
+  }
+}
+
+/** The one part that the host does: without it the host installs nothing, whatever the gate said. */
+function hashCheck(plan: Plan): Check {
+  const head = { id: 'hashes', title: 'Signature and hashes', rule: 'A4' } as const;
+  if (plan === null) return { ...head, ...NOT_JUDGED };
+  const brought = plan.actions.filter(({ action }) => action !== 'remove');
+  const bare = brought.filter(({ artifact }) => !artifact?.sha256 && !artifact?.sha512).length;
+  if (bare > 0)
+    return {
+      ...head,
+      ...{ state: 'stops', word: 'stops', evidence: `${counted(bare, 'artifact')} without a hash.` },
+    };
+  const evidence = `${counted(brought.length, 'artifact')} bound by hash; the host checks the signature and every hash again before it installs. Nothing waives this.`;
+  return { ...head, ...{ state: 'passes', word: 'always checked', evidence } };
+}
+
+/** What the button will do, in its own words. */
+export function approveLabel({ plan, hostname }: { plan: Plan; hostname: string }): string {
+  if (plan === null) return `Approve: asks ${hostname} for a plan first`;
+  const removed = plan.actions.filter(({ action }) => action === 'remove').length;
+  const brought = plan.actions.length - removed;
+  const also = removed > 0 ? ` and removes ${removed}` : '';
+  return `Approve: signs a token for ${counted(brought, 'package')}${also} on ${hostname}`;
+}

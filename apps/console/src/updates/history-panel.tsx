@@ -1,0 +1,31 @@
+import type { UpdateHistoryEntry } from '@tidegate/protocol/updates-api';
+import { Panel } from '../ui/page.tsx';
+import { Time } from '../ui/time.tsx';
+
+/** How the update came to where it is, the newest first. */
+export function HistoryPanel({ history }: { history: readonly UpdateHistoryEntry[] }) {
+  if (history.length === 0) return null;
+  return (
+    <Panel title="History">
+      <ol className="space-y-2">
+        {history
+          .toSorted((a, b) => b.at.localeCompare(a.at))
+          .map((entry) => (
+            <li key={`${entry.at} ${entry.from_state} ${entry.to_state}`}>
+              <p>
+                {entry.from_state && <span className="text-muted">{wordsOf(entry.from_state)} to </span>}
+                <span className="font-medium">{wordsOf(entry.to_state)}</span>
+                <span className="text-muted">
+                  {' '}
+                  by {entry.actor}, <Time at={entry.at} />
+                </span>
+              </p>
+              {entry.reason && <p className="break-words text-muted">{entry.reason}</p>}
+            </li>
+          ))}
+      </ol>
+    </Panel>
+  );
+}
+
+const wordsOf = (state: string) => state.replaceAll('_', ' ');

@@ -1,0 +1,167 @@
+import { Link } from '@tanstack/react-router';
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import { ShieldAlert } from 'lucide-react';
+import { type RefObject, useState } from 'react';
+import { fieldFaults } from '../api/field-faults.ts';
+import { Button } from '../ui/button.tsx';
+import { TextArea } from '../ui/field.tsx';
+import type { UpdateView } from './update-view.ts';
+import { REASONS, STOP_TITLES } from './update-words.ts';
+import type { useApprove } from './use-approve.ts';
+
+const REASON_MAX = 4_096;
+
+/** What stopped the update and the way on, if there is one. The override lives here and nowhere else. */
+export function BlockedVerdict({
+  update,
+  gate,
+  approval,
+  isOpen,
+  onOpen,
+  reasonBox,
+  isApprover,
+}: {
+  update: UpdateView;
+  gate: GateReport;
+  approval: ReturnType<typeof useApprove>;
+  isOpen: boolean;
+  onOpen: (open: boolean) => void;
+  reasonBox: RefObject<HTMLTextAreaElement | null>;
+  isApprover: boolean;
+}) {
+  const { blocked_by: by, reason } = gate;
+  if (by === null) return null;
+  return (
+    <section
+      aria-labelledby="blocked"
+      className="space-y-3 rounded-lg border-2 border-bad/60 bg-bad-soft px-4 py-3"
+    >
+      <h3 id="blocked" className="flex items-center gap-2 font-semibold text-bad">
+        <ShieldAlert aria-hidden="true" className="size-4.5 shrink-0" />
+        Blocked: {STOP_TITLES[by]}
+      </h3>
+      {reason && <p>{REASONS[reason]}</p>}
+      {by === 'age' && <AgeWayOut update={update} gate={gate} />}
+      {by === 'divergence' && <DivergenceWayOut gate={gate} />}
+      {gate.overridable && isApprover && !isOpen && (
+        <Button shortcut="O" onClick={() => onOpen(true)}>
+          Override with a reason…
+        </Button>
+      )}
+      {gate.overridable && isApprover && isOpen && (
+        <OverrideForm {...{ update, approval, reasonBox }} onCancel={() => onOpen(false)} />
+      )}
+      {gate.overridable && !isApprover && <p>Who approves can override this, with a reason.</p>}
+    </section>
+  );
+}
+
+function OverrideForm({
+  update: { name, available_version: version, hostname, gate },
+  approval,
+  reasonBox,
+  onCancel,
+}: {
+  update: UpdateView;
+  approval: ReturnType<typeof useApprove>;
+  reasonBox: RefObject<HTMLTextAreaElement | null>;
+  onCancel: () => void;
+}) {
+  const [reason, setReason] = useState('');
+  const { error, isPending, variables } = approval;
+  const own = variables?.override_supply_chain ? error : null;
+  return (
+    <form
+      className="space-y-3 border-t border-bad/40 pt-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        approval.mutate({ override_supply_chain: true, override_reason: reason });
+      }}
+    >
+      <p>
+        You are about to override the gate for{' '}
+        <strong className="break-all">
+          {name} {version}
+        </strong>{' '}
+        on <strong>{hostname}</strong>.
+      </p>
+      <ul className="list-disc space-y-0.5 pl-5">
+        <li>
+          Waived:{' '}
+          {gate?.blocked_by === 'unchecked'
+            ? 'that the closure was not checked for known vulnerabilities.'
+            : 'the known vulnerabilities that are listed on this page.'}
+        </li>
+        <li>
+          <strong>Not waived:</strong> signature and hashes are still verified, on the host, for every package
+          of the plan. Nor are the minimum age and artifacts that differ.
+        </li>
+        <li>Your name and your reason are recorded in an event that nobody can take away.</li>
+      </ul>
+      <TextArea
+        ref={reasonBox}
+        label="Reason"
+        hint="Who reads this later knows nothing else of your decision."
+        required
+        maxLength={REASON_MAX}
+        value={reason}
+        error={fieldFaults(own).override_reason}
+        onChange={(e) => setReason(e.target.value)}
+      />
+      {own && (
+        <p role="alert" className="font-medium text-bad">
+          {own.message}
+        </p>
+      )}
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" tone="danger" busy={isPending} disabled={reason.trim() === ''}>
+          Override for {name} on {hostname}
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </form>
+  );
+}
+
+/** A7 has no override: the way past it is an exception for exactly this version. */
+function AgeWayOut({ update, gate }: { update: UpdateView; gate: GateReport }) {
+  const violations = gate.age?.violations ?? [];
+  return (
+    <div className="space-y-1.5">
+      <p>
+        An age block has no override. An admin can except exactly one version of one package for a time; or
+        wait until it is old enough.
+      </p>
+      <ul className="space-y-1">
+        {violations.map(({ package: name, version }) => (
+          <li key={`${name}@${version}`}>
+            <Link to="/exceptions" search={{ ecosystem: update.ecosystem, name, version }}>
+              Except{' '}
+              <span className="mono break-all">
+                {name}@{version}
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function DivergenceWayOut({ gate }: { gate: GateReport }) {
+  return (
+    <div className="space-y-1.5">
+      <p>
+        This has no override. Somebody has to find out which file is the right one; the runbook of divergences
+        says how, and an admin then accepts or refuses the artifact.
+      </p>
+      <ul className="space-y-1">
+        {gate.divergences.map((one) => (
+          <li key={`${one.divergence_id} ${one.hash}`} className="mono break-all">
+            {one.package} {one.version}: {one.algorithm} {one.hash}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,111 @@
+import { Link } from '@tanstack/react-router';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import { ArrowRight, ShieldCheck } from 'lucide-react';
+import { Badge, ExploitedBadge, SeverityBadge, StateBadge, VerdictBadge } from '../ui/badge.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { Time } from '../ui/time.tsx';
+import { percent } from './update-words.ts';
+
+/** Every column of the list of updates; the package itself cannot be hidden. */
+export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
+  {
+    id: 'name',
+    header: 'Package',
+    sort: 'name',
+    cell: (update) => (
+      <span className="inline-flex items-center gap-1.5">
+        <Link to="/updates/$id" params={{ id: update.id }} className="font-medium">
+          {update.name}
+        </Link>
+        {update.security && <SecurityBadge />}
+      </span>
+    ),
+  },
+  { id: 'state', header: 'State', sort: 'state', cell: ({ state }) => <StateBadge state={state} /> },
+  { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+  {
+    id: 'hostname',
+    header: 'Host',
+    sort: 'hostname',
+    cell: ({ hostname, agent_id: id }) => (
+      <Link to="/hosts/$id" params={{ id }}>
+        {hostname}
+      </Link>
+    ),
+  },
+  { id: 'versions', header: 'Versions', wide: true, cell: (update) => <Versions update={update} /> },
+  { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+  {
+    id: 'severity',
+    header: 'Severity',
+    sort: 'severity',
+    sortFirst: 'descending',
+    cell: ({ severity }) => <SeverityBadge severity={severity} />,
+  },
+  {
+    id: 'exploited',
+    header: 'Exploited',
+    sort: 'exploited',
+    sortFirst: 'descending',
+    cell: (update) => <Exploitation {...update} />,
+  },
+  { id: 'origin', header: 'Origin', cell: ({ origin }) => origin ?? <Nothing /> },
+  {
+    id: 'discovered_at',
+    header: 'Found',
+    sort: 'discovered_at',
+    sortFirst: 'descending',
+    cell: (update) => <Time at={update.discovered_at} />,
+  },
+  {
+    id: 'updated_at',
+    header: 'Changed',
+    sort: 'updated_at',
+    sortFirst: 'descending',
+    cell: (update) => <Time at={update.updated_at} />,
+  },
+];
+
+/** Shown only where somebody asks for it. */
+export const HIDDEN_AT_FIRST = ['updated_at'] as const;
+
+export function SecurityBadge() {
+  return (
+    <Badge tone="accent" icon={<ShieldCheck />} title="Its distribution calls it a security update">
+      security
+    </Badge>
+  );
+}
+
+/** The version on the host and the one that is there for it. */
+export function Versions({
+  update: { current_version: from, available_version: to },
+}: {
+  update: Pick<UpdateItem, 'current_version' | 'available_version'>;
+}) {
+  return (
+    <span className="mono" title={`${from} to ${to}`}>
+      {from} <ArrowRight aria-label="to" className="inline size-3.5 text-muted" /> {to}
+    </span>
+  );
+}
+
+/** Known to be exploited, or how likely that is; null is "not known", never "no". */
+export function Exploitation({ known_exploited: known, epss }: Pick<UpdateItem, 'known_exploited' | 'epss'>) {
+  const likely =
+    epss === null ? null : (
+      <span title="How likely it is to be exploited in the next 30 days (EPSS)">EPSS {percent(epss)}</span>
+    );
+  if (known)
+    return <span className="inline-flex items-center gap-1.5">{[<ExploitedBadge key="kev" />, likely]}</span>;
+  if (likely) return <span className="text-muted">{likely}</span>;
+  return known === false ? <span className="text-muted">none known</span> : <Nothing />;
+}
+
+function Nothing() {
+  return (
+    <span className="text-muted" title="not known">
+      –<span className="sr-only">not known</span>
+    </span>
+  );
+}

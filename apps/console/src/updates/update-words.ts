@@ -1,0 +1,65 @@
+import type { GateReport } from '@tidegate/protocol/approvals-api';
+import type { UpdateState } from '@tidegate/protocol/states';
+
+type Stop = NonNullable<GateReport['blocked_by']>;
+type Reason = NonNullable<GateReport['reason']>;
+
+/** What stopped an update, as a heading. */
+export const STOP_TITLES: Readonly<Record<Stop, string>> = {
+  divergence: 'An artifact differs from what the fleet was told',
+  age: 'A version is too young',
+  vulnerability: 'A known vulnerability is in the closure',
+  unchecked: 'The closure could not be checked',
+};
+
+/** Why, as a sentence. */
+export const REASONS: Readonly<Record<Reason, string>> = {
+  artifact_divergence: 'The fleet was told of another file under this name and version.',
+  known_vulnerability: 'A package that this update brings, or leaves there, has a known vulnerability.',
+  too_young: 'A version was released more recently than the minimum age allows.',
+  unknown_age: 'When a version was released is not known.',
+  unreachable: 'The vulnerability source did not answer.',
+  uncovered: 'No vulnerability database covers the distribution of this host.',
+  undecidable: 'A version in the closure cannot be compared with what the database says.',
+};
+
+/** Why a bulk request left an update out. */
+export const SKIP_REASONS: Readonly<Record<string, string>> = {
+  conflict: 'no longer waits for an approval',
+  not_found: 'is not there any more',
+  verdict_pending: 'is not judged yet: ask again in a moment',
+};
+
+/** What may be done with an update in each state; the server judges again. */
+export const STATE_VERBS: Readonly<
+  Record<UpdateState, { approve: boolean; reject: boolean; reopen: string | null }>
+> = {
+  pending: { approve: true, reject: true, reopen: null },
+  awaiting_plan: { approve: true, reject: true, reopen: 'Take the approval back' },
+  approved: { approve: false, reject: false, reopen: 'Take the approval back' },
+  installing: { approve: false, reject: false, reopen: null },
+  installed: { approve: false, reject: false, reopen: null },
+  failed: { approve: false, reject: false, reopen: 'Reopen' },
+  rejected: { approve: false, reject: false, reopen: 'Reopen' },
+  superseded: { approve: false, reject: false, reopen: null },
+};
+
+/** `0.9 %`, `under 0.1 %`. */
+export function percent(share: number): string {
+  const value = share * 100;
+  return value < 0.1 ? 'under 0.1 %' : `${value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+}
+
+/** `1 package`, `12 packages`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const KIB = 1_024;
+
+/** `812 B`, `20.3 KiB`, `1.2 MiB`. */
+export function bytesText(bytes: number): string {
+  if (bytes < KIB) return `${bytes} B`;
+  if (bytes < KIB * KIB) return `${(bytes / KIB).toFixed(1)} KiB`;
+  return `${(bytes / KIB / KIB).toFixed(1)} MiB`;
+}

@@ -1,0 +1,36 @@
+import { useMutation } from '@tanstack/react-query';
+import type { ApproveAnswer, AwaitingPlanAnswer } from '@tidegate/protocol/approvals-api';
+import type { Static } from 'typebox';
+import { post } from '../api/client.ts';
+import { queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { reopenUpdates } from './reject-updates.ts';
+import type { UpdateView } from './update-view.ts';
+
+type Approval = ApproveAnswer | Static<typeof AwaitingPlanAnswer>;
+
+/** The one request of an approval; the override is deliberate, and no other part of the console asks for it. */
+export interface ApproveBody {
+  readonly override_supply_chain?: true;
+  readonly override_reason?: string;
+  readonly not_before?: string;
+}
+
+/** Approves one update. Never optimistic: what is shown afterwards is what the server says. */
+export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name' | 'hostname'>) {
+  return useMutation({
+    mutationFn: (body: ApproveBody) =>
+      withStepUp(() => post<Approval>(`/api/v1/updates/${id}/approve`, body)),
+    onSuccess: (answer) => {
+      const action = { label: 'Undo', run: () => void reopenUpdates([id]) };
+      if (answer.state === 'awaiting_plan') {
+        toast(`${hostname} is asked for the plan of ${name}; what comes back clear is approved.`, { action });
+        return;
+      }
+      const notes = answer.warnings.map(({ detail }) => ` ${detail}`).join('');
+      toast(`${name} on ${hostname} is approved: its token is signed.${notes}`, { action });
+    },
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
+  });
+}
