@@ -7,11 +7,15 @@ export function EventText({ event }: { event: EventItem }) {
   return (
     <div className="py-1 whitespace-normal">
       <p className="break-words">{narrativeOf(event)}</p>
-      <p className="text-[0.88rem] text-muted">
-        <span className="mono">{event.type}</span> · {event.component}
-        {event.actor !== null && ` · ${event.actor}`}
-      </p>
-      <Fold summary="Stored content">
+      <Fold
+        summary={
+          <span className="text-[0.88rem]">
+            <span className="mono">{event.type}</span> · {event.component}
+            {event.actor !== null && ` · ${event.actor}`}
+            <span className="sr-only">: what is stored</span>
+          </span>
+        }
+      >
         <RawJson value={event.content} />
       </Fold>
     </div>

@@ -1,6 +1,100 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { Ellipsis, RefreshCw } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import type { Action } from '../actions/actions.ts';
+import { useActions } from '../actions/registry.ts';
+import { oneQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Button } from '../ui/button.tsx';
+import { Menu } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { ClonePanel } from './clone-panel.tsx';
+import { HeartbeatPanel } from './heartbeat-panel.tsx';
+import { type HostAct, HostActDialog } from './host-acts.tsx';
+import { HostBadges } from './host-badges.tsx';
+import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
+import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
 
-/** Host. */
+/** One host: how it stands, what may be done with it, and what happened to it. */
 export function HostPage() {
-  return <Page title="Host">{null}</Page>;
+  const { id } = useParams({ strict: false });
+  const query = useQuery(oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(id ?? '')}`));
+  const { data: host, error, refetch } = query;
+  if (host) return <Host key={host.id} host={host} />;
+  return (
+    <Page title="Host">
+      {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+    </Page>
+  );
+}
+
+function Host({ host }: { host: AgentItem }) {
+  const { may } = useSession();
+  const [act, setAct] = useState<HostAct | null>(null);
+  const verbs = useMemo((): readonly Action[] => {
+    const isReachable = host.status !== 'revoked';
+    const verb = (id: HostAct, label: string, shortcut?: string): Action => ({
+      ...{ id: `host ${id}`, group: 'This host', label, isAllowed: isReachable },
+      ...(shortcut ? { shortcut } : {}),
+      run: () => setAct(id),
+    });
+    return [
+      ...(may('approver') ? [verb('scan', 'Scan now', 's')] : []),
+      ...(may('admin')
+        ? [
+            { ...verb('group', 'Set group'), isAllowed: true },
+            verb('polling', 'Set how often it checks in'),
+            verb('rebind', 'Rebind to another machine'),
+            verb('revoke', 'Revoke the credentials'),
+          ]
+        : []),
+    ];
+  }, [host.status, may]);
+  useActions(verbs);
+  const [scan, ...others] = verbs;
+
+  return (
+    <Page
+      title={host.hostname}
+      lead={<HostBadges host={host} />}
+      actions={
+        <>
+          {scan && (
+            <Button
+              icon={<RefreshCw aria-hidden="true" className="size-4" />}
+              shortcut={scan.shortcut}
+              disabled={!scan.isAllowed}
+              onClick={scan.run}
+            >
+              {scan.label}
+            </Button>
+          )}
+          {others.length > 0 && (
+            <Menu
+              actions={others}
+              trigger={<Button icon={<Ellipsis aria-hidden="true" className="size-4" />}>More</Button>}
+            />
+          )}
+        </>
+      }
+    >
+      <div className="space-y-4">
+        {host.clone_suspected && (
+          <ClonePanel clone={host.clone_suspected} mayAct={may('admin')} onAct={setAct} />
+        )}
+        <div className="grid gap-4 lg:grid-cols-2">
+          <SystemPanel host={host} />
+          <CredentialsPanel host={host} />
+        </div>
+        <HeartbeatPanel id={host.id} />
+        <HostUpdates agentId={host.id} />
+        <HostCommands agentId={host.id} />
+        <HostTimeline agentId={host.id} />
+      </div>
+      {act && <HostActDialog act={act} host={host} onClose={() => setAct(null)} />}
+    </Page>
+  );
 }

@@ -1,50 +1,67 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
-import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react';
+import { FolderInput, RefreshCw } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import type { Action } from '../actions/actions.ts';
+import { useActions } from '../actions/registry.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
-import { Badge } from '../ui/badge.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Field } from '../ui/field.tsx';
+import { useSession } from '../api/session.ts';
+import { ColumnChooser } from '../shell/column-chooser.tsx';
+import { useHiddenColumns } from '../shell/hidden-columns.ts';
+import { BulkBar } from '../ui/bulk-bar.tsx';
+import { Button } from '../ui/button.tsx';
+import { DataTable } from '../ui/data-table.tsx';
 import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
-import { Time } from '../ui/time.tsx';
+import { GroupDialog } from './group-dialog.tsx';
+import { HOST_COLUMNS } from './host-columns.tsx';
+import { HOST_FILTERS, HostFilters } from './host-filters.tsx';
+import { ScanDialog } from './scan-dialog.tsx';
 
-const FILTERS = ['q', 'status', 'os', 'online', 'clone_suspected', 'group'] as const;
-
-const COLUMNS: readonly Column<AgentItem>[] = [
-  {
-    id: 'hostname',
-    header: 'Host',
-    sort: 'hostname',
-    wide: true,
-    cell: (host) => (
-      <Link to="/hosts/$id" params={{ id: host.id }} className="font-medium">
-        {host.hostname}
-      </Link>
-    ),
-  },
-  { id: 'presence', header: 'Presence', cell: (host) => <Presence host={host} /> },
-  { id: 'os', header: 'System', sort: 'os', cell: ({ os }) => `${os.id} ${os.version_id}` },
-  { id: 'agent_version', header: 'Agent', cell: (host) => host.agent_version },
-  {
-    id: 'last_seen',
-    header: 'Last seen',
-    sort: 'last_seen',
-    sortFirst: 'descending',
-    cell: (host) => <Time at={host.last_seen_at} />,
-  },
-];
+const HIDDEN_AT_FIRST = ['enrolled_at'];
+const HIDEABLE = HOST_COLUMNS.filter(({ id }) => id !== 'hostname');
 
 /** The fleet, a row per host. */
 export function HostsPage() {
-  const list = useListSearch(FILTERS);
+  const list = useListSearch(HOST_FILTERS);
   const navigate = useNavigate();
+  const { may } = useSession();
+  const selection = useSelection(list.key);
+  const columns = useHiddenColumns('hosts', HIDDEN_AT_FIRST);
+  const [open, setOpen] = useState<'scan' | 'group' | null>(null);
   const query = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', list.query));
+  const ids = useMemo(() => [...selection.ids], [selection.ids]);
+  const verbs = useMemo((): readonly Action[] => {
+    const isAny = ids.length > 0;
+    const icon = 'size-4';
+    const all = [
+      {
+        role: 'approver',
+        action: {
+          ...{ id: 'scan', group: 'Hosts', label: 'Scan now', shortcut: 's', isAllowed: isAny },
+          icon: <RefreshCw aria-hidden="true" className={icon} />,
+          run: () => setOpen('scan'),
+        },
+      },
+      {
+        role: 'admin',
+        action: {
+          ...{ id: 'group', group: 'Hosts', label: 'Set group', isAllowed: isAny },
+          icon: <FolderInput aria-hidden="true" className={icon} />,
+          run: () => setOpen('group'),
+        },
+      },
+    ] as const;
+    return all.flatMap(({ role, action }) => (may(role) ? [action] : []));
+  }, [ids, may]);
+  useActions(verbs);
+
   return (
-    <Page title="Hosts">
+    <Page title="Hosts" actions={may('admin') && <Link to="/enrolment">Add hosts</Link>}>
       <ListPanel
         query={query}
         noun="hosts"
@@ -53,62 +70,47 @@ export function HostsPage() {
         empty={
           <EmptyState
             title="No host has joined yet"
-            action={<Link to="/enrolment">Add the first host</Link>}
-          />
+            action={may('admin') ? <Link to="/enrolment">Add the first host</Link> : null}
+          >
+            {may('admin') ? null : <p>An admin adds hosts.</p>}
+          </EmptyState>
         }
         toolbar={
-          <Field
-            label="Search"
-            type="search"
-            value={list.filter.q ?? ''}
-            onChange={(e) => list.setFilter({ q: e.target.value || undefined })}
-          />
+          <>
+            <HostFilters list={list} />
+            <span className="ml-auto">
+              <ColumnChooser columns={HIDEABLE} choice={columns} />
+            </span>
+          </>
         }
       >
         {(items) => (
           <DataTable
             label="Hosts"
-            columns={COLUMNS}
+            columns={HOST_COLUMNS}
             rows={items}
             rowId={idOf}
+            rowName={nameOf}
+            hidden={columns.hidden}
             onOpen={(host) => void navigate({ to: '/hosts/$id', params: { id: host.id } })}
-            sort={list.sort}
+            sort={list.sort ?? 'hostname'}
             onSort={list.setSort}
+            {...(verbs.length > 0 ? { selection } : {})}
           />
         )}
       </ListPanel>
+      <BulkBar count={ids.length} noun={ids.length === 1 ? 'host' : 'hosts'} onClear={selection.clear}>
+        {verbs.map(({ id, label, icon, shortcut, run }) => (
+          <Button key={id} icon={icon} shortcut={shortcut} onClick={run}>
+            {label}
+          </Button>
+        ))}
+      </BulkBar>
+      {open === 'scan' && <ScanDialog ids={ids} onClose={() => setOpen(null)} />}
+      {open === 'group' && <GroupDialog ids={ids} onDone={selection.clear} onClose={() => setOpen(null)} />}
     </Page>
   );
 }
 
 const idOf = (host: AgentItem) => host.id;
-
-function Presence({ host }: { host: AgentItem }) {
-  if (host.status === 'revoked')
-    return (
-      <Badge tone="neutral" icon={<CircleX />}>
-        revoked
-      </Badge>
-    );
-  if (host.clone_suspected)
-    return (
-      <Badge tone="bad" icon={<TriangleAlert />}>
-        clone suspected
-      </Badge>
-    );
-  if (host.status === 'unbound')
-    return (
-      <Badge tone="warn" icon={<TriangleAlert />}>
-        not bound
-      </Badge>
-    );
-  return host.online ? (
-    <Badge tone="good" icon={<CircleCheck />}>
-      online
-    </Badge>
-  ) : (
-    <Badge tone="warn" icon={<CircleX />}>
-      offline
-    </Badge>
-  );
-}
+const nameOf = (host: AgentItem) => host.hostname;

@@ -1,0 +1,83 @@
+import type { AgentItem, CloneSuspected } from '@tidegate/protocol/agents-api';
+import { Copy } from 'lucide-react';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Time } from '../ui/time.tsx';
+import type { HostAct } from './host-acts.tsx';
+
+type StepAct = CloneSuspected['next_steps'][number]['act'];
+
+const WORDS: Readonly<Record<StepAct, string>> = {
+  dismiss: 'It is one machine',
+  rebind: 'Rebind to the next machine',
+  revoke: 'Revoke the credentials',
+};
+
+/** Two machines seem to be this host: what was seen, and what may be done about it, as the server says. */
+export function ClonePanel({
+  clone,
+  mayAct,
+  onAct,
+}: {
+  clone: NonNullable<AgentItem['clone_suspected']>;
+  mayAct: boolean;
+  onAct: (act: HostAct) => void;
+}) {
+  return (
+    <section
+      aria-labelledby="clone"
+      className="rounded-xl border border-bad/50 bg-bad-soft px-4 py-3 [&_td]:py-1 [&_td]:pr-6 [&_th]:pr-6"
+    >
+      <h2 id="clone" className="flex items-center gap-2 font-semibold text-bad">
+        <Copy aria-hidden="true" className="size-4" /> Two machines seem to use the identity of this host
+      </h2>
+      <p className="mt-1">
+        Noticed <Time at={clone.since} />. What was seen, in order:
+      </p>
+      <table className="my-2 text-left">
+        <caption className="sr-only">What was seen</caption>
+        <thead>
+          <tr className="text-muted">
+            <th scope="col">When</th>
+            <th scope="col">Boot</th>
+            <th scope="col">Address</th>
+          </tr>
+        </thead>
+        <tbody>
+          {clone.evidence.map((seen) => (
+            <tr key={`${seen.at} ${seen.boot_id} ${seen.address}`}>
+              <td>
+                <Time at={seen.at} />
+              </td>
+              <td>
+                <CopyText text={seen.boot_id} short={shortened(seen.boot_id)} label="Copy the boot id" />
+              </td>
+              <td className="mono">{seen.address ?? 'not known'}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <ul className="space-y-1.5">
+        {clone.next_steps.map(({ act, when }) => (
+          <li key={act} className="flex flex-wrap items-center gap-3">
+            {mayAct && (
+              <Button tone={act === 'revoke' ? 'danger' : 'plain'} onClick={() => onAct(act)}>
+                {WORDS[act]}
+              </Button>
+            )}
+            <span className="min-w-0 flex-1 text-text">
+              {!mayAct && <strong>{WORDS[act]}: </strong>}
+              {when}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const SHORT = 18;
+
+function shortened(text: string): string {
+  return text.length > SHORT ? `${text.slice(0, SHORT)}…` : text;
+}

@@ -1,0 +1,171 @@
+import type { AgentItem, CommandQueued, RebindAnswer } from '@tidegate/protocol/agents-api';
+import { type ReactNode, useState } from 'react';
+import { post } from '../api/client.ts';
+import { queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Field, TextArea } from '../ui/field.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { GroupDialog } from './group-dialog.tsx';
+import { confirmationOf } from './host-rules.ts';
+import { ScanDialog } from './scan-dialog.tsx';
+
+/** What can be done with a host that asks first. */
+export type HostAct = 'scan' | 'group' | 'polling' | 'rebind' | 'revoke' | 'dismiss';
+
+const REASON_MAX_CHARS = 1_000;
+const INTERVAL_MAX_SECONDS = 86_400;
+
+/** The dialog of an act; what it does is done by the server, and written down there. */
+export function HostActDialog({
+  act,
+  host,
+  onClose,
+}: {
+  act: HostAct;
+  host: AgentItem;
+  onClose: () => void;
+}): ReactNode {
+  switch (act) {
+    case 'scan':
+      return <ScanDialog ids={[host.id]} onClose={onClose} />;
+    case 'group':
+      return <GroupDialog ids={[host.id]} group={host.group ?? ''} onClose={onClose} />;
+    case 'polling':
+      return <PollingDialog host={host} onClose={onClose} />;
+    case 'rebind':
+      return <RebindDialog host={host} onClose={onClose} />;
+    case 'revoke':
+      return <RevokeDialog host={host} onClose={onClose} />;
+    case 'dismiss':
+      return <DismissDialog host={host} onClose={onClose} />;
+  }
+}
+
+type Props = { host: AgentItem; onClose: () => void };
+
+function RebindDialog({ host, onClose }: Props) {
+  const [reason, setReason] = useState('');
+  const rebind = async () => {
+    await withStepUp(() => post<RebindAnswer>(`/api/admin/agents/${host.id}/rebind-machine-id`, { reason }));
+    done('The binding is cleared: the next machine that checks in with the token of the host is bound.');
+  };
+  return (
+    <ConfirmDialog
+      title={`Rebind ${host.hostname}`}
+      confirm="Clear the binding"
+      typed={confirmationOf(host)}
+      onConfirm={rebind}
+      onClose={onClose}
+    >
+      <p>
+        The host forgets which machine it is, and belongs to whichever machine checks in next with its token.
+        Do this when the hardware was changed; never because two machines claim to be one.
+      </p>
+      <p className="font-medium">It cannot be taken back.</p>
+      <Reason reason={reason} onReason={setReason} />
+    </ConfirmDialog>
+  );
+}
+
+function RevokeDialog({ host, onClose }: Props) {
+  const [reason, setReason] = useState('');
+  const revoke = async () => {
+    const body = reason.trim() === '' ? {} : { reason };
+    await withStepUp(() => post<AgentItem>(`/api/v1/agents/${host.id}/revoke`, body));
+    done('The credentials are revoked: the host has to enrol again.');
+  };
+  return (
+    <ConfirmDialog
+      title={`Revoke ${host.hostname}`}
+      confirm="Revoke the credentials"
+      typed={confirmationOf(host)}
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        Every token of the host is refused from now on, its open commands are never delivered, and it reports
+        nothing until somebody enrols it again on the machine. It keeps its id and its past.
+      </p>
+      <p className="font-medium">It cannot be taken back.</p>
+      <Reason reason={reason} onReason={setReason} isOptional />
+    </ConfirmDialog>
+  );
+}
+
+function DismissDialog({ host, onClose }: Props) {
+  const [reason, setReason] = useState('');
+  const dismiss = async () => {
+    await withStepUp(() => post<AgentItem>(`/api/v1/agents/${host.id}/dismiss-clone`, { reason }));
+    done('The suspicion is closed. The addresses that were seen are accepted from now on.');
+  };
+  return (
+    <ConfirmDialog
+      title={`Say that ${host.hostname} is one machine`}
+      confirm="It is one machine"
+      onConfirm={dismiss}
+      onClose={onClose}
+    >
+      <p>
+        The addresses in the evidence are taken for those of one machine. A new sign raises the suspicion
+        again.
+      </p>
+      <Reason reason={reason} onReason={setReason} />
+    </ConfirmDialog>
+  );
+}
+
+function PollingDialog({ host, onClose }: Props) {
+  const [seconds, setSeconds] = useState(String(host.check_in_interval_seconds));
+  const change = async () => {
+    const body = { interval_seconds: Number(seconds) };
+    await withStepUp(() => post<CommandQueued>(`/api/v1/agents/${host.id}/polling`, body));
+    done('The host is told with its next check-in.');
+  };
+  return (
+    <ConfirmDialog
+      title={`How often ${host.hostname} checks in`}
+      confirm="Set"
+      onConfirm={change}
+      onClose={onClose}
+    >
+      <Field
+        label="Seconds between check-ins"
+        type="number"
+        required
+        min={1}
+        max={INTERVAL_MAX_SECONDS}
+        value={seconds}
+        hint="1 to 86,400. A host counts as offline after three of them."
+        onChange={(event) => setSeconds(event.target.value)}
+      />
+    </ConfirmDialog>
+  );
+}
+
+function Reason({
+  reason,
+  onReason,
+  isOptional = false,
+}: {
+  reason: string;
+  onReason: (reason: string) => void;
+  isOptional?: boolean;
+}) {
+  return (
+    <TextArea
+      label={isOptional ? 'Reason (may be left out)' : 'Reason'}
+      hint="Kept in the event of this act."
+      required={!isOptional}
+      maxLength={REASON_MAX_CHARS}
+      value={reason}
+      onChange={(event) => onReason(event.target.value)}
+    />
+  );
+}
+
+function done(text: string): void {
+  for (const topic of ['hosts', 'events', 'commands'])
+    void queryClient.invalidateQueries({ queryKey: [topic] });
+  toast(text);
+}

@@ -1,0 +1,30 @@
+import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { CircleCheck, CircleDashed, CircleX, Copy, Link2Off } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
+import { type Presence, presenceOf } from './host-rules.ts';
+
+const PRESENCES: Readonly<Record<Presence, { tone: BadgeTone; icon: ReactNode; word: string }>> = {
+  online: { tone: 'good', icon: <CircleCheck />, word: 'online' },
+  offline: { tone: 'warn', icon: <CircleX />, word: 'offline' },
+  never: { tone: 'unknown', icon: <CircleDashed />, word: 'never seen' },
+  unbound: { tone: 'warn', icon: <Link2Off />, word: 'not bound' },
+  revoked: { tone: 'neutral', icon: <CircleX />, word: 'revoked' },
+};
+
+/** How a host stands, and what of it needs somebody. */
+export function HostBadges({ host }: { host: AgentItem }) {
+  const { tone, icon, word } = PRESENCES[presenceOf(host)];
+  return (
+    <span className="inline-flex flex-wrap gap-1">
+      <Badge tone={tone} icon={icon}>
+        {word}
+      </Badge>
+      {host.clone_suspected && (
+        <Badge tone="bad" icon={<Copy />}>
+          clone suspected
+        </Badge>
+      )}
+    </span>
+  );
+}

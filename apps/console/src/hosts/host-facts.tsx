@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { CircleCheck, CircleX, KeyRound, Link2, Link2Off } from 'lucide-react';
+import { keySetQuery } from '../signing-keys/key-set-query.ts';
+import { Badge } from '../ui/badge.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Facts, Panel } from '../ui/page.tsx';
+import { duration } from '../ui/relative-time-rules.ts';
+import { Time } from '../ui/time.tsx';
+import { keySetWord, uptimeText } from './host-rules.ts';
+
+/** What the host says of itself; the server believes none of it where it decides. */
+export function SystemPanel({ host }: { host: AgentItem }) {
+  const { os } = host;
+  return (
+    <Panel title="System">
+      <Facts
+        facts={[
+          ['System', `${os.id} ${os.version_id} (${os.family}, ${os.arch})`],
+          ['Agent', host.agent_version],
+          ['Up for', uptimeText(host.uptime_seconds)],
+          [
+            'Updates waiting',
+            <Link key="updates" to="/updates" search={{ agent_id: host.id, state: 'pending' }}>
+              {host.pending_updates.toLocaleString('en')}
+            </Link>,
+          ],
+          ['Group', host.group ?? <span className="text-muted">none</span>],
+          ['Checks in every', intervalText(host.check_in_interval_seconds)],
+          ['Last seen', <Time key="seen" at={host.last_seen_at} />],
+          ['Enrolled', <Time key="enrolled" at={host.enrolled_at} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Whether the host is who it was, and knows the keys that sign for it. */
+export function CredentialsPanel({ host }: { host: AgentItem }) {
+  const { data } = useQuery(keySetQuery);
+  const newest = data?.version ?? null;
+  const isBehind = newest !== null && host.key_set_version < newest;
+  return (
+    <Panel title="Credentials and keys">
+      <Facts
+        facts={[
+          ['Id', <CopyText key="id" text={host.id} label="Copy the id" />],
+          ['Binding', <Binding key="binding" host={host} />],
+          [
+            'Machine id',
+            host.machine_id === null ? (
+              <span key="machine" className="text-muted">
+                none: the next machine that checks in is bound
+              </span>
+            ) : (
+              <CopyText key="machine" text={host.machine_id} label="Copy the machine id" />
+            ),
+          ],
+          ['Bound', <Time key="bound" at={host.bound_at} empty="not bound" />],
+          ['Token family', <Family key="family" host={host} />],
+          [
+            'Key set',
+            <Badge
+              key="keys"
+              tone={newest === null ? 'unknown' : isBehind ? 'warn' : 'good'}
+              icon={<KeyRound />}
+            >
+              {keySetWord(host.key_set_version, newest)}
+            </Badge>,
+          ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Binding({ host }: { host: AgentItem }) {
+  return host.machine_id === null ? (
+    <Badge tone="warn" icon={<Link2Off />}>
+      bound to no machine
+    </Badge>
+  ) : (
+    <Badge tone="good" icon={<Link2 />}>
+      bound to one machine
+    </Badge>
+  );
+}
+
+function Family({ host }: { host: AgentItem }) {
+  return host.status === 'revoked' ? (
+    <span className="inline-flex flex-wrap items-center gap-2">
+      <Badge tone="bad" icon={<CircleX />}>
+        revoked
+      </Badge>
+      <Time at={host.revoked_at} empty="" />
+    </span>
+  ) : (
+    <Badge tone="good" icon={<CircleCheck />}>
+      not revoked
+    </Badge>
+  );
+}
+
+const MINUTE_SECONDS = 60;
+
+function intervalText(seconds: number): string {
+  return seconds < MINUTE_SECONDS || seconds % MINUTE_SECONDS !== 0
+    ? `${seconds} s`
+    : duration(seconds * 1_000);
+}

@@ -1,0 +1,147 @@
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { CommandItem } from '@tidegate/protocol/commands-api';
+import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import type { ReactNode } from 'react';
+import type { Page } from '../api/client.ts';
+import { listQuery } from '../api/queries.ts';
+import { EventSeverityBadge } from '../events/event-badges.tsx';
+import type { EventItem } from '../events/event-item.ts';
+import { EventText } from '../events/event-text.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { UPDATE_COLUMNS } from '../updates/update-columns.tsx';
+
+const SHOWN = 10;
+const OF_THE_HOST: ReadonlySet<string> = new Set(['hostname', 'origin', 'updated_at']);
+
+const COMMANDS: readonly Column<CommandItem>[] = [
+  {
+    id: 'action',
+    header: 'Command',
+    wide: true,
+    cell: ({ id, action }) => (
+      <Link to="/commands/$id" params={{ id }}>
+        {action.replaceAll('_', ' ')}
+      </Link>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ status }) => status },
+  { id: 'created_by', header: 'Asked by', cell: (command) => command.created_by },
+  { id: 'created_at', header: 'Asked', cell: (command) => <Time at={command.created_at} /> },
+  {
+    id: 'finished_at',
+    header: 'Ended',
+    cell: (command) => <Time at={command.finished_at} empty="not yet" />,
+  },
+];
+
+const EVENTS: readonly Column<EventItem>[] = [
+  { id: 'created_at', header: 'When', cell: (event) => <Time at={event.created_at} /> },
+  { id: 'severity', header: 'Severity', cell: (event) => <EventSeverityBadge severity={event.severity} /> },
+  { id: 'text', header: 'What happened', wide: true, cell: (event) => <EventText event={event} /> },
+];
+
+const idOf = ({ id }: { id: string }) => id;
+
+/** The updates of the host that are open or lately were. */
+export function HostUpdates({ agentId }: { agentId: string }) {
+  const navigate = useNavigate();
+  const search = { agent_id: agentId };
+  const query = useQuery(listQuery<UpdateItem>('updates', '/api/v1/updates', { ...search, limit: SHOWN }));
+  return (
+    <ShortList
+      title="Updates"
+      query={query}
+      nothing="Nothing was reported that could be updated."
+      all={
+        <Link to="/updates" search={search}>
+          All updates of this host
+        </Link>
+      }
+    >
+      {(rows) => (
+        <DataTable
+          label="Updates of this host"
+          columns={UPDATE_COLUMNS}
+          hidden={OF_THE_HOST}
+          rows={rows}
+          rowId={idOf}
+          onOpen={({ id }) => void navigate({ to: '/updates/$id', params: { id } })}
+        />
+      )}
+    </ShortList>
+  );
+}
+
+/** What the host was asked to do lately. */
+export function HostCommands({ agentId }: { agentId: string }) {
+  const search = { agent_id: agentId };
+  const query = useQuery(listQuery<CommandItem>('commands', '/api/v1/commands', { ...search, limit: SHOWN }));
+  return (
+    <ShortList
+      title="Commands"
+      query={query}
+      nothing="The host was not asked for anything yet."
+      all={
+        <Link to="/commands" search={search}>
+          All commands of this host
+        </Link>
+      }
+    >
+      {(rows) => <DataTable label="Commands of this host" columns={COMMANDS} rows={rows} rowId={idOf} />}
+    </ShortList>
+  );
+}
+
+/** What happened to the host, the newest first. */
+export function HostTimeline({ agentId }: { agentId: string }) {
+  const search = { agent_id: agentId };
+  const query = useQuery(listQuery<EventItem>('events', '/api/v1/events', { ...search, limit: SHOWN }));
+  return (
+    <ShortList
+      title="Timeline"
+      query={query}
+      nothing="Nothing has happened yet."
+      all={
+        <Link to="/events" search={search}>
+          All events of this host
+        </Link>
+      }
+    >
+      {(rows) => <DataTable label="Events of this host" columns={EVENTS} rows={rows} rowId={idOf} />}
+    </ShortList>
+  );
+}
+
+function ShortList<T>({
+  title,
+  query,
+  nothing,
+  all,
+  children,
+}: {
+  title: string;
+  query: UseQueryResult<Page<T>>;
+  nothing: string;
+  all: ReactNode;
+  children: (rows: readonly T[]) => ReactNode;
+}) {
+  const { data, error, isPending, refetch } = query;
+  return (
+    <section className="rounded-xl border border-line bg-surface">
+      <header className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5">
+        <h2 className="font-semibold">{title}</h2>
+        <span className="flex items-center gap-3 text-muted">
+          {data && `${Math.min(SHOWN, data.total)} of ${data.total.toLocaleString('en')}`}
+          {all}
+        </span>
+      </header>
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      {isPending && !error && <Skeleton rows={3} />}
+      {data?.items.length === 0 && <p className="px-4 py-5 text-muted">{nothing}</p>}
+      {data && data.items.length > 0 && children(data.items)}
+    </section>
+  );
+}

@@ -1,0 +1,67 @@
+import { useMutation } from '@tanstack/react-query';
+import { useRef, useState } from 'react';
+import { post } from '../api/client.ts';
+import { queryClient } from '../api/queries.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { type Asked, askEach } from './ask-each.ts';
+
+/** Asks each of the hosts to scan, says how far it is, and which of them refused. */
+export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const abort = useRef<AbortController | null>(null);
+  const scan = useMutation({
+    mutationFn: () => {
+      const aborting = new AbortController();
+      abort.current = aborting;
+      const act = (id: string) => post(`/api/v1/agents/${id}/scan`);
+      return askEach(ids, { act, signal: aborting.signal, onProgress: setAsked });
+    },
+    onSuccess: ({ done, refused }) => {
+      void queryClient.invalidateQueries({ queryKey: ['commands'] });
+      if (refused.length > 0) return;
+      toast(`${done} ${done === 1 ? 'host is' : 'hosts are'} asked to scan with the next check-in.`);
+      onClose();
+    },
+  });
+  const close = () => {
+    abort.current?.abort();
+    onClose();
+  };
+  const refused = asked?.refused ?? [];
+  const isDone = scan.isSuccess;
+  return (
+    <Dialog title={`Ask ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'} to scan`} onClose={close}>
+      <div className="space-y-4">
+        <p>Each scans when it checks in next, and reports what is installed and what could be updated.</p>
+        {asked && (
+          <div role="status">
+            <progress className="w-full" max={ids.length} value={asked.done} aria-label="Asked" />
+            <p>
+              {asked.done - refused.length} asked, {refused.length} refused, {ids.length - asked.done} left
+            </p>
+          </div>
+        )}
+        {refused.length > 0 && (
+          <ul className="max-h-64 space-y-1 overflow-y-auto">
+            {refused.map(({ id, why }) => (
+              <li key={id}>
+                <CopyText text={id} short={`${id.slice(0, 10)}…`} label="Copy the id of the host" /> {why}
+              </li>
+            ))}
+          </ul>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={close}>{isDone ? 'Close' : 'Cancel'}</Button>
+          {!isDone && (
+            <Button tone="primary" busy={scan.isPending} onClick={() => scan.mutate()}>
+              Scan now
+            </Button>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}
