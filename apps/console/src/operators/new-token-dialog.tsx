@@ -1,0 +1,112 @@
+import type { ApiScope, CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
+import { type FormEvent, useState } from 'react';
+import { post } from '../api/client.ts';
+import { queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, Select } from '../ui/field.tsx';
+import { endAfter, groupsOf } from './access-rules.ts';
+import { GroupsField, RoleField } from './operator-dialog.tsx';
+
+const SCOPES: Readonly<Record<ApiScope, string>> = {
+  read: 'read what the role sees',
+  approve: 'approve, reject, preview',
+  override: 'override the gate within that',
+  hosts: 'act on hosts and enrol them',
+  admin: 'change what admins change',
+};
+const LIVES_DAYS = [7, 30, 90, 180, 365] as const;
+
+/** Makes a token, and shows it once. */
+export function NewTokenDialog({ path, onClose }: { path: string; onClose: () => void }) {
+  const [made, setMade] = useState<CreatedApiToken | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | null>(null);
+  const make = async (form: FormData) => {
+    setBusy(true);
+    setFailure(null);
+    const scopes = form.getAll('scope').map(String);
+    const asked = {
+      label: form.get('label'),
+      role: form.get('role'),
+      groups: groupsOf(String(form.get('groups'))),
+      scopes: scopes.length === 0 ? null : scopes,
+      expires_at: endAfter(Number(form.get('days')), Date.now()),
+    };
+    try {
+      setMade(await withStepUp(() => post<CreatedApiToken>(path, asked)));
+      await queryClient.invalidateQueries({ queryKey: ['operators'] });
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    void make(new FormData(event.currentTarget));
+  };
+  if (made !== null) {
+    return (
+      <Dialog title={`The token ${made.label}`} onClose={onClose}>
+        <div className="space-y-3">
+          <p>
+            It is shown this once. Send it as <code>Authorization: Bearer …</code>.
+          </p>
+          <CopyText text={made.token} label="Copy the token" />
+          <div className="flex justify-end">
+            <Button tone="primary" onClick={onClose}>
+              I have kept it
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Make an API token" onClose={onClose}>
+      <form className="space-y-3" onSubmit={submit}>
+        <Field
+          label="Label"
+          name="label"
+          hint="What it is for; stands beside your name in the events"
+          required
+          maxLength={64}
+          autoFocus
+          autoComplete="off"
+        />
+        <RoleField chosen="viewer" />
+        <fieldset className="space-y-1">
+          <legend className="font-medium">Scopes</legend>
+          <p className="text-[0.9rem] text-muted">None chosen: all that the role may do, but overrides.</p>
+          {Object.entries(SCOPES).map(([scope, text]) => (
+            <label key={scope} className="flex min-h-6 items-center gap-2">
+              <input type="checkbox" name="scope" value={scope} className="size-4" />
+              {scope}: {text}
+            </label>
+          ))}
+        </fieldset>
+        <GroupsField groups={null} />
+        <Select label="Ends in" name="days" defaultValue="90">
+          {LIVES_DAYS.map((days) => (
+            <option key={days} value={days}>
+              {days} days
+            </option>
+          ))}
+        </Select>
+        {failure !== null && (
+          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+            {failure}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="primary" busy={busy}>
+            Make the token
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

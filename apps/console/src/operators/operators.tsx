@@ -1,0 +1,204 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Operator } from '@tidegate/protocol/operators-api';
+import type { Role } from '@tidegate/protocol/states';
+import { Ban, CircleCheck, Ellipsis, UserPlus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import type { Action } from '../actions/actions.ts';
+import { patch, post, remove } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
+import { Menu } from '../ui/menu.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { attempt, toast } from '../ui/toasts.tsx';
+import { reachOf } from './access-rules.ts';
+import { OperatorDialog } from './operator-dialog.tsx';
+
+const PATH = '/api/v1/admin/operators';
+const NO_FILTERS = [] as const;
+
+type Open =
+  | { readonly kind: 'add' }
+  | { readonly kind: 'edit' | 'delete' | 'reset'; readonly operator: Operator };
+
+/** People: added, bound to a role and to groups, disabled, deleted. */
+export function Operators() {
+  const list = useListSearch(NO_FILTERS);
+  const query = useQuery(listQuery<Operator>('operators', PATH, list.query));
+  const { session } = useSession();
+  const [open, setOpen] = useState<Open | null>(null);
+  const own = session?.operator.id ?? null;
+  const columns = useMemo(() => columnsOf({ own, open: setOpen }), [own]);
+  const close = () => setOpen(null);
+  return (
+    <>
+      <ListPanel
+        query={query}
+        noun="operators"
+        pager={list.pager}
+        clearFilter={null}
+        empty={<EmptyState title="No operators" />}
+        toolbar={
+          <div className="flex w-full items-center justify-between">
+            <h2 className="font-semibold">People</h2>
+            <Button
+              tone="primary"
+              icon={<UserPlus aria-hidden="true" className="size-4" />}
+              onClick={() => setOpen({ kind: 'add' })}
+            >
+              Add an operator
+            </Button>
+          </div>
+        }
+      >
+        {(items) => <DataTable label="Operators" columns={columns} rows={items} rowId={({ id }) => id} />}
+      </ListPanel>
+      {open?.kind === 'add' && (
+        <OperatorDialog
+          operator={null}
+          onSave={(asked) => change(() => post<Operator>(PATH, asked))}
+          onClose={close}
+        />
+      )}
+      {open?.kind === 'edit' && (
+        <OperatorDialog
+          operator={open.operator}
+          onSave={(asked) => change(() => patch<Operator>(`${PATH}/${open.operator.id}`, asked))}
+          onClose={close}
+        />
+      )}
+      {open?.kind === 'delete' && (
+        <ConfirmDialog
+          title={`Delete ${open.operator.username}?`}
+          confirm="Delete"
+          typed={open.operator.username}
+          onConfirm={() => change(() => remove(`${PATH}/${open.operator.id}`))}
+          onClose={close}
+        >
+          <p>
+            Their sessions and API tokens end now. What they did stays in the events. This cannot be undone.
+          </p>
+        </ConfirmDialog>
+      )}
+      {open?.kind === 'reset' && (
+        <ConfirmDialog
+          title={`Take every second factor of ${open.operator.username} away?`}
+          confirm="Take away"
+          onConfirm={() => change(() => remove(`${PATH}/${open.operator.id}/factors`))}
+          onClose={close}
+        >
+          <p>
+            For who lost them. Their sessions end; the password alone logs them in until they enrol a factor
+            again.
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}
+
+async function change<T>(act: () => Promise<T>): Promise<T> {
+  const answer = await withStepUp(act);
+  await queryClient.invalidateQueries({ queryKey: ['operators'] });
+  return answer;
+}
+
+const TONES: Readonly<Record<Role, 'accent' | 'neutral'>> = {
+  admin: 'accent',
+  approver: 'accent',
+  viewer: 'neutral',
+};
+
+function columnsOf({
+  own,
+  open,
+}: {
+  own: string | null;
+  open: (next: Open) => void;
+}): readonly Column<Operator>[] {
+  return [
+    {
+      id: 'username',
+      header: 'Name',
+      wide: true,
+      cell: ({ username, id }) => (
+        <>
+          {username} {id === own && <span className="text-muted">(you)</span>}
+        </>
+      ),
+    },
+    { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone={TONES[role]}>{role}</Badge> },
+    { id: 'groups', header: 'Sees', cell: ({ groups }) => reachOf(groups) },
+    {
+      id: 'state',
+      header: 'State',
+      cell: ({ disabled }) =>
+        disabled ? (
+          <Badge tone="warn" icon={<Ban />}>
+            disabled
+          </Badge>
+        ) : (
+          <Badge tone="good" icon={<CircleCheck />}>
+            active
+          </Badge>
+        ),
+    },
+    { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
+    {
+      id: 'acts',
+      header: 'Acts',
+      cell: (operator) => (
+        <Menu
+          actions={actionsOf(operator, open)}
+          trigger={
+            <IconButton label={`Acts on ${operator.username}`}>
+              <Ellipsis aria-hidden="true" className="size-4" />
+            </IconButton>
+          }
+        />
+      ),
+    },
+  ];
+}
+
+function actionsOf(operator: Operator, open: (next: Open) => void): readonly Action[] {
+  const group = operator.username;
+  const setDisabled = async (disabled: boolean) => {
+    const set = (next: boolean) =>
+      change(() => patch<Operator>(`${PATH}/${operator.id}`, { disabled: next }));
+    await set(disabled);
+    const undo = { label: 'Undo', run: () => void attempt(() => set(!disabled)) };
+    toast(`${operator.username} is ${disabled ? 'disabled' : 'enabled'}.`, { action: undo });
+  };
+  return [
+    {
+      id: 'edit',
+      group,
+      label: 'Change role, groups or password',
+      isAllowed: true,
+      run: () => open({ kind: 'edit', operator }),
+    },
+    {
+      id: 'disable',
+      group,
+      label: operator.disabled ? 'Enable' : 'Disable',
+      isAllowed: true,
+      run: () => void attempt(() => setDisabled(!operator.disabled)),
+    },
+    {
+      id: 'reset',
+      group,
+      label: 'Take second factors away',
+      isAllowed: true,
+      run: () => open({ kind: 'reset', operator }),
+    },
+    { id: 'delete', group, label: 'Delete', isAllowed: true, run: () => open({ kind: 'delete', operator }) },
+  ];
+}

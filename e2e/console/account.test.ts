@@ -1,0 +1,172 @@
+import { TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const STEP_MS = 30_000;
+
+describe.skipIf(missing !== null)(`second factors in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  let operator: { username: string; password: string; role: 'admin' };
+  let count = 0;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 2 });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+  beforeEach(async () => {
+    operator = { username: `anna${++count}`, password: 'correct horse battery', role: 'admin' };
+    await stage.addOperator(operator);
+  });
+
+  const logIn = async (page: Page) => {
+    await page.goto('/login?next=/account');
+    await page.getByLabel('Username').fill(operator.username);
+    await page.getByLabel('Password').fill(operator.password);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  };
+  const logOut = async (page: Page) => {
+    await page.getByRole('button', { name: operator.username }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+  };
+
+  /** A code that was not used yet: each step of the clock gives one. */
+  const codeAfter = (secret: string, steps: number) =>
+    new TOTP({ secret }).generate({ timestamp: Date.now() + steps * STEP_MS });
+
+  test('an authenticator app is added by its code, asked for at the login, and recovery codes stand in for it once', async () => {
+    const page = await browser.openAs(stage.server.url, operator);
+    await page.goto('/account');
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+    await inspect(page, 'account');
+    await page.getByRole('button', { name: 'Add an app' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
+    await dialog.getByRole('img', { name: 'QR code for an authenticator app' }).waitFor();
+    await inspect(page, 'account-totp');
+    const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
+    const secret = title?.split(': ')[1] ?? '';
+    await dialog.getByLabel('Code that the app shows').fill('000000');
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
+    await dialog.getByText(/wrong/).waitFor();
+    await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, 0));
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
+    const codes = page.getByRole('dialog', { name: 'Recovery codes' });
+    await codes.waitFor();
+    const [recovery = ''] = await codes.getByRole('listitem').allInnerTexts();
+    expect(await codes.getByRole('listitem').count()).toBe(10);
+    await codes.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'Remove the app' }).waitFor();
+
+    await logOut(page);
+    await logIn(page);
+    await page.getByRole('heading', { name: 'Second factor' }).waitFor();
+    await inspect(page, 'login-second-factor');
+    await page.getByLabel('Code of your authenticator app').fill(codeAfter(secret, 1));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+
+    for (const outcome of ['opened', 'refused'] as const) {
+      await page.context().clearCookies();
+      await logIn(page);
+      await page.getByRole('button', { name: 'Recovery code' }).click();
+      await page.getByLabel('Recovery code').fill(recovery);
+      await page.keyboard.press('Enter');
+      if (outcome === 'opened') await page.getByRole('heading', { name: 'Your account' }).waitFor();
+      else await page.getByRole('alert').waitFor();
+    }
+  });
+
+  test('a passkey is made by the authenticator, logs in alone, and is asked for before what matters', async () => {
+    const page = await browser.openAs(localhost(stage.server.url), operator);
+    const session = await page.context().newCDPSession(page);
+    await session.send('WebAuthn.enable');
+    await session.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await page.goto('/account');
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByLabel('Name').fill('this laptop');
+    await page.getByRole('button', { name: 'Go on to the browser' }).click();
+    const codes = page.getByRole('dialog', { name: 'Recovery codes' });
+    await codes.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByText('Passkey this laptop').waitFor();
+
+    await logOut(page);
+    await page.getByRole('button', { name: 'Log in with a passkey' }).click();
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    await logOut(page);
+
+    await logIn(page);
+    await page.getByRole('heading', { name: 'Second factor' }).waitFor();
+    await page.getByRole('button', { name: 'Use the passkey' }).click();
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  });
+
+  test('what matters asks for a fresh second factor, and goes on by itself once it is proven', async () => {
+    const page = await browser.openAs(stage.server.url, operator);
+    await page.goto('/account');
+    await page.getByRole('button', { name: 'Add an app' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
+    const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
+    const secret = title?.split(': ')[1] ?? '';
+    await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, -1));
+    await dialog.getByRole('button', { name: 'Turn it on' }).click();
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    // Another session, opened by a recovery code of nobody: the password alone with the app's next code.
+    await logOut(page);
+    await page.goto('/login?next=/operators');
+    await page.getByLabel('Username').fill(operator.username);
+    await page.getByLabel('Password').fill(operator.password);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+    await page.getByLabel('Code of your authenticator app').fill(codeAfter(secret, 0));
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Operators', exact: true }).waitFor();
+  });
+
+  test('a session is ended from another one', async () => {
+    const page = await browser.openAs(stage.server.url, operator);
+    const other = await browser.openAs(stage.server.url, operator);
+    await other.goto('/account');
+    await page.goto('/account');
+    await page.getByRole('button', { name: /^End the session of/ }).click();
+    await page.getByText('Ended.').waitFor();
+    await other.goto('/hosts');
+    await other.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+  });
+
+  test('a new password is taken with the old one alone', async () => {
+    const page = await browser.openAs(stage.server.url, operator);
+    await page.goto('/account');
+    await page.getByLabel('Current password').fill('not the password');
+    await page.getByLabel('New password', { exact: true }).fill('another horse battery');
+    await page.getByLabel('New password again').fill('another horse battery');
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText(/wrong/).waitFor();
+    await page.getByLabel('Current password').fill(operator.password);
+    await page.getByRole('button', { name: 'Change the password' }).click();
+    await page.getByText('Your password is changed').waitFor();
+    operator.password = 'another horse battery';
+    await logOut(page);
+    await logIn(page);
+    await page.getByRole('heading', { name: 'Your account' }).waitFor();
+  });
+});
+
+/** Passkeys take https or localhost: an address in numbers has none. */
+function localhost(url: string): string {
+  return url.replace('127.0.0.1', 'localhost');
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const PASSWORD = 'correct horse battery';
+
+describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 2 });
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test('an operator is added, bound, disabled with a way back, and deleted by name', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/operators');
+    await page.getByRole('button', { name: 'Add an operator' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an operator' });
+    await inspect(page, 'operators-add');
+    await dialog.getByLabel('Username').fill('victor');
+    await dialog.getByLabel('First password').fill(PASSWORD);
+    await dialog.getByLabel('Role').selectOption('approver');
+    await dialog.getByLabel('Groups of hosts').fill('web, db');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const row = page.getByRole('row', { name: /victor/ });
+    await row.getByText('web, db').waitFor();
+    await inspect(page, 'operators');
+    const open = async (item: string) => {
+      await row.getByRole('button', { name: 'Acts on victor' }).click();
+      await page.getByRole('menuitem', { name: item, exact: true }).click();
+    };
+    await open('Disable');
+    await row.getByText('disabled').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await row.getByText('active').waitFor();
+    await open('Delete');
+    const confirm = page.getByRole('dialog', { name: 'Delete victor?' });
+    expect(await confirm.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
+    await confirm.getByLabel('Type victor to go on').fill('victor');
+    await confirm.getByRole('button', { name: 'Delete' }).click();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  test('an API token is shown once, works within its role, and is refused once it is revoked', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/operators');
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByLabel('Label').fill('nightly report');
+    await page.getByRole('button', { name: 'Make the token' }).click();
+    const shown = page.getByRole('dialog', { name: 'The token nightly report' });
+    const title = await shown.getByTitle('Copy the token').getAttribute('title');
+    const token = title?.split(': ')[1] ?? '';
+    expect(token).toMatch(/^tg_[\w-]{43}$/);
+    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    const statusOf = async (path: string) =>
+      (await fetch(stage.server.url + path, { headers: { authorization: `Bearer ${token}` } })).status;
+    expect([await statusOf('/api/v1/agents'), await statusOf('/api/v1/admin/operators')]).toEqual([200, 403]);
+    await page.getByRole('button', { name: 'Revoke nightly report' }).click();
+    await page.getByLabel('Type nightly report to go on').fill('nightly report');
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('No API tokens').waitFor();
+    expect(await statusOf('/api/v1/agents')).toBe(401);
+  });
+
+  test('a viewer is not offered the page, and is refused by its address', async () => {
+    const viewer = { username: 'vera', password: PASSWORD, role: 'viewer' } as const;
+    await stage.addOperator(viewer);
+    const page = await browser.openAs(stage.server.url, viewer);
+    await page.goto('/hosts');
+    await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: 'Operators' }).count()).toBe(0);
+    await page.goto('/operators');
+    await page
+      .getByText(/This takes the role admin/)
+      .first()
+      .waitFor();
+  });
+});
