@@ -1,8 +1,8 @@
-import { TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
 import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { totpAt } from '../harness/totp.ts';
 
 const missing = browserMissing();
 const STEP_MS = 30_000;
@@ -38,8 +38,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   };
 
   /** A code that was not used yet: each step of the clock gives one. */
-  const codeAfter = (secret: string, steps: number) =>
-    new TOTP({ secret }).generate({ timestamp: Date.now() + steps * STEP_MS });
+  const codeAfter = (secret: string, steps: number) => totpAt(secret, Date.now() + steps * STEP_MS);
 
   test('an authenticator app is added by its code, asked for at the login, and recovery codes stand in for it once', async () => {
     const page = await browser.openAs(stage.server.url, operator);
