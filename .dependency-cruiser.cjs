@@ -21,6 +21,7 @@ const SLICES = [
   'operators',
   'restore',
   'stream',
+  'overview',
   'health',
   'client-errors',
   'openapi',

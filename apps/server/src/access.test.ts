@@ -342,6 +342,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/overview': { expected: operator('viewer', '200') },
+  'GET /api/v1/overview/history': { expected: operator('viewer', '200') },
+  'GET /api/v1/agents/:agent_id/heartbeats': {
+    path: `/api/v1/agents/${NOBODY}/heartbeats`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/stream': { path: '/api/v1/stream?seconds=0', expected: operator('viewer', '200') },
   // These two change what the other rows stand on, so they come last.
   'POST /api/v1/admin/rate-limits/reset': { expected: operator('admin', '200') },

@@ -54,6 +54,9 @@ import { createPasswords } from './operators/passwords.ts';
 import { createSessionCookies } from './operators/session-cookies.ts';
 import { mountSessions } from './operators/session-routes.ts';
 import { mountSetupPage } from './operators/setup-page.ts';
+import { createHistoryKeeper } from './overview/keep-history.ts';
+import { createSnapshots } from './overview/keep-snapshots.ts';
+import { mountOverview } from './overview/routes.ts';
 import { installClientFaults } from './platform/http/client-faults.ts';
 import { installSecurityHeaders } from './platform/http/security-headers.ts';
 import { type App, createHttpServer } from './platform/http/server.ts';
@@ -155,6 +158,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
   const changeWatch = createChangeWatch(platform);
+  const snapshots = createSnapshots(platform);
+  const history = createHistoryKeeper({ platform, snapshots });
   const addresses = createAddresses();
   const eventUpkeep = createEventUpkeep({
     platform,
@@ -244,6 +249,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountOperators(http, { platform, passwords });
   mountResync(http, { platform });
   mountStream(http, { platform, watch: changeWatch, identify: operators.identify });
+  mountOverview(http, { platform, snapshots, advisories: advisories.status });
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
   mountClientErrors(http, { platform, limiter, identify: operators.identify });
   mountOpenApi(http);
@@ -262,6 +268,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       staleness.start();
       feeds.start();
       offline.start();
+      history.start();
       upkeep.start();
       eventUpkeep.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
@@ -277,6 +284,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await eventUpkeep.stop();
       await badges.stop();
       await offline.stop();
+      await history.stop();
+      await snapshots.stop();
       await lastSeen.stop();
     },
   };

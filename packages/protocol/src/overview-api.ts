@@ -33,7 +33,7 @@ export const Overview = strict({
   needs_me: strict({
     /** Updates that wait for an approval, by the newest verdict; `not_judged` has none yet. */
     waiting: strict({ clear: Figure, vulnerable: Figure, unchecked: Figure, not_judged: Figure }),
-    /** Open updates that fix what is known to be exploited. */
+    /** Waiting updates that fix or bring what is known to be exploited. */
     exploited: Figure,
     /** Waiting updates that the gate stopped when somebody asked, or handed back. */
     blocked: Figure,
@@ -44,12 +44,12 @@ export const Overview = strict({
     hosts_unbound: Figure,
     hosts_offline: Figure,
     divergences_open: nullable(Figure),
-    /** Active keys that have signed for longer than they should. */
+    /** The key in use, once it has signed for a year. */
     keys_due: nullable(Figure),
-    /** Registration tokens with free seats that end within a day. */
+    /** Registration tokens with free seats in the last quarter of their time. */
     registration_tokens_ending: nullable(Figure),
   }),
-  /** What happened since (24 hours). */
+  /** What happened since, which is the begin of an hour, 24 hours ago at least. */
   changed: strict({
     since: Timestamp,
     installed: Figure,
@@ -60,10 +60,10 @@ export const Overview = strict({
   }),
   /** Whether anything may not be as it says. */
   lying: strict({
-    /** Both since 24 hours. */
+    /** Both since the same time. */
     machine_mismatches: Figure,
     token_reuse: Figure,
-    /** Open updates that are not known to be clear or vulnerable. */
+    /** Waiting updates of which nobody could say whether they are vulnerable. */
     unchecked: Figure,
     advisories: strict({
       status: Type.Enum(['ok', 'loading', 'stale', 'unreachable', 'off']),
@@ -118,7 +118,7 @@ export type OverviewHistory = Static<typeof OverviewHistory>;
 
 export const HEARTBEAT_SLOTS = 48;
 export const HEARTBEAT_SLOT_MINUTES = 30;
-/** `late`: heard of after a silence of more than three intervals. `unknown`: not enrolled yet, or nobody listened. */
+/** `late`: after a silence of more than three intervals. `unknown`: not enrolled yet, not due, or nobody listened. */
 export const HeartbeatStatus = Type.Enum(['seen', 'late', 'missed', 'unknown']);
 export type HeartbeatStatus = Static<typeof HeartbeatStatus>;
 

@@ -24,8 +24,9 @@ export const migration: Migration = {
     'ALTER TABLE agent_presence ADD COLUMN late_beats BIGINT',
     // The half hours in which a server listened: in any other nothing is known of any host.
     'CREATE TABLE served_slots (slot BIGINT PRIMARY KEY)',
-    // What happened since a time, without reading the rows.
-    'CREATE INDEX update_history_when ON update_history (to_state, at, from_state)',
+    // What the overview counts, without reading the rows.
+    `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before)
+      WHERE status = 'pending' AND action = 'install_update'`,
     "CREATE INDEX decisions_stopped ON decisions (update_id) WHERE outcome <> 'minted'",
   ],
 };

@@ -1,0 +1,33 @@
+import { HISTORY_DAYS_MAX } from '@tidegate/protocol/overview-api';
+
+const DAY_MS = 86_400_000;
+
+/** The day in UTC, such as 2026-11-21. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/** The first of so many days up to the one that lasts. */
+export function firstDayOf(nowMs: number, days: number): string {
+  return dayOf(nowMs - (days - 1) * DAY_MS);
+}
+
+/** The oldest day that is kept. */
+export function oldestDay(nowMs: number): string {
+  return firstDayOf(nowMs, HISTORY_DAYS_MAX);
+}
+
+/** The age that so great a part of the updates does not exceed; null where there are none. */
+export function ageAt(
+  part: number,
+  ages: readonly { readonly ageMs: number; readonly updates: number }[],
+): number | null {
+  const rising = ages.toSorted((a, b) => a.ageMs - b.ageMs);
+  const total = rising.reduce((sum, { updates }) => sum + updates, 0);
+  let counted = 0;
+  for (const { ageMs, updates } of rising) {
+    counted += updates;
+    if (counted >= part * total) return ageMs;
+  }
+  return null;
+}

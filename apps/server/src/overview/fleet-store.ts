@@ -1,0 +1,218 @@
+import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
+import { sql } from 'kysely';
+import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.ts';
+import type { Db } from '../platform/db/engine.ts';
+import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+
+/** Hosts that one statement counts. */
+const STEP_HOSTS = 5_000;
+/** Updates with a stop that one statement looks up. */
+const STEP_STOPPED = 2_000;
+
+export interface HostCounts {
+  readonly hosts: number;
+  readonly bound: number;
+  readonly unbound: number;
+  readonly revoked: number;
+  readonly online: number;
+  /** Heard of once, and not lately. */
+  readonly offline: number;
+  /** Heard of in the last 24 hours. */
+  readonly seen: number;
+}
+export const NO_HOSTS: HostCounts = {
+  hosts: 0,
+  bound: 0,
+  unbound: 0,
+  revoked: 0,
+  online: 0,
+  offline: 0,
+  seen: 0,
+};
+
+/** Hosts that are there, a part at a time; the rules are those of the list of hosts. */
+export async function* countHosts(
+  db: Db,
+  { nowMs, scope }: { nowMs: number; scope: GroupScope },
+): AsyncGenerator<HostCounts> {
+  const patienceMs = sql`${sql.lit(ONLINE_INTERVALS * 1_000)} *
+    coalesce(s.polling_interval_seconds, ${sql.lit(CHECK_IN_INTERVAL_SECONDS)})`;
+  const isOnline = sql`(s.status = 'active' AND ${sql.lit(nowMs)} - s.last_seen_at < ${patienceMs})`;
+  const sum = (condition: ReturnType<typeof sql>) => sql`sum(CASE WHEN ${condition} THEN 1 ELSE 0 END)`;
+  let after = '';
+  for (;;) {
+    const { rows } = await sql<{ last: string | null } & Record<keyof HostCounts, number | null>>`
+      SELECT max(s.id) AS last, count(*) AS hosts,
+        ${sum(sql`s.status = 'active' AND s.machine_id IS NOT NULL`)} AS bound,
+        ${sum(sql`s.status = 'active' AND s.machine_id IS NULL`)} AS unbound,
+        ${sum(sql`s.status = 'revoked'`)} AS revoked,
+        ${sum(isOnline)} AS online,
+        ${sum(sql`s.status = 'active' AND s.last_seen_at IS NOT NULL AND NOT ${isOnline}`)} AS offline,
+        ${sum(sql`s.last_seen_at >= ${sql.lit(nowMs - 86_400_000)}`)} AS seen
+      FROM (
+        SELECT a.id, a.status, a.machine_id, a.polling_interval_seconds, p.last_seen_at
+        FROM agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
+        WHERE a.id > ${after} AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}
+        ORDER BY a.id LIMIT ${sql.lit(STEP_HOSTS)}
+      ) AS s`.execute(db);
+    const [row] = rows;
+    if (!row || row.last === null) return;
+    after = row.last;
+    yield mapped((name) => Number(row[name] ?? 0));
+    if (Number(row.hosts) < STEP_HOSTS) return;
+  }
+}
+
+function mapped(of: (name: keyof HostCounts) => number): HostCounts {
+  return {
+    hosts: of('hosts'),
+    bound: of('bound'),
+    unbound: of('unbound'),
+    revoked: of('revoked'),
+    online: of('online'),
+    offline: of('offline'),
+    seen: of('seen'),
+  };
+}
+
+export function addHosts(a: HostCounts, b: HostCounts): HostCounts {
+  return mapped((name) => a[name] + b[name]);
+}
+
+/** Pending updates that the gate stopped once, or handed back; a part at a time. */
+export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator<number> {
+  let after = '';
+  for (;;) {
+    const stopped = await db
+      .selectFrom('decisions')
+      .select('update_id')
+      .distinct()
+      .where('outcome', '<>', 'minted')
+      .where('update_id', '>', after)
+      .orderBy('update_id')
+      .limit(STEP_STOPPED)
+      .execute();
+    const last = stopped.at(-1);
+    if (!last) return;
+    after = last.update_id;
+    let query = db
+      .selectFrom('updates as u')
+      .innerJoin('agents as a', 'a.id', 'u.agent_id')
+      .select((e) => e.fn.countAll<number>().as('total'))
+      .where(
+        'u.id',
+        'in',
+        stopped.map(({ update_id }) => update_id),
+      )
+      .where('u.state', '=', 'pending')
+      .where('a.deleted_at', 'is', null);
+    if (scope !== null) query = query.where(groupInScope(scope, 'a.group_name'));
+    yield Number((await query.executeTakeFirstOrThrow()).total);
+    if (stopped.length < STEP_STOPPED) return;
+  }
+}
+
+export interface SmallCounts {
+  /** Approvals whose command is due and was not given to its host. */
+  readonly undelivered: number;
+  readonly clones: number;
+  readonly divergences: number;
+  readonly keysDue: number;
+  readonly tokensEnding: number;
+}
+
+export async function smallCounts(
+  db: Db,
+  { nowMs, scope, keyMaxAgeMs }: { nowMs: number; scope: GroupScope; keyMaxAgeMs: number },
+): Promise<SmallCounts> {
+  const { rows } = await sql<Record<keyof SmallCounts, number>>`SELECT
+    (SELECT count(*) FROM agent_commands WHERE status = 'pending' AND action = 'install_update'
+      AND not_before <= ${nowMs} AND ${agentInScope(scope, 'agent_id')}) AS undelivered,
+    (SELECT count(*) FROM clone_suspicions AS k JOIN agents AS a ON a.id = k.agent_id
+      WHERE k.closed_at IS NULL AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}) AS clones,
+    (SELECT count(*) FROM artifact_divergences WHERE state = 'open') AS divergences,
+    (SELECT count(*) FROM signing_keys WHERE status = 'active' AND in_use = 1
+      AND created_at <= ${nowMs - keyMaxAgeMs}) AS ${sql.ref('keysDue')},
+    (SELECT count(*) FROM registration_tokens WHERE deleted_at IS NULL AND seats_used < seats
+      AND expires_at > ${nowMs} AND (expires_at - ${nowMs}) * 4 < expires_at - created_at)
+      AS ${sql.ref('tokensEnding')}`.execute(db);
+  const [row] = rows;
+  return {
+    undelivered: Number(row?.undelivered ?? 0),
+    clones: Number(row?.clones ?? 0),
+    divergences: Number(row?.divergences ?? 0),
+    keysDue: Number(row?.keysDue ?? 0),
+    tokensEnding: Number(row?.tokensEnding ?? 0),
+  };
+}
+
+type EventType = SecurityEventType | SystemEventType;
+
+/** How many events of these types were written since; those of no host belong to nobody's groups. */
+export async function countEventsSince(
+  db: Db,
+  { types, sinceMs, scope }: { types: readonly EventType[]; sinceMs: number; scope: GroupScope },
+): Promise<ReadonlyMap<string, number>> {
+  const first = await firstPositionSince(db, sinceMs);
+  let query = db
+    .selectFrom('events')
+    .select((e) => ['type', e.fn.countAll<number>().as('total')])
+    .where('type', 'in', types)
+    .where('position', '>=', first);
+  if (scope !== null) query = query.where(agentInScope(scope, 'agent_id'));
+  const rows = await query.groupBy('type').execute();
+  return new Map(rows.map(({ type, total }) => [type, Number(total)]));
+}
+
+/** Events are written in the order of their times, so that the place is found by halving. */
+async function firstPositionSince(db: Db, sinceMs: number): Promise<number> {
+  const ends = await db
+    .selectFrom('events')
+    .select((e) => [e.fn.min('position').as('first'), e.fn.max('position').as('last')])
+    .executeTakeFirstOrThrow();
+  let low = Number(ends.first ?? 1);
+  let high = Number(ends.last ?? 0) + 1;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const event = await db
+      .selectFrom('events')
+      .select('created_at')
+      .where('position', '=', middle)
+      .executeTakeFirst();
+    if (event && event.created_at >= sinceMs) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+export interface ServiceFacts {
+  readonly newestEventMs: number | null;
+  readonly restoredMs: number | null;
+  readonly isResyncOpen: boolean;
+  readonly advisoriesAsOfMs: number | null;
+  readonly stale: readonly { readonly ecosystem: string; readonly sinceMs: number }[];
+}
+
+export async function serviceFacts(db: Db, nowMs: number): Promise<ServiceFacts> {
+  const newest = db.selectFrom('events').select('created_at').orderBy('position', 'desc').limit(1);
+  const restored = await newest.where('type', '=', 'RESTORE_DETECTED').executeTakeFirst();
+  const resync = await db
+    .selectFrom('resyncs')
+    .select('id')
+    .where('closed_at', 'is', null)
+    .where('closes_at', '>', nowMs)
+    .limit(1)
+    .executeTakeFirst();
+  const mirror = await db
+    .selectFrom('mirror_snapshots')
+    .select((e) => e.fn.min('as_of').as('as_of'))
+    .executeTakeFirst();
+  const stale = await db.selectFrom('advisory_stretches').selectAll().orderBy('ecosystem').execute();
+  return {
+    newestEventMs: (await newest.executeTakeFirst())?.created_at ?? null,
+    restoredMs: restored?.created_at ?? null,
+    isResyncOpen: resync !== undefined,
+    advisoriesAsOfMs: mirror?.as_of ?? null,
+    stale: stale.map(({ ecosystem, since }) => ({ ecosystem, sinceMs: since })),
+  };
+}

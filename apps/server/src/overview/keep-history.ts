@@ -1,0 +1,79 @@
+import { HEARTBEAT_SLOTS } from '@tidegate/protocol/overview-api';
+import { slotOf } from '../agents/heartbeat-rules.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { ageAt, dayOf, oldestDay } from './day-rules.ts';
+import { dropDaysBefore, writeDay, writeServedSlot } from './history-store.ts';
+import type { Snapshots } from './keep-snapshots.ts';
+import { verdictsOf } from './overview-view.ts';
+import { type Snapshot, totalOf } from './take-snapshot.ts';
+import { HOUR_MS } from './update-counts-store.ts';
+
+/** How often counts are taken anew though nobody asks: whoever does then is answered at once. */
+const EVERY_MS = 60_000;
+
+export interface HistoryDeps {
+  platform: Platform;
+  snapshots: Snapshots;
+}
+
+/** Writes down each day what the fleet is like, anew every hour while the day lasts, and that a server listens. */
+export function createHistoryKeeper(deps: HistoryDeps): BackgroundWork {
+  const { platform } = deps;
+  const state: HistoryState = { hour: -1, slot: -1 };
+  return repeat({
+    intervalMs: EVERY_MS,
+    async run() {
+      try {
+        await keepHistory(deps, state);
+      } catch (error) {
+        platform.log.error('the history of the fleet was not written', { error: String(error) });
+      }
+    },
+  });
+}
+
+/** What was written last, so that it is not written again. */
+export interface HistoryState {
+  hour: number;
+  slot: number;
+}
+
+/** One look: writes what is due. */
+export async function keepHistory({ platform, snapshots }: HistoryDeps, state: HistoryState): Promise<void> {
+  const nowMs = platform.now();
+  const slot = slotOf(nowMs);
+  if (slot !== state.slot) {
+    await platform.database.transact((tx) => writeServedSlot(tx, { slot, keep: HEARTBEAT_SLOTS }));
+    state.slot = slot;
+  }
+  const snapshot = await snapshots.count();
+  const hour = Math.floor(snapshot.asOfMs / HOUR_MS);
+  if (hour === state.hour) return;
+  await platform.database.transact(async (tx) => {
+    await writeDay(tx, dayRow(snapshot));
+    await dropDaysBefore(tx, oldestDay(nowMs));
+  });
+  state.hour = hour;
+}
+
+function dayRow({ asOfMs, updates, hosts }: Snapshot) {
+  const verdicts = verdictsOf(updates);
+  // The middle of the hour in which the fleet was told of it.
+  const ages = updates.map(({ hour, updates: count }) => ({
+    ageMs: Math.max(0, asOfMs - (hour + 0.5) * HOUR_MS),
+    updates: count,
+  }));
+  return {
+    day: dayOf(asOfMs),
+    as_of: asOfMs,
+    open_clear: verdicts.clear,
+    open_vulnerable: verdicts.vulnerable,
+    open_unchecked: verdicts.unchecked,
+    open_not_judged: verdicts.not_judged,
+    exposed: totalOf(updates.filter(({ exposed }) => exposed)),
+    median_age_ms: ageAt(0.5, ages),
+    p95_age_ms: ageAt(0.95, ages),
+    hosts_seen: hosts.seen,
+  };
+}

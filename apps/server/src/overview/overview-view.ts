@@ -1,0 +1,114 @@
+import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
+import type { Figure, Opens, Overview } from '@tidegate/protocol/overview-api';
+import { rfc3339 } from '../platform/clock.ts';
+import { type Snapshot, totalOf } from './take-snapshot.ts';
+import type { UpdateGroup } from './update-counts-store.ts';
+
+/** How far the clock may be behind what was written, in milliseconds. */
+const CLOCK_SLACK_MS = 5_000;
+
+/** What the counts say, for a caller of this reach; what belongs to the whole fleet is for its admins alone. */
+export function overviewOf(
+  snapshot: Snapshot,
+  { isFleetAdmin, advisories }: { isFleetAdmin: boolean; advisories: AdvisoryCheck },
+): Overview {
+  const { asOfMs, scope, hosts, updates, small, sinceMs, events, service } = snapshot;
+  const asOf = rfc3339(asOfMs);
+  const since = rfc3339(sinceMs);
+  const behindMs = Math.max(0, (service.newestEventMs ?? 0) - asOfMs);
+
+  const figure = (count: number, opens: Opens | null): Figure => ({ count, as_of: asOf, opens });
+  const pending = updates.filter(({ state }) => state === 'pending');
+  const waiting = (verdict: string) =>
+    figure(totalOf(ofVerdict(pending, verdict)), { list: 'updates', filter: { state: 'pending', verdict } });
+  const ofEvents = (type: string) =>
+    figure(events.get(type) ?? 0, { list: 'events', filter: { type, since } });
+  const ofHosts = (count: number, status: string) => figure(count, { list: 'agents', filter: { status } });
+  const ofFleet = (count: number, opens: Opens, isShown: boolean) => (isShown ? figure(count, opens) : null);
+
+  return {
+    as_of: asOf,
+    of: scope === null ? 'fleet' : 'groups',
+    needs_me: {
+      waiting: {
+        clear: waiting('clear'),
+        vulnerable: waiting('vulnerable'),
+        unchecked: waiting('unchecked'),
+        not_judged: figure(totalOf(ofVerdict(pending, null)), null),
+      },
+      exploited: figure(totalOf(pending.filter(({ knownExploited }) => knownExploited)), {
+        list: 'updates',
+        filter: { state: 'pending', exploited: 'true' },
+      }),
+      blocked: figure(snapshot.stopped, null),
+      failed: figure(totalOf(updates.filter(({ state }) => state === 'failed')), {
+        list: 'updates',
+        filter: { state: 'failed' },
+      }),
+      approvals_undelivered: figure(small.undelivered, {
+        list: 'commands',
+        filter: { status: 'pending', action: 'install_update' },
+      }),
+      clones_suspected: figure(small.clones, { list: 'agents', filter: { clone_suspected: 'true' } }),
+      hosts_unbound: ofHosts(hosts.unbound, 'unbound'),
+      hosts_offline: ofHosts(hosts.offline, 'offline'),
+      divergences_open: ofFleet(
+        small.divergences,
+        { list: 'divergences', filter: { open: 'true' } },
+        scope === null,
+      ),
+      keys_due: ofFleet(small.keysDue, { list: 'signing-keys', filter: {} }, isFleetAdmin),
+      registration_tokens_ending: ofFleet(
+        small.tokensEnding,
+        { list: 'registration-tokens', filter: {} },
+        isFleetAdmin,
+      ),
+    },
+    changed: {
+      since,
+      installed: ofEvents('update_installed'),
+      failed: ofEvents('update_failed'),
+      approved: ofEvents('update_approved'),
+      new_updates: figure(snapshot.newUpdates, { list: 'updates', filter: { since } }),
+      hosts_enrolled: ofEvents('AGENT_ENROLLED'),
+    },
+    lying: {
+      machine_mismatches: ofEvents('MACHINE_ID_MISMATCH'),
+      token_reuse: ofEvents('REFRESH_TOKEN_REUSE'),
+      unchecked: waiting('unchecked'),
+      advisories: {
+        status: advisories,
+        data_as_of: timeOf(service.advisoriesAsOfMs),
+        stale: service.stale.map((one) => ({ ecosystem: one.ecosystem, since: rfc3339(one.sinceMs) })),
+      },
+      clock: { ok: behindMs <= CLOCK_SLACK_MS, behind_seconds: Math.ceil(behindMs / 1_000), as_of: asOf },
+      restore: { detected_at: timeOf(service.restoredMs), resync_open: service.isResyncOpen },
+    },
+    totals: {
+      hosts: figure(hosts.hosts, { list: 'agents', filter: {} }),
+      hosts_bound: ofHosts(hosts.bound, 'bound'),
+      hosts_online: ofHosts(hosts.online, 'online'),
+      hosts_revoked: ofHosts(hosts.revoked, 'revoked'),
+      updates_open: figure(totalOf(updates), null),
+    },
+    verdicts: { ...verdictsOf(updates), as_of: asOf },
+  };
+}
+
+/** How many of them have each verdict. */
+export function verdictsOf(updates: readonly UpdateGroup[]) {
+  return {
+    clear: totalOf(ofVerdict(updates, 'clear')),
+    vulnerable: totalOf(ofVerdict(updates, 'vulnerable')),
+    unchecked: totalOf(ofVerdict(updates, 'unchecked')),
+    not_judged: totalOf(ofVerdict(updates, null)),
+  };
+}
+
+function ofVerdict(updates: readonly UpdateGroup[], verdict: string | null): UpdateGroup[] {
+  return updates.filter((one) => one.verdict === verdict);
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : rfc3339(ms);
+}

@@ -1,0 +1,136 @@
+import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
+import {
+  HEARTBEAT_SLOT_MINUTES,
+  Heartbeats,
+  HISTORY_DAYS_MAX,
+  type HistoryDay,
+  Overview,
+  OverviewHistory,
+} from '@tidegate/protocol/overview-api';
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
+import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { dayOf, firstDayOf } from './day-rules.ts';
+import { type DayRow, daysSince, findBeats, servedSlots } from './history-store.ts';
+import type { Snapshots } from './keep-snapshots.ts';
+import { overviewOf } from './overview-view.ts';
+
+export interface OverviewDeps {
+  platform: Pick<Platform, 'database' | 'now'>;
+  snapshots: Snapshots;
+  advisories: () => AdvisoryCheck;
+}
+
+const DAYS_DEFAULT = 30;
+const tags = ['overview'];
+const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const HOUR_MS = 3_600_000;
+
+/** The first screen, its pictures, and the last day of a host. */
+export function mountOverview(app: App, { platform, snapshots, advisories }: OverviewDeps): void {
+  const { database } = platform;
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/overview',
+    config: { access: { ...reads, reach: 'scope' } },
+    schema: {
+      summary: 'What needs somebody, what changed, and whether anything may not be as it says',
+      tags,
+      response: { 200: Overview },
+    },
+    handler: async (request) => {
+      const { groups: scope, role } = operatorOf(request);
+      const isFleetAdmin = scope === null && role === 'admin';
+      return overviewOf(await snapshots.of(scope), { isFleetAdmin, advisories: advisories() });
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/overview/history',
+    config: { access: { ...reads, reach: 'scope' } },
+    schema: {
+      summary: 'The fleet day by day, oldest first',
+      tags,
+      querystring: strict({
+        days: Type.Optional(
+          Type.String({
+            pattern: '^([1-9][0-9]?|[123][0-9]{2}|400)$',
+            description: `1 to ${HISTORY_DAYS_MAX}; default ${DAYS_DEFAULT}`,
+          }),
+        ),
+      }),
+      response: { 200: OverviewHistory, 400: Problem },
+    },
+    handler: async (request) => {
+      // Kept for the whole fleet alone.
+      if (operatorOf(request).groups !== null) return { items: [] };
+      const nowMs = platform.now();
+      const first = firstDayOf(nowMs, Number(request.query.days ?? DAYS_DEFAULT));
+      const today = dayOf(nowMs);
+      return { items: (await daysSince(database.read, first)).map((row) => dayView(row, today)) };
+    },
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/api/v1/agents/:agent_id/heartbeats',
+    config: { access: { ...reads, reach: { of: 'agent', by: 'agent_id' } } },
+    schema: {
+      summary: 'When a host was heard of in the last 24 hours',
+      tags: ['hosts'],
+      params: strict({ agent_id: Uuid }),
+      response: { 200: Heartbeats, 404: Problem },
+    },
+    handler: async ({ params }) => {
+      const row = await findBeats(database.read, params.agent_id);
+      if (!row) throw new Refusal('not_found', { detail: 'There is no such agent.' });
+      const nowMs = platform.now();
+      const slots = heartbeatsOf({
+        nowMs,
+        enrolledAtMs: row.enrolled_at,
+        intervalSeconds: row.polling_interval_seconds ?? CHECK_IN_INTERVAL_SECONDS,
+        lastSeenMs: row.last_seen_at,
+        beatSlot: row.beat_slot ?? null,
+        beats: row.beats ?? 0,
+        lateBeats: row.late_beats ?? 0,
+        served: await servedSlots(database.read),
+      });
+      return {
+        agent_id: params.agent_id,
+        as_of: rfc3339(nowMs),
+        slot_minutes: HEARTBEAT_SLOT_MINUTES,
+        slots: slots.map(({ fromMs, status }) => ({ from: rfc3339(fromMs), status })),
+      } as const;
+    },
+  });
+}
+
+function dayView(row: DayRow, today: string): HistoryDay {
+  return {
+    day: row.day,
+    as_of: rfc3339(row.as_of),
+    complete: row.day < today,
+    open: {
+      clear: row.open_clear,
+      vulnerable: row.open_vulnerable,
+      unchecked: row.open_unchecked,
+      not_judged: row.open_not_judged,
+    },
+    exposed: row.exposed,
+    median_age_hours: hours(row.median_age_ms),
+    p95_age_hours: hours(row.p95_age_ms),
+    hosts_seen: row.hosts_seen,
+  };
+}
+
+function hours(ms: number | null): number | null {
+  return ms === null ? null : Math.round((ms / HOUR_MS) * 10) / 10;
+}

@@ -1,0 +1,108 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { GroupScope } from '../platform/db/group-scope.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  addHosts,
+  countEventsSince,
+  countHosts,
+  type HostCounts,
+  NO_HOSTS,
+  type ServiceFacts,
+  type SmallCounts,
+  serviceFacts,
+  smallCounts,
+  stoppedUpdates,
+} from './fleet-store.ts';
+import {
+  closedUpdatesSince,
+  HOUR_MS,
+  openUpdates,
+  openUpdatesOf,
+  type UpdateGroup,
+} from './update-counts-store.ts';
+
+/** Age at which the key that signs is to be replaced. */
+const KEY_MAX_AGE_MS = 365 * 86_400_000;
+
+/** Events that the overview counts. */
+export const COUNTED_EVENTS = [
+  'update_installed',
+  'update_failed',
+  'update_approved',
+  'AGENT_ENROLLED',
+  'MACHINE_ID_MISMATCH',
+  'REFRESH_TOKEN_REUSE',
+] as const;
+
+/** Everything that the overview says, as it was at one moment. */
+export interface Snapshot {
+  readonly asOfMs: number;
+  readonly scope: GroupScope;
+  readonly hosts: HostCounts;
+  readonly updates: readonly UpdateGroup[];
+  readonly stopped: number;
+  readonly small: SmallCounts;
+  /** Begin of an hour, 24 hours ago at least. */
+  readonly sinceMs: number;
+  readonly events: ReadonlyMap<string, number>;
+  readonly newUpdates: number;
+  readonly service: ServiceFacts;
+}
+
+/** Counts, with a turn of the event loop between the parts: whoever waits for an answer meanwhile gets it. */
+export async function takeSnapshot(
+  platform: Pick<Platform, 'database' | 'now'>,
+  scope: GroupScope,
+): Promise<Snapshot> {
+  const db = platform.database.read;
+  const nowMs = platform.now();
+  const sinceMs = Math.floor((nowMs - 86_400_000) / HOUR_MS) * HOUR_MS;
+  const updates = createTally();
+  if (scope === null) {
+    for await (const groups of inTurns(openUpdates(db))) updates.add(groups, 1);
+    for await (const groups of inTurns(openUpdatesOf(db, 'deleted'))) updates.add(groups, -1);
+  } else {
+    for await (const groups of inTurns(openUpdatesOf(db, { scope }))) updates.add(groups, 1);
+  }
+  let hosts = NO_HOSTS;
+  for await (const some of inTurns(countHosts(db, { nowMs, scope }))) hosts = addHosts(hosts, some);
+  let stopped = 0;
+  for await (const some of inTurns(stoppedUpdates(db, scope))) stopped += some;
+  const groups = updates.groups();
+  const openSince = groups.filter(({ hour }) => hour * HOUR_MS >= sinceMs);
+  return {
+    ...{ asOfMs: nowMs, scope, hosts, updates: groups, stopped, sinceMs },
+    small: await smallCounts(db, { nowMs, scope, keyMaxAgeMs: KEY_MAX_AGE_MS }),
+    events: await countEventsSince(db, { types: COUNTED_EVENTS, sinceMs, scope }),
+    newUpdates: totalOf(openSince) + (await closedUpdatesSince(db, { sinceMs, scope })),
+    service: await serviceFacts(db, nowMs),
+  };
+}
+
+export function totalOf(groups: readonly UpdateGroup[]): number {
+  return groups.reduce((sum, { updates }) => sum + updates, 0);
+}
+
+async function* inTurns<T>(parts: AsyncIterable<T>): AsyncGenerator<T> {
+  for await (const part of parts) {
+    yield part;
+    await turn();
+  }
+}
+
+/** Adds up groups that have the same in common. */
+function createTally() {
+  const tally = new Map<string, UpdateGroup>();
+  return {
+    add(groups: readonly UpdateGroup[], sign: 1 | -1): void {
+      for (const group of groups) {
+        const { state, verdict, knownExploited, exposed, hour, updates } = group;
+        const key = `${state} ${verdict} ${knownExploited} ${exposed} ${hour}`;
+        const before = tally.get(key)?.updates ?? 0;
+        tally.set(key, { ...group, updates: before + sign * updates });
+      }
+    },
+    // What moved from one state to another between two parts must not become less than nothing.
+    groups: () => [...tally.values()].filter(({ updates }) => updates > 0),
+  };
+}

@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import type { Db } from '../platform/db/engine.ts';
+import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+
+/** States of an update that is neither on its host nor given up. */
+export const OPEN_STATES = ['pending', 'awaiting_plan', 'approved', 'installing', 'failed'] as const;
+/** Rows that one statement counts: on SQLite nothing else runs meanwhile. */
+const STEP_ROWS = 10_000;
+/** Hosts whose updates one statement counts. */
+const STEP_HOSTS = 500;
+export const HOUR_MS = 3_600_000;
+
+/** So many updates that have all of this in common. */
+export interface UpdateGroup {
+  readonly state: string;
+  readonly verdict: string | null;
+  readonly knownExploited: boolean;
+  /** Whether they fix known vulnerabilities. */
+  readonly exposed: boolean;
+  /** Hour in which the fleet was told of them, since 1970. */
+  readonly hour: number;
+  readonly updates: number;
+}
+
+const GROUP = sql`u.state AS state, u.verdict AS verdict, coalesce(u.known_exploited, 0) AS known_exploited,
+  CASE WHEN u.fixes > 0 THEN 1 ELSE 0 END AS exposed, u.discovered_at / ${sql.lit(HOUR_MS)} AS hour, count(*) AS updates`;
+const BY_GROUP = sql.raw('GROUP BY 1, 2, 3, 4, 5');
+
+interface Row {
+  state: string;
+  verdict: string | null;
+  known_exploited: number;
+  exposed: number;
+  hour: number;
+  updates: number;
+}
+
+/** All open updates, those of deleted hosts included; reads an index alone, a part at a time. */
+export async function* openUpdates(db: Db): AsyncGenerator<UpdateGroup[]> {
+  for (const state of OPEN_STATES) {
+    let after = -1;
+    for (;;) {
+      const end: number | null = await endOfStep(db, { state, after });
+      const upTo = end === null ? sql`` : sql`AND u.discovered_at <= ${end}`;
+      const { rows } = await sql<Row>`SELECT ${GROUP} FROM updates AS u
+        WHERE u.state = ${state} AND u.discovered_at > ${after} ${upTo} ${BY_GROUP}`.execute(db);
+      yield rows.map(groupOf);
+      if (end === null) break;
+      after = end;
+    }
+  }
+}
+
+async function endOfStep(db: Db, { state, after }: { state: string; after: number }): Promise<number | null> {
+  const row = await db
+    .selectFrom('updates')
+    .select('discovered_at')
+    .where('state', '=', state)
+    .where('discovered_at', '>', after)
+    .orderBy('discovered_at')
+    .offset(STEP_ROWS)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.discovered_at ?? null;
+}
+
+/** Open updates of some hosts: those in the groups that are there, or those that are deleted. */
+export async function* openUpdatesOf(
+  db: Db,
+  which: { readonly scope: GroupScope } | 'deleted',
+): AsyncGenerator<UpdateGroup[]> {
+  let after = '';
+  for (;;) {
+    let query = db.selectFrom('agents as a').select('a.id').where('a.id', '>', after);
+    query =
+      which === 'deleted'
+        ? query.where('a.deleted_at', 'is not', null)
+        : query.where('a.deleted_at', 'is', null).where(groupInScope(which.scope, 'a.group_name'));
+    const hosts = await query.orderBy('a.id').limit(STEP_HOSTS).execute();
+    const last = hosts.at(-1);
+    if (!last) return;
+    after = last.id;
+    const ids = sql.join(hosts.map(({ id }) => id));
+    const { rows } = await sql<Row>`SELECT ${GROUP} FROM updates AS u
+      WHERE u.agent_id IN (${ids}) AND u.state IN (${sql.join(OPEN_STATES)}) ${BY_GROUP}`.execute(db);
+    yield rows.map(groupOf);
+  }
+}
+
+/** Updates that are over already of those that the fleet was told of since. */
+export async function closedUpdatesSince(
+  db: Db,
+  { sinceMs, scope }: { sinceMs: number; scope: GroupScope },
+): Promise<number> {
+  let query = db
+    .selectFrom('updates as u')
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .where('u.state', 'in', ['installed', 'rejected', 'superseded'])
+    .where('u.discovered_at', '>=', sinceMs);
+  if (scope !== null) query = query.where(agentInScope(scope, 'u.agent_id'));
+  return Number((await query.executeTakeFirstOrThrow()).total);
+}
+
+function groupOf(row: Row): UpdateGroup {
+  return {
+    state: row.state,
+    verdict: row.verdict,
+    knownExploited: row.known_exploited === 1,
+    exposed: row.exposed === 1,
+    hour: Number(row.hour),
+    updates: Number(row.updates),
+  };
+}
