@@ -57,7 +57,8 @@ export async function startBrowser(): Promise<Browser> {
   async function pageOf(context: BrowserContext): Promise<Page> {
     const page = await context.newPage();
     const faults = watch(page);
-    onTestFinished(async () => {
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') await picture(page, `failed-${task.name.replace(/\W+/g, '-')}`);
       await context.close();
       expect(faults, 'errors on the page').toEqual([]);
     });
@@ -73,9 +74,9 @@ export async function startBrowser(): Promise<Browser> {
       onTestFinished(() => context.close());
       return context.newPage();
     },
-    async openAs(url, operator = OPERATOR) {
+    async openAs(url, { username, password } = OPERATOR) {
       const context = await contextOf(url, 'light');
-      const login = await context.request.post('/api/v1/auth/login', { data: operator });
+      const login = await context.request.post('/api/v1/auth/login', { data: { username, password } });
       expect(login.status()).toBe(200);
       return pageOf(context);
     },
@@ -111,13 +112,17 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
 
 /** Takes a picture of the page in both themes, and finds nothing wrong with it in either. */
 export async function inspect(page: Page, name: string): Promise<void> {
-  mkdirSync(OUT, { recursive: true });
   for (const colorScheme of THEMES) {
     await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: join(OUT, `${name}-${colorScheme}.png`), fullPage: true });
+    await picture(page, `${name}-${colorScheme}`);
     expect(await accessibilityFaults(page), `${name}, ${colorScheme}`).toEqual([]);
   }
   await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function picture(page: Page, name: string): Promise<void> {
+  mkdirSync(OUT, { recursive: true });
+  await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
 }
 
 let source: Promise<string> | undefined;
