@@ -82,6 +82,9 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       read('change') === 'setup_link_made'
         ? 'A link was made that creates the first operator.'
         : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
+    API_TOKEN_CREATED: (read, { actor }) =>
+      `${by(actor)} made the API token “${read('label')}”${named(read('role'))}.`,
+    API_TOKEN_REVOKED: (read, { actor }) => `${by(actor)} revoked the API token “${read('label')}”.`,
     REGISTRATION_TOKEN_CHANGED: (read, { actor }) =>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
     RATE_LIMITS_CHANGED: (_, event) =>

@@ -1,0 +1,115 @@
+import { useMutation } from '@tanstack/react-query';
+import type { CreatedRegistrationToken, CreateRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { useId, useState } from 'react';
+import { post } from '../api/client.ts';
+import { fieldFaults } from '../api/field-faults.ts';
+import { queryClient } from '../api/queries.ts';
+import { useGroups } from '../hosts/groups.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { Field, Select } from '../ui/field.tsx';
+
+const HOUR_MS = 3_600_000;
+const LIFETIMES = [
+  [1, '1 hour'],
+  [24, '1 day'],
+  [7 * 24, '7 days'],
+  [30 * 24, '30 days'],
+  [90 * 24, '90 days'],
+] as const;
+/** What the server takes at most; its clock may be behind ours. */
+const SLACK_MS = 60_000;
+const SEATS_MAX = 100_000;
+
+/** Makes a registration token; the answer with the secret is the caller's to show, once. */
+export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistrationToken) => void }) {
+  const [label, setLabel] = useState('');
+  const [seats, setSeats] = useState('1');
+  const [hours, setHours] = useState('24');
+  const [group, setGroup] = useState('');
+  const groups = useGroups();
+  const listId = useId();
+  const create = useMutation({
+    mutationFn: () => {
+      const body: CreateRegistrationToken = {
+        label,
+        seats: Number(seats),
+        expires_at: new Date(Date.now() + Number(hours) * HOUR_MS - SLACK_MS).toISOString(),
+        ...(group === '' ? {} : { group }),
+      };
+      return withStepUp(() => post<CreatedRegistrationToken>('/api/v1/admin/registration-tokens', body));
+    },
+    onSuccess: (token) => {
+      setLabel('');
+      void queryClient.invalidateQueries({ queryKey: ['enrolment'] });
+      onCreated(token);
+    },
+  });
+  const faults = fieldFaults(create.error);
+  const isToldAtField = Object.keys(faults).some((name) => name in FIELDS);
+  return (
+    <form
+      className="grid items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_auto]"
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      <Field
+        label="Label"
+        required
+        maxLength={256}
+        placeholder="rack 4"
+        value={label}
+        error={faults.label}
+        onChange={(event) => setLabel(event.target.value)}
+      />
+      <Field
+        label="Hosts"
+        type="number"
+        required
+        min={1}
+        max={SEATS_MAX}
+        value={seats}
+        error={faults.seats}
+        onChange={(event) => setSeats(event.target.value)}
+      />
+      <Select
+        label="Valid for"
+        value={hours}
+        error={faults.expires_at}
+        onChange={(event) => setHours(event.target.value)}
+      >
+        {LIFETIMES.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </Select>
+      <Field
+        label="Group (may be left out)"
+        list={listId}
+        maxLength={128}
+        autoComplete="off"
+        value={group}
+        error={faults.group}
+        onChange={(event) => setGroup(event.target.value)}
+      />
+      <datalist id={listId}>
+        {groups.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Button type="submit" tone="primary" busy={create.isPending} className="min-h-9 lg:mt-6.5">
+        Make a token
+      </Button>
+      {create.error && !isToldAtField && (
+        <p role="alert" className="col-span-full rounded-md bg-bad-soft px-3 py-2 text-bad">
+          {create.error.message}
+        </p>
+      )}
+    </form>
+  );
+}
+
+const FIELDS = { label: true, seats: true, expires_at: true, group: true } as const;
