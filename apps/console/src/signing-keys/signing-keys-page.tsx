@@ -1,6 +1,196 @@
+import { useQuery } from '@tanstack/react-query';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
+import { Ban, Check, CircleDashed, Hourglass, Plus } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { HostsBehindDialog } from './hosts-behind-dialog.tsx';
+import { AddKeyDialog, KEYS_PATH, RevokeKeyDialog, UseKeyDialog } from './key-dialogs.tsx';
+import { keySetQuery } from './key-set-query.ts';
+import { readinessText } from './key-set-rules.ts';
+import { RootPanel } from './root-panel.tsx';
+import type { SigningKey } from './signing-key.ts';
 
-/** Signing keys. */
+type Open = { act: 'use' | 'revoke'; signingKey: SigningKey } | { act: 'add' } | { act: 'behind' } | null;
+
+const NO_FILTERS = [] as const;
+const SHORT = 16;
+
+/** The keys that sign for the fleet: add one, wait until the hosts hold it, use it, revoke the old one. */
 export function SigningKeysPage() {
-  return <Page title="Signing keys">{null}</Page>;
+  const { may } = useSession();
+  const isAdmin = may('admin');
+  const list = useListSearch(NO_FILTERS);
+  const [open, setOpen] = useState<Open>(null);
+  const query = useQuery(listQuery<SigningKey>('keys', KEYS_PATH, list.query));
+  const keySet = useQuery(keySetQuery);
+  const hosts = useFleetSize();
+  const columns = useMemo(() => columnsOf({ hosts, isAdmin, onOpen: setOpen }), [hosts, isAdmin]);
+  return (
+    <Page
+      title="Signing keys"
+      lead="Rotate in this order: add a key, wait until the hosts hold it, sign with it, revoke the old one."
+      actions={
+        <>
+          {keySet.data && <Button onClick={() => setOpen({ act: 'behind' })}>Which hosts are behind?</Button>}
+          {isAdmin && (
+            <Button
+              tone="primary"
+              icon={<Plus aria-hidden="true" className="size-4" />}
+              onClick={() => setOpen({ act: 'add' })}
+            >
+              Add a key
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div className="space-y-4">
+        <ListPanel
+          query={query}
+          noun="signing keys"
+          pager={list.pager}
+          clearFilter={null}
+          empty={<EmptyState title="No signing key yet" />}
+        >
+          {(items) => <DataTable label="Signing keys" columns={columns} rows={items} rowId={idOf} />}
+        </ListPanel>
+        <RootPanel />
+      </div>
+      {open?.act === 'add' && <AddKeyDialog onClose={() => setOpen(null)} />}
+      {open?.act === 'use' && (
+        <UseKeyDialog signingKey={open.signingKey} hosts={hosts ?? 0} onClose={() => setOpen(null)} />
+      )}
+      {open?.act === 'revoke' && (
+        <RevokeKeyDialog signingKey={open.signingKey} hosts={hosts ?? 0} onClose={() => setOpen(null)} />
+      )}
+      {open?.act === 'behind' && keySet.data && (
+        <HostsBehindDialog newest={keySet.data.version} onClose={() => setOpen(null)} />
+      )}
+    </Page>
+  );
+}
+
+const idOf = (key: SigningKey) => key.key_id;
+
+/** Hosts that are not revoked: those that have to hold a key; null until it is known. */
+function useFleetSize(): number | null {
+  const count = (query: Record<string, string>) =>
+    listQuery<AgentItem>('hosts', '/api/v1/agents', { ...query, limit: 1 });
+  const all = useQuery(count({})).data?.total;
+  const revoked = useQuery(count({ status: 'revoked' })).data?.total;
+  return all === undefined || revoked === undefined ? null : all - revoked;
+}
+
+function columnsOf({
+  hosts,
+  isAdmin,
+  onOpen,
+}: {
+  hosts: number | null;
+  isAdmin: boolean;
+  onOpen: (open: Open) => void;
+}): readonly Column<SigningKey>[] {
+  return [
+    { id: 'version', header: 'Key', align: 'right', cell: ({ version }) => version },
+    { id: 'status', header: 'Status', cell: (key) => <KeyStatus signingKey={key} /> },
+    {
+      id: 'trusted_by',
+      header: 'Readiness',
+      wide: true,
+      cell: (key) => <Readiness signingKey={key} hosts={hosts} />,
+    },
+    {
+      id: 'public_key_hex',
+      header: 'Public half',
+      cell: ({ public_key_hex: hex }) => (
+        <CopyText text={hex} short={`${hex.slice(0, SHORT)}…`} label="Copy the public half" />
+      ),
+    },
+    { id: 'created_at', header: 'Added', cell: (key) => <Time at={key.created_at} /> },
+    { id: 'revoked_at', header: 'Revoked', cell: (key) => <Time at={key.revoked_at} /> },
+    ...(isAdmin
+      ? [
+          {
+            id: 'verbs',
+            header: 'Verbs',
+            cell: (signingKey: SigningKey) => <Verbs signingKey={signingKey} onOpen={onOpen} />,
+          },
+        ]
+      : []),
+  ];
+}
+
+function KeyStatus({ signingKey: key }: { signingKey: SigningKey }) {
+  if (key.status === 'revoked')
+    return (
+      <Badge tone="bad" icon={<Ban />}>
+        revoked
+      </Badge>
+    );
+  if (key.awaits_root)
+    return (
+      <Badge tone="warn" icon={<Hourglass />}>
+        waits for the root
+      </Badge>
+    );
+  return key.in_use ? (
+    <Badge tone="good" icon={<Check />}>
+      signs
+    </Badge>
+  ) : (
+    <Badge tone="neutral" icon={<CircleDashed />}>
+      active, does not sign
+    </Badge>
+  );
+}
+
+function Readiness({ signingKey: key, hosts }: { signingKey: SigningKey; hosts: number | null }) {
+  if (key.status === 'revoked') return <span className="text-muted">–</span>;
+  if (hosts === null) return <span className="text-muted">{key.trusted_by} hosts hold it</span>;
+  return (
+    <span className="inline-flex items-center gap-2">
+      <progress
+        className="h-2 w-28"
+        aria-label={`Hosts that hold key ${key.version}`}
+        max={Math.max(hosts, 1)}
+        value={Math.min(key.trusted_by, hosts)}
+      />
+      {readinessText(key.trusted_by, hosts)}
+    </span>
+  );
+}
+
+function Verbs({ signingKey, onOpen }: { signingKey: SigningKey; onOpen: (open: Open) => void }) {
+  const { version, status, in_use: inUse, awaits_root: awaitsRoot } = signingKey;
+  if (status === 'revoked' || inUse) return null;
+  return (
+    <span className="inline-flex gap-1">
+      {!awaitsRoot && (
+        <Button
+          tone="quiet"
+          aria-label={`Sign with key ${version}`}
+          onClick={() => onOpen({ act: 'use', signingKey })}
+        >
+          Sign with it
+        </Button>
+      )}
+      <Button
+        tone="quiet"
+        aria-label={`Revoke key ${version}`}
+        onClick={() => onOpen({ act: 'revoke', signingKey })}
+      >
+        Revoke
+      </Button>
+    </span>
+  );
 }

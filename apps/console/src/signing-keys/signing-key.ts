@@ -1,0 +1,14 @@
+/** A signing key as the list answers it. */
+export interface SigningKey {
+  readonly key_id: string;
+  readonly version: number;
+  readonly public_key_hex: string;
+  readonly status: 'active' | 'revoked';
+  readonly created_at: string;
+  readonly revoked_at: string | null;
+  readonly in_use: boolean;
+  /** With an offline root: no key set has it yet, so nobody trusts it. */
+  readonly awaits_root: boolean;
+  /** Hosts that hold it. */
+  readonly trusted_by: number;
+}
