@@ -11,6 +11,7 @@ const IntegerOrNull = Type.Union([Type.Integer(), Type.Null()]);
 export const CommandItem = strict({
   id: Uuid,
   agent_id: Uuid,
+  hostname: Type.String(),
   action: CommandAction,
   params: Type.Unknown(),
   update_id: Type.Union([Uuid, Type.Null()]),

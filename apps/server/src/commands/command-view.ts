@@ -2,14 +2,15 @@ import type { CommandItem } from '@tidegate/protocol/commands-api';
 import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
-import type { CommandRow } from './store.ts';
+import type { HostedCommand } from './store.ts';
 
 /** A row as operators see it: without the envelope, which is the agent's alone. */
-export function commandItem(row: CommandRow): CommandItem {
+export function commandItem(row: HostedCommand): CommandItem {
   const params: unknown = JSON.parse(row.params);
   return {
     id: row.id,
     agent_id: row.agent_id,
+    hostname: row.hostname,
     action: Value.Parse(CommandAction, row.action),
     params,
     update_id: row.update_id,

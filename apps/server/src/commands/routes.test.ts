@@ -303,6 +303,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(seen).toEqual(ids.toReversed());
     const reboots = (await app.inject('/api/v1/commands?action=reboot&status=pending')).json();
     expect(reboots.items.map((item: { id: string }) => item.id)).toEqual([ids[2]]);
+    expect(reboots.items[0].hostname).toBe('host-1');
+    expect((await app.inject(`/api/v1/commands/${ids[2]}`)).json().hostname).toBe('host-1');
     expect((await app.inject('/api/v1/commands?state=pending')).statusCode).toBe(400);
   });
 });

@@ -11,7 +11,7 @@ import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { cancelCommand, retryCommand } from './change-command.ts';
 import { commandItem } from './command-view.ts';
-import { countCommands, findCommand, listCommands } from './store.ts';
+import { countCommands, findCommand, findHostedCommand, listCommands } from './store.ts';
 import { streamOutput } from './stream-output.ts';
 
 export interface CommandsDeps {
@@ -76,7 +76,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
     config: reading,
     schema: { summary: 'One command', tags, params, response: { 200: CommandItem, 404: Problem } },
     handler: async (request) => {
-      const command = await findCommand(database.read, request.params.id);
+      const command = await findHostedCommand(database.read, request.params.id);
       if (!command) throw unknown();
       return commandItem(command);
     },
@@ -109,7 +109,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
         if (found.action === 'install_update' && found.update_id !== null) {
           await voidApproval(tx, { updateId: found.update_id, reason: 'command_cancelled' });
         }
-        return findCommand(tx, found.id);
+        return findHostedCommand(tx, found.id);
       });
       if (!command) throw unknown();
       return commandItem(command);

@@ -5,6 +5,8 @@ import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;
+/** A command with the name of its host, as operators see it. */
+export type HostedCommand = CommandRow & { hostname: string };
 
 export async function insertCommand(tx: Tx, row: Insertable<Tables['agent_commands']>): Promise<void> {
   await tx.insertInto('agent_commands').values(row).execute();
@@ -12,6 +14,12 @@ export async function insertCommand(tx: Tx, row: Insertable<Tables['agent_comman
 
 export async function findCommand(db: Db, id: string): Promise<CommandRow | null> {
   return (await db.selectFrom('agent_commands').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+}
+
+export async function findHostedCommand(db: Db, id: string): Promise<HostedCommand | null> {
+  const query = db.selectFrom('agent_commands').innerJoin('agents', 'agents.id', 'agent_commands.agent_id');
+  const row = query.selectAll('agent_commands').select('agents.hostname').where('agent_commands.id', '=', id);
+  return (await row.executeTakeFirst()) ?? null;
 }
 
 /** Compare-and-swap: true where the command was in one of the statuses and is changed now. */
@@ -131,9 +139,14 @@ export interface CommandSelection {
 export async function listCommands(
   db: Db,
   args: CommandSelection & { limit: number; before: string | null },
-): Promise<CommandRow[]> {
-  let query = filtered(db, args).selectAll().orderBy('id', 'desc').limit(args.limit);
-  if (args.before !== null) query = query.where('id', '<', args.before);
+): Promise<HostedCommand[]> {
+  let query = filtered(db, args)
+    .innerJoin('agents', 'agents.id', 'agent_commands.agent_id')
+    .selectAll('agent_commands')
+    .select('agents.hostname')
+    .orderBy('agent_commands.id', 'desc')
+    .limit(args.limit);
+  if (args.before !== null) query = query.where('agent_commands.id', '<', args.before);
   return query.execute();
 }
 
@@ -146,10 +159,10 @@ export async function countCommands(db: Db, selection: CommandSelection): Promis
 
 function filtered(db: Db, { filter, scope }: CommandSelection) {
   let query = db.selectFrom('agent_commands');
-  if (scope !== null) query = query.where(agentInScope(scope, 'agent_id'));
-  if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId);
-  if (filter.updateId !== undefined) query = query.where('update_id', '=', filter.updateId);
-  if (filter.status !== undefined) query = query.where('status', '=', filter.status);
-  if (filter.action !== undefined) query = query.where('action', '=', filter.action);
+  if (scope !== null) query = query.where(agentInScope(scope, 'agent_commands.agent_id'));
+  if (filter.agentId !== undefined) query = query.where('agent_commands.agent_id', '=', filter.agentId);
+  if (filter.updateId !== undefined) query = query.where('agent_commands.update_id', '=', filter.updateId);
+  if (filter.status !== undefined) query = query.where('agent_commands.status', '=', filter.status);
+  if (filter.action !== undefined) query = query.where('agent_commands.action', '=', filter.action);
   return query;
 }
