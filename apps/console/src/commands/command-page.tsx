@@ -1,6 +1,142 @@
-import { Page } from '../ui/page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { Ban, RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { oneQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Button } from '../ui/button.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { Fold, RawJson } from '../ui/fold.tsx';
+import { Facts, Page, Panel } from '../ui/page.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
+import { LiveOutput } from './live-output.tsx';
+import { useCommandVerbs } from './use-command-verbs.ts';
 
-/** Command. */
+/** One command: what was asked of which host, how far it came, and what the host wrote. */
 export function CommandPage() {
-  return <Page title="Command">{null}</Page>;
+  const { id = '' } = useParams({ strict: false });
+  const {
+    data: command,
+    error,
+    refetch,
+  } = useQuery(oneQuery<CommandItem>('commands', `/api/v1/commands/${id}`));
+  if (!command)
+    return (
+      <Page title="Command">
+        {error ? <ErrorPanel error={error} retry={() => void refetch()} /> : <Skeleton />}
+      </Page>
+    );
+  return (
+    <Page
+      title={`${ACTION_WORDS[command.action]} on ${command.hostname}`}
+      lead={<CommandStatusBadge status={command.status} />}
+      actions={<Verbs command={command} />}
+    >
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      <div className="grid grid-cols-[minmax(0,1fr)_26rem] items-start gap-4 max-lg:grid-cols-1">
+        <LiveOutput key={command.id} commandId={command.id} tail={command.output_tail} />
+        <div className="space-y-4">
+          <Panel title="How far it came">
+            <Facts facts={timesOf(command)} />
+          </Panel>
+          <About command={command} />
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function timesOf(command: CommandItem): (readonly [string, React.ReactNode])[] {
+  const time = (at: string | null) => <Time key={at} at={at} empty="not yet" />;
+  return [
+    ['Asked', time(command.created_at)],
+    ['Not before', time(command.not_before)],
+    ['Sent', time(command.sent_at)],
+    ['Received', time(command.received_at)],
+    ['Started', time(command.started_at)],
+    ['Ended', time(command.finished_at)],
+    ...(STATUS_LOOKS[command.status].isOver ? [] : [['Ends unasked', time(command.expires_at)] as const]),
+  ];
+}
+
+function About({ command }: { command: CommandItem }) {
+  const { agent_id: agentId, update_id: updateId } = command;
+  return (
+    <Panel title="About it">
+      <div className="space-y-3">
+        <Facts
+          facts={[
+            [
+              'Host',
+              <Link key="host" to="/hosts/$id" params={{ id: agentId }}>
+                {command.hostname}
+              </Link>,
+            ],
+            ...(updateId === null
+              ? []
+              : [
+                  [
+                    'Update',
+                    <Link key="update" to="/updates/$id" params={{ id: updateId }}>
+                      the update it is about
+                    </Link>,
+                  ] as const,
+                ]),
+            ['Asked by', command.created_by],
+            ['Reason', command.reason ?? <span className="text-muted">none</span>],
+            ['Exit code', command.exit_code ?? <span className="text-muted">none</span>],
+            ['Sequence', command.seq ?? <span className="text-muted">not sent yet</span>],
+            ['Id', <CopyText key="id" text={command.id} />],
+          ]}
+        />
+        <Fold summary="Parameters">
+          <RawJson value={command.params} />
+        </Fold>
+      </div>
+    </Panel>
+  );
+}
+
+function Verbs({ command }: { command: CommandItem }) {
+  const { may } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  const { cancel, retry } = useCommandVerbs(command.id);
+  const { can } = STATUS_LOOKS[command.status];
+  if (!may('approver')) return null;
+  return (
+    <>
+      {can === 'cancel' && (
+        <Button onClick={() => setAsking(true)} icon={<Ban aria-hidden="true" className="size-4" />}>
+          Cancel the command
+        </Button>
+      )}
+      {can === 'retry' && (
+        <Button
+          busy={retry.isPending}
+          onClick={() => retry.mutate()}
+          icon={<RotateCcw aria-hidden="true" className="size-4" />}
+        >
+          Ask once more
+        </Button>
+      )}
+      {isAsking && (
+        <ConfirmDialog
+          title="Cancel the command"
+          confirm="Cancel the command"
+          onConfirm={() => cancel.mutateAsync()}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            {command.action === 'install_update'
+              ? 'The approval becomes void and the update waits again. It can be approved anew.'
+              : 'The host will not be asked. The same can be asked again.'}
+          </p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
 }

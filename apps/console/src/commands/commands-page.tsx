@@ -1,6 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import type { CommandItem } from '@tidegate/protocol/commands-api';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery } from '../api/queries.ts';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { Select } from '../ui/field.tsx';
+import { FilterChips } from '../ui/filter-chips.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 
-/** Commands. */
+const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'since', 'until'] as const;
+const FIELDS = ['status', 'action'] as const;
+
+const COLUMNS: readonly Column<CommandItem>[] = [
+  {
+    id: 'action',
+    header: 'Command',
+    cell: ({ id, action }) => (
+      <Link to="/commands/$id" params={{ id }} className="font-medium">
+        {ACTION_WORDS[action]}
+      </Link>
+    ),
+  },
+  {
+    id: 'hostname',
+    header: 'Host',
+    cell: ({ agent_id: id, hostname }) => (
+      <Link
+        to="/hosts/$id"
+        params={{ id }}
+        title={hostname}
+        className="inline-block max-w-56 truncate align-bottom"
+      >
+        {hostname}
+      </Link>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ status }) => <CommandStatusBadge status={status} /> },
+  {
+    id: 'reason',
+    header: 'Reason',
+    wide: true,
+    cell: ({ reason, exit_code: code }) => (
+      <span title={reason ?? undefined}>
+        {reason}
+        {code !== null && code !== 0 && <span className="text-muted"> (exit code {code})</span>}
+      </span>
+    ),
+  },
+  { id: 'created_by', header: 'Asked by', cell: (command) => command.created_by },
+  {
+    id: 'created_at',
+    header: 'Asked',
+    sort: 'created_at',
+    sortFirst: 'descending',
+    cell: (command) => <Time at={command.created_at} />,
+  },
+  {
+    id: 'finished_at',
+    header: 'Ended',
+    cell: (command) => <Time at={command.finished_at} empty="not yet" />,
+  },
+];
+
+/** What hosts were asked to do, the newest first. */
 export function CommandsPage() {
-  return <Page title="Commands">{null}</Page>;
+  const list = useListSearch(FILTERS);
+  const navigate = useNavigate();
+  const query = useQuery(listQuery<CommandItem>('commands', '/api/v1/commands', list.query));
+  return (
+    <Page title="Commands" lead="What hosts were asked to do. Each is signed, and carried out once.">
+      <ListPanel
+        query={query}
+        noun="commands"
+        pager={list.pager}
+        clearFilter={list.isFiltered ? list.clearFilter : null}
+        empty={
+          <EmptyState
+            title="No host was asked for anything yet"
+            action={<Link to="/updates">See the updates that wait</Link>}
+          >
+            Approving an update sends its host a command; scans and reboots are asked for on the page of a
+            host.
+          </EmptyState>
+        }
+        toolbar={
+          <>
+            <div className="w-40">
+              <Select
+                label="Status"
+                value={list.filter.status ?? ''}
+                onChange={(e) => list.setFilter({ status: e.target.value || undefined })}
+              >
+                <option value="">any</option>
+                {Object.keys(STATUS_LOOKS).map((status) => (
+                  <option key={status}>{status}</option>
+                ))}
+              </Select>
+            </div>
+            <div className="w-48">
+              <Select
+                label="Command"
+                value={list.filter.action ?? ''}
+                onChange={(e) => list.setFilter({ action: e.target.value || undefined })}
+              >
+                <option value="">any</option>
+                {Object.entries(ACTION_WORDS).map(([action, words]) => (
+                  <option key={action} value={action}>
+                    {words}
+                  </option>
+                ))}
+              </Select>
+            </div>
+            <FilterChips
+              filter={list.filter}
+              without={FIELDS}
+              onRemove={(name) => list.setFilter({ [name]: undefined })}
+            />
+          </>
+        }
+      >
+        {(items) => (
+          <DataTable
+            label="Commands"
+            columns={COLUMNS}
+            rows={items}
+            rowId={idOf}
+            onOpen={({ id }) => void navigate({ to: '/commands/$id', params: { id } })}
+            sort={list.sort ?? '-created_at'}
+            onSort={list.setSort}
+          />
+        )}
+      </ListPanel>
+    </Page>
+  );
 }
+
+const idOf = ({ id }: CommandItem) => id;

@@ -1,6 +1,150 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearch } from '@tanstack/react-router';
+import type { AgeException } from '@tidegate/protocol/approvals-api';
+import { Plus, Trash2 } from 'lucide-react';
+import { useMemo, useState } from 'react';
+import { remove } from '../api/client.ts';
+import { useListSearch } from '../api/list-search.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Badge } from '../ui/badge.tsx';
+import { Button, IconButton } from '../ui/button.tsx';
+import { type Column, DataTable } from '../ui/data-table.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
+import { ListPanel } from '../ui/list-panel.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState } from '../ui/states.tsx';
+import { Time, useNow } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { AddException } from './add-exception.tsx';
+import { EXCEPTIONS, prefillOf } from './exception-rules.ts';
 
-/** Age exceptions. */
+const NO_FILTERS: readonly never[] = [];
+
+/** Versions that the age gate lets through although they are too young: exactly these, until their end (A7). */
 export function ExceptionsPage() {
-  return <Page title="Age exceptions">{null}</Page>;
+  const list = useListSearch(NO_FILTERS);
+  const { may } = useSession();
+  const isAdmin = may('admin');
+  const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
+  const prefill = prefillOf(search);
+  const [isAdding, setAdding] = useState(prefill !== null);
+  const [ending, setEnding] = useState<AgeException | null>(null);
+  const columns = useMemo(() => columnsOf(isAdmin ? setEnding : null), [isAdmin]);
+  const query = useQuery(listQuery<AgeException>('updates', EXCEPTIONS, list.query));
+  const add = isAdmin && (
+    <Button
+      tone="primary"
+      onClick={() => setAdding(true)}
+      icon={<Plus aria-hidden="true" className="size-4" />}
+    >
+      Add an exception
+    </Button>
+  );
+  return (
+    <Page
+      title="Age exceptions"
+      lead="The one way past an age block but time: exactly one version of one package, with a reason, until a date."
+      actions={add}
+    >
+      {prefill !== null && !isAdmin && (
+        <p role="status" className="mb-3 rounded-lg border border-line bg-surface px-4 py-2">
+          Only an admin can except{' '}
+          <span className="mono">
+            {prefill.name}@{prefill.version}
+          </span>
+          .
+        </p>
+      )}
+      <ListPanel
+        query={query}
+        noun="exceptions"
+        pager={list.pager}
+        clearFilter={null}
+        empty={
+          <EmptyState title="Nothing is excepted" action={<Link to="/updates">See the updates</Link>}>
+            Every new version of npm and PyPI packages has to be as old as the gate asks. Where a fix cannot
+            wait, the page of its update leads here.
+          </EmptyState>
+        }
+      >
+        {(items) => <DataTable label="Age exceptions" columns={columns} rows={items} rowId={idOf} />}
+      </ListPanel>
+      {isAdding && isAdmin && <AddException prefill={prefill} onClose={() => setAdding(false)} />}
+      {ending && <EndException exception={ending} onClose={() => setEnding(null)} />}
+    </Page>
+  );
+}
+
+const idOf = ({ id }: AgeException) => id;
+
+function columnsOf(onEnd: ((exception: AgeException) => void) | null): readonly Column<AgeException>[] {
+  const columns: readonly Column<AgeException>[] = [
+    {
+      id: 'package',
+      header: 'Package',
+      cell: ({ name, version }) => (
+        <span className="mono">
+          {name}@{version}
+        </span>
+      ),
+    },
+    { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
+    { id: 'ends', header: 'Ends', cell: (exception) => <Ends at={exception.expires_at} /> },
+    {
+      id: 'reason',
+      header: 'Reason',
+      wide: true,
+      cell: ({ reason }) => <span title={reason}>{reason}</span>,
+    },
+    { id: 'created_by', header: 'Made by', cell: (exception) => exception.created_by },
+    { id: 'created_at', header: 'Made', cell: (exception) => <Time at={exception.created_at} /> },
+  ];
+  if (onEnd === null) return columns;
+  const end: Column<AgeException> = {
+    id: 'end',
+    header: 'End it',
+    cell: (exception) => (
+      <IconButton
+        label={`End the exception of ${exception.name}@${exception.version}`}
+        onClick={() => onEnd(exception)}
+      >
+        <Trash2 aria-hidden="true" className="size-4" />
+      </IconButton>
+    ),
+  };
+  return [...columns, end];
+}
+
+function Ends({ at }: { at: string }) {
+  const now = useNow();
+  if (Date.parse(at) > now) return <Time at={at} />;
+  return (
+    <span className="inline-flex items-center gap-1.5">
+      <Badge tone="neutral">over</Badge> <Time at={at} />
+    </span>
+  );
+}
+
+function EndException({ exception, onClose }: { exception: AgeException; onClose: () => void }) {
+  const named = `${exception.name}@${exception.version}`;
+  const end = async () => {
+    await withStepUp(() => remove(`${EXCEPTIONS}/${exception.id}`));
+    toast(`The exception of ${named} is over.`);
+    await queryClient.invalidateQueries({ queryKey: ['updates'] });
+  };
+  return (
+    <ConfirmDialog
+      title={`End the exception of ${named}`}
+      confirm="End the exception"
+      onConfirm={end}
+      onClose={onClose}
+    >
+      <p>
+        From now on the gate asks the minimum age of this version again. What is approved already stays
+        approved.
+      </p>
+    </ConfirmDialog>
+  );
 }

@@ -96,7 +96,7 @@ function OverrideForm({
           <strong>Not waived:</strong> signature and hashes are still verified, on the host, for every package
           of the plan. Nor are the minimum age and artifacts that differ.
         </li>
-        <li>Your name and your reason are recorded in an event that nobody can take away.</li>
+        <li>Your name and your reason are recorded in an event of the log.</li>
       </ul>
       <TextArea
         ref={reasonBox}

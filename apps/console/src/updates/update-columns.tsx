@@ -28,12 +28,17 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
     header: 'Host',
     sort: 'hostname',
     cell: ({ hostname, agent_id: id }) => (
-      <Link to="/hosts/$id" params={{ id }}>
+      <Link
+        to="/hosts/$id"
+        params={{ id }}
+        title={hostname}
+        className="inline-block max-w-44 truncate align-bottom"
+      >
         {hostname}
       </Link>
     ),
   },
-  { id: 'versions', header: 'Versions', wide: true, cell: (update) => <Versions update={update} /> },
+  { id: 'versions', header: 'Versions', cell: (update) => <Versions update={update} /> },
   { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
   {
     id: 'severity',
@@ -49,7 +54,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
     sortFirst: 'descending',
     cell: (update) => <Exploitation {...update} />,
   },
-  { id: 'origin', header: 'Origin', cell: ({ origin }) => origin ?? <Nothing /> },
+  { id: 'origin', header: 'Origin', wide: true, cell: ({ origin }) => origin ?? <Nothing /> },
   {
     id: 'discovered_at',
     header: 'Found',

@@ -103,7 +103,10 @@ function AboutPanel({ update }: { update: UpdateView }) {
             </Link>,
           ],
           ['Ecosystem', ecosystem],
-          ['Place', update.arch ?? <Unknown key="arch" />],
+          [
+            ecosystem === 'npm' || ecosystem === 'pypi' ? 'Folder' : 'Architecture',
+            update.arch ?? <Unknown key="arch" />,
+          ],
           ['Origin', update.origin ?? <Unknown key="origin" />],
           ['Size', update.size_bytes === null ? <Unknown key="size" /> : bytesText(update.size_bytes)],
           ['Verdict', <VerdictBadge key="verdict" verdict={update.verdict} />],

@@ -1,0 +1,45 @@
+import type { CommandAction, CommandStatus } from '@tidegate/protocol/states';
+import { Ban, Check, CircleDashed, Clock, Download, OctagonX, Send, TimerOff, X, Zap } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Badge, type BadgeTone } from '../ui/badge.tsx';
+
+/** What each command asks of its host. */
+export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
+  scan: 'scan',
+  plan_update: 'plan an update',
+  install_update: 'install an update',
+  reboot: 'reboot',
+  update_agent: 'update the agent',
+  refresh_keys: 'refresh the keys',
+  set_polling: 'change the interval',
+};
+
+interface Look {
+  readonly tone: BadgeTone;
+  readonly icon: ReactNode;
+  /** Whether it may still be cancelled, and whether it may be asked for again; the server judges both. */
+  readonly can: 'cancel' | 'retry' | null;
+  readonly isOver: boolean;
+}
+
+export const STATUS_LOOKS: Readonly<Record<CommandStatus, Look>> = {
+  pending: { tone: 'neutral', icon: <Clock />, can: 'cancel', isOver: false },
+  sent: { tone: 'accent', icon: <Send />, can: 'cancel', isOver: false },
+  received: { tone: 'accent', icon: <CircleDashed />, can: null, isOver: false },
+  running: { tone: 'accent', icon: <Download />, can: null, isOver: false },
+  success: { tone: 'good', icon: <Check />, can: null, isOver: true },
+  failed: { tone: 'bad', icon: <X />, can: 'retry', isOver: true },
+  refused: { tone: 'bad', icon: <OctagonX />, can: 'retry', isOver: true },
+  interrupted: { tone: 'warn', icon: <Zap />, can: 'retry', isOver: true },
+  expired: { tone: 'warn', icon: <TimerOff />, can: 'retry', isOver: true },
+  cancelled: { tone: 'neutral', icon: <Ban />, can: 'retry', isOver: true },
+};
+
+export function CommandStatusBadge({ status }: { status: CommandStatus }) {
+  const { tone, icon } = STATUS_LOOKS[status];
+  return (
+    <Badge tone={tone} icon={icon}>
+      {status}
+    </Badge>
+  );
+}

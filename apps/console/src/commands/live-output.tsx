@@ -1,0 +1,81 @@
+import { ArrowDownToLine, Copy, Pause } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from '../ui/button.tsx';
+import { Panel } from '../ui/page.tsx';
+import { attempt, toast } from '../ui/toasts.tsx';
+import { outputText } from './output-rules.ts';
+import { type OutputState, useOutput } from './use-output.ts';
+
+const STATES: Readonly<Record<OutputState, string>> = {
+  connecting: 'Connecting',
+  live: 'Live: what the host writes appears here.',
+  ended: 'Ended: this is all of it.',
+  lost: 'The output cannot be read. Reload the page to try again.',
+};
+
+/** What the host wrote while it carried out a command; text and nothing else. */
+export function LiveOutput({ commandId, tail }: { commandId: string; tail: string | null }) {
+  const { log, state } = useOutput(commandId);
+  const [isFollowing, setFollowing] = useState(true);
+  const box = useRef<HTMLElement>(null);
+  const text = outputText(log);
+  useEffect(() => {
+    // What comes makes the box longer, and its end is what is followed.
+    if (isFollowing && text !== '' && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text, isFollowing]);
+  const copy = () =>
+    attempt(async () => {
+      await navigator.clipboard.writeText(text);
+      toast('The output is copied.');
+    });
+  const shown = text === '' && state === 'ended' ? (tail ?? '') : text;
+  return (
+    <Panel
+      title="Output"
+      aside={
+        <span className="flex gap-2">
+          <Button
+            aria-pressed={isFollowing}
+            onClick={() => setFollowing(!isFollowing)}
+            icon={
+              isFollowing ? (
+                <Pause aria-hidden="true" className="size-4" />
+              ) : (
+                <ArrowDownToLine aria-hidden="true" className="size-4" />
+              )
+            }
+          >
+            {isFollowing ? 'Pause' : 'Follow'}
+          </Button>
+          <Button
+            disabled={text === ''}
+            onClick={() => void copy()}
+            icon={<Copy aria-hidden="true" className="size-4" />}
+          >
+            Copy
+          </Button>
+        </span>
+      }
+    >
+      <p role="status" className="mb-2 text-muted">
+        {STATES[state]}
+        {log.dropped > 0 && ` The first ${log.dropped.toLocaleString('en')} lines are no longer shown.`}
+      </p>
+      {shown === '' ? (
+        <p className="text-muted">
+          {state === 'ended' ? 'The host wrote nothing.' : 'Nothing was written yet.'}
+        </p>
+      ) : (
+        <section
+          ref={box}
+          aria-label="Output of the command"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
+          tabIndex={0}
+          className="max-h-[28rem] overflow-auto rounded-lg border border-line bg-sunken p-3"
+        >
+          <pre className="whitespace-pre-wrap break-words">{shown}</pre>
+        </section>
+      )}
+    </Panel>
+  );
+}

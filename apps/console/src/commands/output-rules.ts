@@ -1,0 +1,57 @@
+/** Lines of a live output that the page keeps; older ones are dropped from its top. */
+export const LINES_MAX = 5_000;
+/** Characters of one line that are shown. */
+export const LINE_MAX_CHARS = 4_000;
+/** Pieces of a sequence that is not over yet are held back this long, in characters; then they are text. */
+const HELD_MAX_CHARS = 256;
+
+/** What a program wrote, as lines of text; `open` is the line that has no end yet. */
+export interface OutputLog {
+  readonly lines: readonly string[];
+  readonly open: string;
+  /** Lines that were dropped from the top. */
+  readonly dropped: number;
+  /** The begin of an escape sequence that the next piece goes on with. */
+  readonly held: string;
+}
+
+export const EMPTY_LOG: OutputLog = { lines: [], open: '', dropped: 0, held: '' };
+
+// ECMA-48: control sequences (CSI), strings (OSC, DCS, APC, PM, SOS) up to their end, and short escapes.
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z\\`-~]|\x9b[0-?]*[ -/]*[@-~]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the begin of a sequence whose end is not there yet
+const UNFINISHED = /(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?|\x9b[0-?]*[ -/]*)$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: everything but tab and line feed
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** Text without escape sequences and control characters: what is left is only ever shown as text. */
+export function stripControls(text: string): string {
+  return text.replace(SEQUENCE, '').replace(CONTROLS, '');
+}
+
+/** Takes one more piece into the log. A line that is written over (`\r`) shows what was written last. */
+export function addOutput(log: OutputLog, piece: string): OutputLog {
+  const text = log.held + piece;
+  const tail = UNFINISHED.exec(text)?.[0] ?? '';
+  const held = tail.length <= HELD_MAX_CHARS ? tail : '';
+  const whole = held === '' ? text : text.slice(0, -held.length);
+  // A carriage return at the end may be half of a line end.
+  const parts = (log.open + whole.replace(SEQUENCE, '')).replaceAll('\r\n', '\n').split('\n');
+  const open = (parts.pop() ?? '').slice(-LINE_MAX_CHARS * 2);
+  const lines = [...log.lines, ...parts.map(shownLine)];
+  const over = Math.max(0, lines.length - LINES_MAX);
+  return { lines: over > 0 ? lines.slice(over) : lines, open, dropped: log.dropped + over, held };
+}
+
+/** The log as one text, the open line last. */
+export function outputText({ lines, open }: OutputLog): string {
+  return [...lines, ...(open === '' ? [] : [shownLine(open)])].join('\n');
+}
+
+function shownLine(line: string): string {
+  const written = line.split('\r').findLast((part) => part !== '') ?? '';
+  const text = stripControls(written);
+  return text.length > LINE_MAX_CHARS ? `${text.slice(0, LINE_MAX_CHARS)}…` : text;
+}

@@ -1,0 +1,108 @@
+import { useMutation } from '@tanstack/react-query';
+import type { AgeException, AgeExceptionRequest } from '@tidegate/protocol/approvals-api';
+import { useState } from 'react';
+import { post } from '../api/client.ts';
+import { fieldFaults } from '../api/field-faults.ts';
+import { queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { Field, Select, TextArea } from '../ui/field.tsx';
+import { useNow } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { AGED, dayFrom, EXCEPTIONS, endOfDay, type Prefill } from './exception-rules.ts';
+
+const DAYS = 7;
+const DAYS_MAX = 364;
+
+/** Excepts one version from the age gate; what was asked for in the link stands in the fields. */
+export function AddException({ prefill, onClose }: { prefill: Prefill | null; onClose: () => void }) {
+  const now = useNow();
+  const [ecosystem, setEcosystem] = useState<AgeExceptionRequest['ecosystem']>(prefill?.ecosystem ?? 'npm');
+  const adding = useMutation({
+    mutationFn: (body: AgeExceptionRequest) => withStepUp(() => post<AgeException>(EXCEPTIONS, body)),
+    onSuccess: async ({ name, version }) => {
+      toast(`${name}@${version} is excepted.`);
+      await queryClient.invalidateQueries({ queryKey: ['updates'] });
+      onClose();
+    },
+  });
+  const faults = fieldFaults(adding.error);
+  const submit = (form: FormData) => {
+    const text = (name: string) => String(form.get(name)).trim();
+    adding.mutate({
+      ecosystem,
+      name: text('name'),
+      version: text('version'),
+      reason: text('reason'),
+      expires_at: endOfDay(text('expires_on')),
+    });
+  };
+  return (
+    <Dialog title="Add an age exception" onClose={onClose}>
+      <form
+        className="space-y-3"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit(new FormData(event.currentTarget));
+        }}
+      >
+        <p className="text-muted">
+          The gate then no longer asks the age of this one version, on every host. Known vulnerabilities,
+          signature and hashes are judged as before.
+        </p>
+        <Select
+          label="Ecosystem"
+          value={ecosystem}
+          onChange={(e) => setEcosystem(e.target.value === 'pypi' ? 'pypi' : 'npm')}
+          error={faults.ecosystem}
+        >
+          {Object.entries(AGED).map(([value, word]) => (
+            <option key={value} value={value}>
+              {word}
+            </option>
+          ))}
+        </Select>
+        <Field
+          {...{ label: 'Package', name: 'name', required: true, maxLength: 214, error: faults.name }}
+          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.name }}
+        />
+        <Field
+          {...{ label: 'Version', name: 'version', required: true, maxLength: 256, error: faults.version }}
+          {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.version }}
+          hint="Exactly this one; no range."
+        />
+        <TextArea
+          label="Reason"
+          name="reason"
+          required
+          maxLength={4_096}
+          autoFocus={prefill !== null}
+          error={faults.reason}
+        />
+        <Field
+          label="Ends after"
+          name="expires_on"
+          type="date"
+          required
+          min={dayFrom(now, 0)}
+          max={dayFrom(now, DAYS_MAX)}
+          defaultValue={dayFrom(now, DAYS)}
+          hint="A day in UTC, at most a year from now."
+          error={faults.expires_at}
+        />
+        {adding.error && (
+          <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
+            {adding.error.message}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" tone="danger" busy={adding.isPending}>
+            Except this version
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
