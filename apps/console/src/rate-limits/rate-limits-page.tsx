@@ -1,6 +1,122 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import type { RateLimits, RateLimitsChange } from '@tidegate/protocol/rate-limits-api';
+import { RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { ApiError, post, put } from '../api/client.ts';
+import { oneQuery, queryClient } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { ConfirmDialog } from '../ui/dialog.tsx';
 import { Page } from '../ui/page.tsx';
+import { EmptyState, ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { toast } from '../ui/toasts.tsx';
+import { changesOf, type Draft, limitFaults, NO_DRAFT } from './limit-rules.ts';
+import { LimitsTable } from './limits-table.tsx';
+import { PenaltyLine } from './penalty-line.tsx';
 
-/** Rate limits. */
+const PATH = '/api/v1/admin/rate-limits';
+const limitsQuery = oneQuery<RateLimits>('limits', PATH);
+
+/** How many requests each may make: in force from the next request on, and kept over a restart. */
 export function RateLimitsPage() {
-  return <Page title="Rate limits">{null}</Page>;
+  const { may } = useSession();
+  return may('admin') ? (
+    <Limits />
+  ) : (
+    <Page title="Rate limits">
+      <EmptyState title="Only an admin sees the rate limits" />
+    </Page>
+  );
+}
+
+function Limits() {
+  const { data, error, isPending, refetch } = useQuery(limitsQuery);
+  const [draft, setDraft] = useState<Draft>(NO_DRAFT);
+  const [isResetting, setResetting] = useState(false);
+  const save = useMutation({
+    mutationFn: (body: RateLimitsChange) => withStepUp(() => put<RateLimits>(PATH, body)),
+    onSuccess: (limits) => {
+      show(limits);
+      setDraft(NO_DRAFT);
+      toast('The limits are in force.');
+    },
+  });
+  const change = data ? changesOf(draft, data.classes) : null;
+  const errors = save.error instanceof ApiError ? (save.error.problem?.errors ?? []) : [];
+  return (
+    <Page
+      title="Rate limits"
+      lead="What goes beyond a budget is answered 429 until the window has moved on. A limit never ends a host's enrolment."
+      actions={
+        <Button icon={<RotateCcw aria-hidden="true" className="size-4" />} onClick={() => setResetting(true)}>
+          Back to the defaults
+        </Button>
+      }
+    >
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      {isPending && !error && <Skeleton />}
+      {data && (
+        <>
+          <PenaltyLine penalty={data.startup_penalty} />
+          <form
+            noValidate
+            className="rounded-xl border border-line bg-surface"
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (change) save.mutate(change);
+            }}
+          >
+            <LimitsTable
+              classes={data.classes}
+              draft={draft}
+              faults={limitFaults(errors)}
+              onDraft={setDraft}
+            />
+            <footer className="flex flex-wrap items-center justify-end gap-2 border-t border-line px-3 py-2.5">
+              {save.error && (
+                <p role="alert" className="mr-auto text-bad">
+                  {save.error.message} Nothing was changed.
+                </p>
+              )}
+              <Button
+                disabled={change === null}
+                onClick={() => {
+                  setDraft(NO_DRAFT);
+                  save.reset();
+                }}
+              >
+                Discard
+              </Button>
+              <Button type="submit" tone="primary" disabled={change === null} busy={save.isPending}>
+                Save
+              </Button>
+            </footer>
+          </form>
+        </>
+      )}
+      {isResetting && (
+        <ConfirmDialog
+          title="Back to the default limits"
+          confirm="Reset all limits"
+          onClose={() => setResetting(false)}
+          onConfirm={async () => {
+            const before = data?.classes;
+            show(await withStepUp(() => post<RateLimits>(`${PATH}/reset`)));
+            setDraft(NO_DRAFT);
+            save.reset();
+            toast('The default limits are in force.', {
+              ...(before ? { action: { label: 'Undo', run: () => save.mutate({ classes: before }) } } : {}),
+            });
+          }}
+        >
+          <p>Every budget goes back to what the server comes with.</p>
+        </ConfirmDialog>
+      )}
+    </Page>
+  );
+}
+
+function show(limits: RateLimits): void {
+  queryClient.setQueryData(limitsQuery.queryKey, limits);
 }

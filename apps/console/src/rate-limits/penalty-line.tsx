@@ -1,0 +1,26 @@
+import type { RateLimits } from '@tidegate/protocol/rate-limits-api';
+import { CircleCheck, Hourglass } from 'lucide-react';
+import { Time } from '../ui/time.tsx';
+
+/** Whether the budgets count half, as they do in the first minute after a start. */
+export function PenaltyLine({ penalty }: { penalty: RateLimits['startup_penalty'] }) {
+  return (
+    <p role="status" className="mb-4 flex items-center gap-2">
+      {penalty.active ? (
+        <>
+          <Hourglass aria-hidden="true" className="size-4 text-warn" />
+          <span>
+            The server has just started: half of each budget counts. This ends <Time at={penalty.ends_at} />.
+          </span>
+        </>
+      ) : (
+        <>
+          <CircleCheck aria-hidden="true" className="size-4 text-good" />
+          <span>
+            The whole budgets count. The halved ones after the start ended <Time at={penalty.ends_at} />.
+          </span>
+        </>
+      )}
+    </p>
+  );
+}

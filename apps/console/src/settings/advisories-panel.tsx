@@ -1,0 +1,52 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Health } from '@tidegate/protocol/health-api';
+import type { Overview } from '@tidegate/protocol/overview-api';
+import { oneQuery } from '../api/queries.ts';
+import { AdvisoryBadge } from '../ui/advisory-badge.tsx';
+import { Facts, Panel } from '../ui/page.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+
+/** Where vulnerabilities come from, as far as the server says: whether they are current, and of when they are. */
+export function AdvisoriesPanel() {
+  const health = useQuery(oneQuery<Health>('overview', '/api/health'));
+  const { data, error } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
+  const status = health.data?.checks.advisories;
+  const advisories = data?.lying.advisories;
+  return (
+    <Panel title="Advisories">
+      {error && <ErrorPanel error={error} />}
+      {!status && !error && <Skeleton rows={3} />}
+      {status && (
+        <Facts
+          facts={[
+            ['Source', <AdvisoryBadge key="status" status={status} />],
+            [
+              'Oldest data in use',
+              advisories ? (
+                <Time key="as-of" at={advisories.data_as_of} empty="no mirror is loaded" />
+              ) : (
+                'not known'
+              ),
+            ],
+            ...(advisories?.stale ?? []).map(
+              ({ ecosystem, since }) =>
+                [
+                  `Too old: ${ecosystem}`,
+                  <span key={ecosystem}>
+                    since <Time at={since} />
+                  </span>,
+                ] as const,
+            ),
+            [
+              'Set by',
+              <span key="set-by">
+                <code>SERVICE_ADVISORY_SOURCE</code> and its neighbours
+              </span>,
+            ],
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
