@@ -19,6 +19,7 @@ const SLICES = [
   'check-in',
   'approvals',
   'operators',
+  'api-tokens',
   'restore',
   'stream',
   'overview',

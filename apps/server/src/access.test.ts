@@ -307,6 +307,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/operators/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/admin/api-tokens': { expected: operator('admin', '200') },
+  'POST /api/v1/admin/api-tokens': {
+    body: { label: 'test', role: 'viewer', expires_at: '2026-11-20T00:00:00Z' },
+    expected: operator('admin', '400 invalid_request'),
+  },
+  'DELETE /api/v1/admin/api-tokens/:id': {
+    path: `/api/v1/admin/api-tokens/${NOBODY}`,
+    expected: operator('admin', '404 not_found'),
+  },
   'GET /api/v1/admin/resync': { expected: operator('viewer', '200') },
   'POST /api/v1/admin/resync': { body: { hours: 1, reason: 'test' }, expected: operator('admin', '201') },
   'DELETE /api/v1/admin/resync': { expected: operator('admin', '204') },

@@ -15,6 +15,8 @@ import { createCallerReads } from './agents/read-callers.ts';
 import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
 import { createOfflineWatch } from './agents/watch-offline.ts';
+import { mountApiTokens } from './api-tokens/routes.ts';
+import { createTokenCallers } from './api-tokens/token-callers.ts';
 import { mountAgeExceptions } from './approvals/age-exceptions.ts';
 import { mountAgentApprovals } from './approvals/agent-routes.ts';
 import { createApprovalBackground } from './approvals/background.ts';
@@ -123,7 +125,10 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const passwords = createPasswords({ random });
   const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
   const cookies = createSessionCookies({ secure: isHttps });
-  const operators = createOperatorGuard({ platform, limiter, tokens, cookies });
+  const operators = createOperatorGuard({
+    ...{ platform, limiter, tokens, cookies },
+    tokenCallers: createTokenCallers(platform),
+  });
   const callers = createCallerReads(database);
   const lastSeen = createLastSeen({ database, log: platform.log });
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
@@ -247,6 +252,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountPasskeys(http, auth);
   mountSetupPage(http, { platform, passwords });
   mountOperators(http, { platform, passwords });
+  mountApiTokens(http, { platform });
   mountResync(http, { platform });
   mountStream(http, { platform, watch: changeWatch, identify: operators.identify });
   mountOverview(http, { platform, snapshots, advisories: advisories.status });

@@ -30,6 +30,8 @@ const AT = '2026-11-21T09:00:00Z';
 const LATER = '2026-12-01T09:00:00Z';
 const MISMATCH = ['endpoint', 'recorded_machine_id', 'reported_machine_id'];
 const TOKENS = '/api/v1/admin/registration-tokens';
+const API_TOKENS = '/api/v1/admin/api-tokens';
+const API_TOKEN = ['created_by', 'expires_at', 'groups', 'label', 'role', 'scopes', 'token_id'];
 const DIVERGENCES = '/api/v1/artifacts/divergences';
 const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Made = Type.Object({ id: Type.String() });
@@ -211,6 +213,20 @@ const INCIDENTS: Incident[] = [
     ...{ actor: 'admin', host: true, content: ['after', 'before'] },
     prepare: ({ asAdmin, agent }) =>
       asAdmin('/api/v1/agents/group', { agent_ids: [agent.agentId], group: 'web' }),
+  },
+  {
+    ...{ type: 'API_TOKEN_CREATED', status: 201, severity: 'warning', component: 'api-tokens' },
+    ...{ actor: 'admin', host: false, content: API_TOKEN },
+    prepare: ({ asAdmin }) => asAdmin(API_TOKENS, { label: 'ci', role: 'viewer', expires_at: LATER }),
+  },
+  {
+    ...{ type: 'API_TOKEN_REVOKED', status: 204, severity: 'warning', component: 'api-tokens' },
+    ...{ actor: 'admin', host: false, content: API_TOKEN },
+    async prepare({ must, asAdmin }) {
+      const body = { label: 'ci', role: 'viewer', expires_at: LATER };
+      const { id } = Value.Parse(Made, await must(asAdmin(API_TOKENS, body), 201));
+      return asAdmin(`${API_TOKENS}/${id}`, undefined, 'DELETE');
+    },
   },
   {
     ...{ type: 'REGISTRATION_TOKEN_CHANGED', status: 201, severity: 'info', component: 'enrolment' },

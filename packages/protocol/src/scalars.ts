@@ -35,13 +35,18 @@ export const PublicKeyHex = Type.String({ pattern: '^[0-9a-f]{64}$', minLength: 
 export const MACHINE_ID_PATTERN = '^[\\x21-\\x7e]{1,128}$';
 export const MachineId = Type.String({ pattern: MACHINE_ID_PATTERN, minLength: 1, maxLength: 128 });
 
-/** A group of hosts: 1 to 128 characters that one can see, spaces between them. */
-export const GroupName = Type.String({
-  pattern: '^(?! )(?:[^\\p{C}\\p{Z}]| ){1,128}(?<! )$',
-  minLength: 1,
-  maxLength: 128,
-  description: 'visible characters, with spaces between them',
-});
+/** A name that people choose: characters that one can see, with spaces between them. */
+export function visibleText(maxLength: number) {
+  return Type.String({
+    pattern: `^(?! )(?:[^\\p{C}\\p{Z}]| ){1,${maxLength}}(?<! )$`,
+    minLength: 1,
+    maxLength,
+    description: 'visible characters, with spaces between them',
+  });
+}
+
+/** A group of hosts. */
+export const GroupName = visibleText(128);
 
 /** A host name, in which `*` stands for any characters. */
 export const HostPattern = Type.String({

@@ -14,7 +14,7 @@ import { agentItem } from './presence.ts';
 import { findAgent } from './store.ts';
 
 const tags = ['hosts'];
-const changing = { kind: 'operator', role: 'admin', limit: 'admin_operations' } as const;
+const changing = { kind: 'operator', role: 'admin', limit: 'admin_operations', scope: 'hosts' } as const;
 
 /** Groups of hosts: which there are, and which host is in which. */
 export function mountGroups(app: App, { platform }: { platform: Platform }): void {

@@ -31,6 +31,7 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
         role: 'approver',
         limit: 'admin_operations',
         reach: { of: 'agent', by: 'agent_id' },
+        scope: 'hosts',
       },
     },
     schema: {
@@ -60,6 +61,7 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
         role: 'admin',
         limit: 'admin_operations',
         reach: { of: 'agent', by: 'agent_id' },
+        scope: 'hosts',
       },
     },
     schema: {
@@ -88,6 +90,7 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
         role: 'admin',
         limit: 'admin_operations',
         reach: { of: 'agent', by: 'agent_id' },
+        scope: 'hosts',
       },
     },
     schema: {

@@ -31,7 +31,7 @@ const tags = ['hosts'];
 const reach = { of: 'agent', by: 'agent_id' } as const;
 const lists = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'scope' } as const;
 const reads = { ...lists, reach } as const;
-const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach } as const;
+const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach, scope: 'hosts' } as const;
 const AgentPath = Type.Object({ agent_id: Type.String() });
 const ListQuery = strict({ ...PageQuery, ...AgentFilter });
 
@@ -135,7 +135,7 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
   app.route({
     method: 'POST',
     url: '/api/admin/agents/:agent_id/rebind-machine-id',
-    config: { access: acts },
+    config: { access: { ...acts, stepUp: true } },
     schema: {
       tags,
       summary: 'Clear the machine binding of a host (E2)',

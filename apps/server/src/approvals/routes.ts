@@ -13,6 +13,8 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import { demandFreshFactor } from '../platform/http/step-up.ts';
+import { demandOverride } from '../platform/http/token-scopes.ts';
 import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
 import { bulkApprove } from './bulk-approve.ts';
 import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
@@ -54,6 +56,9 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     },
     handler: async (request, reply) => {
       const { id } = request.params;
+      if (request.body?.override_supply_chain) demandOverride(operatorOf(request));
+      // An override passes what the gate stops: it takes more than a session that was left open.
+      if (request.body?.override_supply_chain) demandFreshFactor(operatorOf(request));
       const outcome = await approveUpdate(deps, {
         updateId: id,
         operator: operatorOf(request).username,

@@ -9,7 +9,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addressKey } from '../rate-limits/keys.ts';
+import { addressKey, callerKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 
 const REPORT_MAX_BYTES = 65_536;
@@ -45,7 +45,7 @@ export function mountClientErrors(app: App, { platform, limiter, identify }: Cli
     // Limited before the body is read.
     onRequest: async (request) => {
       request.operatorCaller = await identify(request);
-      const key = request.operatorCaller?.operatorId ?? addressKey(request);
+      const key = request.operatorCaller ? callerKey(request.operatorCaller) : addressKey(request);
       enforceLimit(limiter, { limitClass: 'client_errors', key });
     },
     handler: async (request, reply) => {

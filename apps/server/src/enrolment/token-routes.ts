@@ -17,8 +17,14 @@ import { tokenView } from './token-view.ts';
 
 const URL = '/api/v1/admin/registration-tokens';
 const tags = ['enrolment'];
-const reads = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'scope' } as const;
-const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'scope' } as const;
+const reads = {
+  kind: 'operator',
+  role: 'admin',
+  limit: 'admin_reads',
+  reach: 'scope',
+  scope: 'hosts',
+} as const;
+const acts = { ...reads, limit: 'admin_operations' } as const;
 const TokenPath = Type.Object({ id: Type.String() });
 
 /** Registration tokens, for admins: list, make, withdraw. */

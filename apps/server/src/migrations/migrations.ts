@@ -53,6 +53,7 @@ import { migration as m055 } from './055-passkey-challenges.ts';
 import { migration as m056 } from './056-session-details.ts';
 import { migration as m057 } from './057-host-groups.ts';
 import { migration as m058 } from './058-registration-token-groups.ts';
+import { migration as m059 } from './059-api-tokens.ts';
 import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
@@ -114,6 +115,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m056,
   m057,
   m058,
+  m059,
   m065,
   m066,
   m067,

@@ -6,8 +6,9 @@ import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Guards } from '../platform/http/server.ts';
 import { demandFreshFactor, type SecondFactor, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
+import { demandScope } from '../platform/http/token-scopes.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addressKey } from '../rate-limits/keys.ts';
+import { addressKey, callerKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
@@ -20,8 +21,20 @@ import { findLiveSession, type LiveSession } from './store.ts';
 /** How exactly it is known when a session was last used, in milliseconds. */
 const SESSION_USE_STEP_MS = 60_000;
 
+/** What every API token begins with, and no session's token does. */
+const API_TOKEN_PREFIX = 'tg_';
+
+type Unknown = { ok: false; code: 'unauthenticated' | 'access_token_invalid' | 'access_token_expired' };
+export type FoundToken = { ok: true; caller: OperatorCaller } | Unknown;
+
+/** Who an API token stands for; the slice of the tokens comes after this one. */
+export interface TokenCallers {
+  find(bearer: string): Promise<FoundToken>;
+}
+
 export interface OperatorGuardDeps {
   platform: Platform;
+  tokenCallers: TokenCallers;
   limiter: Limiter;
   tokens: OperatorTokens;
   cookies: SessionCookies;
@@ -33,22 +46,25 @@ export interface OperatorGuard {
   identify(request: FastifyRequest): Promise<OperatorCaller | null>;
 }
 
-type Found =
-  | { ok: true; session: LiveSession; caller: OperatorCaller; byCookie: boolean }
-  | { ok: false; code: 'unauthenticated' | 'access_token_invalid' | 'access_token_expired' };
+type Found = { ok: true; session: LiveSession | null; caller: OperatorCaller; byCookie: boolean } | Unknown;
 
 /**
- * Operators' routes: token and live session, then the limit of the operator, then CSRF where the token came in a
- * cookie, then the role, then what of the fleet it reaches. Failed attempts count against the address.
+ * Operators' routes: token and live session, or API token, then the limit of the operator, then CSRF where the token came in a
+ * cookie, then the role, then the scope of an API token, then what of the fleet it reaches. Failed attempts count against the address.
  */
 export function createOperatorGuard({
   platform,
+  tokenCallers,
   limiter,
   tokens,
   cookies,
 }: OperatorGuardDeps): OperatorGuard {
   async function find(request: FastifyRequest): Promise<Found> {
     const bearer = bearerOf(request.headers.authorization);
+    if (bearer?.startsWith(API_TOKEN_PREFIX)) {
+      const found = await tokenCallers.find(bearer);
+      return found.ok ? { ...found, session: null, byCookie: false } : found;
+    }
     const token = bearer ?? cookies.read(request.headers.cookie);
     if (!token) return { ok: false, code: 'unauthenticated' };
     const verified = await tokens.verify(token);
@@ -95,13 +111,14 @@ export function createOperatorGuard({
         throw new Refusal(found.code, { detail: 'Log in to use this.' });
       }
       const { caller, session } = found;
-      enforceLimit(limiter, { limitClass: access.limit, key: caller.operatorId });
-      if (found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
+      enforceLimit(limiter, { limitClass: access.limit, key: callerKey(caller) });
+      if (session && found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
       if (!roleIncludes(caller.role, access.role)) {
         throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
       }
+      demandScope(caller, { access, method: request.method });
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
-      await noteUse(session, caller);
+      if (session) await noteUse(session, caller);
       if (access.stepUp) demandFreshFactor(caller);
       return caller;
     },

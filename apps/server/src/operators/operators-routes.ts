@@ -12,7 +12,7 @@ import { countOperators, findOperator, listOperators } from './store.ts';
 
 const URL = '/api/v1/admin/operators';
 const read = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'fleet' } as const;
-const change = { ...read, limit: 'admin_operations', stepUp: true } as const;
+const change = { ...read, limit: 'admin_operations', stepUp: true, scope: null } as const;
 const tags = ['operators'];
 const params = strict({ id: Uuid });
 

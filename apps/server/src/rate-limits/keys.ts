@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import type { OperatorCaller } from '../platform/http/access.ts';
 
 /**
  * The key of a caller without an identity. `request.ip` is the socket's address; X-Forwarded-For counts only from
@@ -7,6 +8,11 @@ import ipaddr from 'ipaddr.js';
  */
 export function addressKey(request: Pick<FastifyRequest, 'ip'>): string {
   return keyOfAddress(request.ip);
+}
+
+/** The key of an operator; an API token has a budget of its own, and not that of who made it. */
+export function callerKey({ operatorId, token }: Pick<OperatorCaller, 'operatorId' | 'token'>): string {
+  return token ? `token:${token.id}` : operatorId;
 }
 
 /** One host has a whole /64 of IPv6 at hand, so that is the key; IPv4 in IPv6 is IPv4. */

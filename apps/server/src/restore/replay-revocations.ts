@@ -1,6 +1,7 @@
 import { isReuse, type Reuse } from '../agent-credentials/renewal-rules.ts';
 import { lockFamily, markFamilyRevoked } from '../agent-credentials/store.ts';
 import { markAgentDeleted, markAgentRevoked } from '../agents/store.ts';
+import { markApiTokenRevoked } from '../api-tokens/store.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Revocation } from '../platform/forward-facts.ts';
 import { revokeAgain } from '../signing-keys/recall-keys.ts';
@@ -11,6 +12,7 @@ export interface RevokedAgain {
   families: number;
   agents: number;
   keys: number;
+  api_tokens: number;
 }
 
 /** A family that reuse had ended. Its event was to be in the transaction that this database does not have. */
@@ -40,11 +42,16 @@ export async function replayRevocations(
   },
 ): Promise<{ revokedAgain: RevokedAgain; lostReuses: LostReuse[] }> {
   // One agent may be named as revoked and as deleted.
-  const done = { families: new Set<string>(), agents: new Set<string>(), keys: new Set<string>() };
+  const done = {
+    families: new Set<string>(),
+    agents: new Set<string>(),
+    keys: new Set<string>(),
+    api_tokens: new Set<string>(),
+  };
   const lostReuses: LostReuse[] = [];
   const entries = journal.entries();
   // Families before agents: renewal locks in this order too.
-  for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
+  for (const kind of ['family', 'agent', 'deleted_agent', 'key', 'api_token'] as const) {
     const all = entries.filter((entry) => entry.kind === kind);
     for (let from = 0; from < all.length; from += IDS_MAX) {
       const revocations = all.slice(from, from + IDS_MAX);
@@ -55,8 +62,12 @@ export async function replayRevocations(
       }
     }
   }
-  const { families, agents, keys } = done;
-  return { revokedAgain: { families: families.size, agents: agents.size, keys: keys.size }, lostReuses };
+  const { families, agents, keys, api_tokens } = done;
+  const revokedAgain = {
+    ...{ families: families.size, agents: agents.size, keys: keys.size },
+    api_tokens: api_tokens.size,
+  };
+  return { revokedAgain, lostReuses };
 }
 
 async function lostReuseOf(
@@ -69,7 +80,13 @@ async function lostReuseOf(
   return family ? [{ familyId: id, agentId: family.agent_id, reason, atMs }] : [];
 }
 
-const COUNTED = { family: 'families', agent: 'agents', deleted_agent: 'agents', key: 'keys' } as const;
+const COUNTED = {
+  family: 'families',
+  agent: 'agents',
+  deleted_agent: 'agents',
+  key: 'keys',
+  api_token: 'api_tokens',
+} as const;
 
 async function revoke(
   tx: Tx,
@@ -85,6 +102,9 @@ async function revoke(
     case 'deleted_agent':
       await markAgentRevoked(tx, { agentId: id, atMs });
       return markAgentDeleted(tx, { agentId: id, atMs });
+    case 'api_token':
+      await markApiTokenRevoked(tx, { id, atMs });
+      return;
     case 'key': {
       const outcome = await revokeAgain(tx, { keyId: id, atMs, held });
       if (outcome.kind === 'revoked') return;

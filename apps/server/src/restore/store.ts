@@ -106,7 +106,15 @@ export async function revokedSince(db: Db, sinceMs: number): Promise<Revocation[
     .where('status', '=', 'revoked')
     .where('revoked_at', '>=', sinceMs)
     .execute();
-  const kinds = { family: families, agent: agents, deleted_agent: deleted, key: keys } as const;
+  const tokens = await db
+    .selectFrom('api_tokens')
+    .select(['id', 'revoked_at'])
+    .where('revoked_at', '>=', sinceMs)
+    .execute();
+  const kinds = {
+    ...{ family: families, agent: agents, deleted_agent: deleted, key: keys },
+    api_token: tokens,
+  } as const;
   return KINDS.flatMap((kind) =>
     kinds[kind].flatMap(({ id, revoked_at }) =>
       revoked_at === null ? [] : [{ kind, id, atMs: revoked_at }],
@@ -114,7 +122,7 @@ export async function revokedSince(db: Db, sinceMs: number): Promise<Revocation[
   );
 }
 
-const KINDS = ['family', 'agent', 'deleted_agent', 'key'] as const;
+const KINDS = ['family', 'agent', 'deleted_agent', 'key', 'api_token'] as const;
 
 /**
  * Which of these are not revoked in the database; at most IDS_MAX of one kind. An agent that was enrolled again after
@@ -178,6 +186,14 @@ async function openRows(
         .where('status', '=', 'active');
       return (engine === 'postgres' ? query.forUpdate() : query).execute();
     }
+    case 'api_token': {
+      const query = tx
+        .selectFrom('api_tokens')
+        .select(['id', 'created_at as since'])
+        .where('id', 'in', ids)
+        .where('revoked_at', 'is', null);
+      return (engine === 'postgres' ? query.forUpdate() : query).execute();
+    }
   }
 }
 
@@ -192,7 +208,9 @@ export async function absentIds(
       ? await db.selectFrom('refresh_families').select('id').where('id', 'in', ids).execute()
       : kind === 'key'
         ? await db.selectFrom('signing_keys').select('key_id as id').where('key_id', 'in', ids).execute()
-        : await db.selectFrom('agents').select('id').where('id', 'in', ids).execute();
+        : kind === 'api_token'
+          ? await db.selectFrom('api_tokens').select('id').where('id', 'in', ids).execute()
+          : await db.selectFrom('agents').select('id').where('id', 'in', ids).execute();
   for (const { id } of rows) absent.delete(id);
   return absent;
 }

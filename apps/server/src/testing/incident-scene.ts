@@ -44,7 +44,7 @@ export async function openIncidentScene(engine: TestEngine) {
     asAgent,
     checkIn,
     renewal,
-    asAdmin: (url: string, body: object = {}, method: 'POST' | 'PUT' = 'POST'): Request => ({
+    asAdmin: (url: string, body: object = {}, method: 'POST' | 'PUT' | 'DELETE' = 'POST'): Request => ({
       ...{ method, url, token: admin, body },
     }),
     async renew(refreshToken: string): Promise<string> {

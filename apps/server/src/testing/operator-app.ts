@@ -1,6 +1,8 @@
 import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
 import type { InjectOptions } from 'fastify';
 import { onTestFinished } from 'vitest';
+import { mountApiTokens } from '../api-tokens/routes.ts';
+import { createTokenCallers } from '../api-tokens/token-callers.ts';
 import { mountClientErrors } from '../client-errors/routes.ts';
 import { mountHealth } from '../health/routes.ts';
 import { installOpenApi } from '../openapi/document.ts';
@@ -50,7 +52,10 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
   const passwords = createPasswords({ random: platform.random, cost: TEST_COST });
   const cookies = createSessionCookies({ secure });
-  const { guard, identify } = createOperatorGuard({ platform, limiter, tokens, cookies });
+  const { guard, identify } = createOperatorGuard({
+    ...{ platform, limiter, tokens, cookies },
+    tokenCallers: createTokenCallers(platform),
+  });
   const app = createHttpServer({
     log: platform.log,
     trustedProxies: options.trustedProxies ?? [],
@@ -75,6 +80,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountPasskeys(app, auth);
   mountSetupPage(app, { platform, passwords });
   mountOperators(app, { platform, passwords });
+  mountApiTokens(app, { platform });
   mountClientErrors(app, { platform, limiter, identify });
   mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
   mountOpenApi(app);

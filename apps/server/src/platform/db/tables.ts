@@ -136,6 +136,22 @@ export interface Tables {
     created_at: number;
     disabled_at: number | null;
   };
+  api_tokens: {
+    id: string;
+    /** Who made it; there may be no such operator any more. */
+    operator_id: string;
+    label: string;
+    secret_hash: string;
+    role: 'viewer' | 'approver' | 'admin';
+    /** JSON lists; null: every group, every scope. */
+    groups: string | null;
+    scopes: string | null;
+    created_by: string;
+    created_at: number;
+    expires_at: number;
+    last_used_at: number | null;
+    revoked_at: number | null;
+  };
   operator_sessions: {
     id: string;
     operator_id: string;

@@ -1,3 +1,4 @@
+import type { ApiScope } from '@tidegate/protocol/api-tokens-api';
 import type { GroupScope, Hosted } from '../db/group-scope.ts';
 import type { AgentId, MachineId, OperatorRole } from './identities.ts';
 import type { SecondFactor } from './step-up.ts';
@@ -13,8 +14,26 @@ export type Access =
   | { kind: 'own'; limit: null }
   /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
   | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
-  /** `stepUp`: asks for a second factor that was proven lately, where the operator has one. */
-  | { kind: 'operator'; role: OperatorRole; limit: LimitClass; reach?: Reach; stepUp?: boolean };
+  /**
+   * `stepUp`: asks for a second factor that was proven lately, where the operator has one. `scope`: what an API token
+   * needs, null where none may; `scopeNeeded` says what follows where it is not named.
+   */
+  | {
+      kind: 'operator';
+      role: OperatorRole;
+      limit: LimitClass;
+      reach?: Reach;
+      stepUp?: boolean;
+      scope?: ApiScope | null;
+    };
+
+/** An API token that calls, in place of a session. */
+export interface CallerToken {
+  readonly id: string;
+  /** Null: all that the role may do, but overrides. */
+  readonly scopes: readonly ApiScope[] | null;
+  readonly expiresAtMs: number;
+}
 
 /**
  * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. A route that says nothing
@@ -73,6 +92,8 @@ export interface OperatorCaller {
   /** What it may see of the fleet: passed as `scope` into every query behind a list. */
   readonly groups: GroupScope;
   readonly sessionId: string;
+  /** Absent where a person has logged in. */
+  readonly token?: CallerToken;
   /** `demandFreshFactor` asks it where a route asks for a fresh one only at times. */
   readonly secondFactor: SecondFactor;
 }

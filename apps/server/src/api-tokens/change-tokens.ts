@@ -1,0 +1,113 @@
+import { API_TOKEN_MAX_MS, type NewApiToken } from '@tidegate/protocol/api-tokens-api';
+import { appendEvent } from '../events/append-event.ts';
+import { readGroups, writeGroups } from '../operators/group-list.ts';
+import { findOperator } from '../operators/store.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import { type FieldFault, Refusal } from '../platform/http/refusal.ts';
+import type { Platform } from '../platform/platform.ts';
+import { readScopes, verdictOf } from './read-token.ts';
+import { hashApiSecret, makeApiSecret } from './secrets.ts';
+import {
+  type ApiTokenRow,
+  countApiTokens,
+  findApiToken,
+  insertApiToken,
+  type MadeToken,
+  markApiTokenRevoked,
+} from './store.ts';
+import { scopesBeyond } from './token-rules.ts';
+
+/** Tokens that are not revoked, of all operators. */
+export const API_TOKENS_MAX = 1_000;
+
+/** Makes a token; its secret is in this answer and nowhere else. */
+export async function createApiToken(
+  platform: Platform,
+  { asked, by }: { asked: NewApiToken; by: Pick<OperatorCaller, 'operatorId' | 'username'> },
+): Promise<{ row: MadeToken; secret: string }> {
+  const nowMs = platform.now();
+  demandSound(asked, nowMs);
+  const secret = makeApiSecret(platform.random);
+  const secretHash = hashApiSecret(secret);
+  if (secretHash === null) throw new Error('a new API token has the wrong form');
+  const row: ApiTokenRow = {
+    ...{ id: platform.newId(), operator_id: by.operatorId, label: asked.label, secret_hash: secretHash },
+    ...{ role: asked.role, groups: writeGroups(asked.groups ?? null) },
+    scopes: asked.scopes ? JSON.stringify(asked.scopes) : null,
+    ...{ created_by: by.username, created_at: nowMs, expires_at: Date.parse(asked.expires_at) },
+    ...{ last_used_at: null, revoked_at: null },
+  };
+  return platform.database.transact(async (tx) => {
+    if ((await countApiTokens(tx)) >= API_TOKENS_MAX) {
+      throw new Refusal('conflict', {
+        detail: `There are ${API_TOKENS_MAX} API tokens: revoke those that nobody needs.`,
+      });
+    }
+    if (!(await insertApiToken(tx, row))) {
+      throw new Refusal('conflict', {
+        detail: 'You have an API token of this label: choose another, or revoke that one.',
+      });
+    }
+    const maker = await findOperator(tx, by.operatorId);
+    const madeRow: MadeToken = {
+      ...row,
+      maker_name: maker?.username ?? null,
+      maker_role: maker?.role ?? null,
+      maker_groups: maker?.groups ?? null,
+      maker_disabled_at: maker?.disabled_at ?? null,
+    };
+    // Who was disabled or demoted while the request was under way makes none.
+    if (verdictOf(madeRow, nowMs).state !== 'active') {
+      throw new Refusal('forbidden', { detail: 'An API token may do no more than who makes it.' });
+    }
+    await recordChange(tx, platform, { type: 'API_TOKEN_CREATED', row, actor: by.username });
+    return { row: madeRow, secret };
+  });
+}
+
+/** False where there is none, or none any more. */
+export async function revokeApiToken(
+  platform: Platform,
+  { id, actor }: { id: string; actor: string },
+): Promise<boolean> {
+  return platform.database.transact(async (tx) => {
+    const row = await findApiToken(tx, id);
+    if (!row || !(await markApiTokenRevoked(tx, { id, atMs: platform.now() }))) return false;
+    await recordChange(tx, platform, { type: 'API_TOKEN_REVOKED', row, actor });
+    return true;
+  });
+}
+
+function demandSound({ role, scopes, expires_at }: NewApiToken, nowMs: number): void {
+  const errors: FieldFault[] = [];
+  const expiresAtMs = Date.parse(expires_at);
+  if (!(expiresAtMs > nowMs && expiresAtMs <= nowMs + API_TOKEN_MAX_MS)) {
+    errors.push({ path: '/expires_at', message: 'must be a time in the next 365 days' });
+  }
+  const beyond = scopesBeyond(role, scopes ?? []);
+  if (beyond.length > 0) {
+    errors.push({ path: '/scopes', message: `the role ${role} cannot use ${beyond.join(', ')}` });
+  }
+  if (errors.length > 0) throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
+}
+
+async function recordChange(
+  tx: Tx,
+  platform: Platform,
+  act: { type: 'API_TOKEN_CREATED' | 'API_TOKEN_REVOKED'; row: ApiTokenRow; actor: string },
+): Promise<void> {
+  const { id, label, role, groups, scopes, created_by, expires_at } = act.row;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: act.type,
+    severity: 'warning',
+    component: 'api-tokens',
+    actor: act.actor,
+    content: {
+      ...{ token_id: id, label, role, groups: readGroups(groups), scopes: readScopes(scopes) },
+      ...{ created_by, expires_at: rfc3339(expires_at) },
+    },
+  });
+}
