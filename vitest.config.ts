@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     pool: 'threads',
     include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
-    globalSetup: ['apps/server/src/testing/shared-postgres.ts'],
+    globalSetup: ['apps/server/src/testing/shared-databases.ts'],
     reporters: ['default', closingLine({ refuseSkips })],
     testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 20_000,
   },

@@ -12,7 +12,7 @@ export default defineConfig({
     include: ['e2e/**/*.test.ts'],
     fileParallelism: false,
     globalSetup: [
-      'apps/server/src/testing/shared-postgres.ts',
+      'apps/server/src/testing/shared-databases.ts',
       'e2e/harness/build-agent-once.ts',
       'e2e/harness/build-console-once.ts',
     ],

@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import { MIGRATIONS } from '../migrations/migrations.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { migrate } from '../platform/db/migrate.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 
@@ -22,7 +20,9 @@ export interface TestEngine {
 const sqlite: TestEngine = {
   name: 'sqlite',
   async open() {
-    return migrated(await this.openEmpty());
+    const file = join(temporaryFolder(), 'test.db');
+    copyFileSync(inject('sqliteTemplate'), file);
+    return closing(openSqlite(file));
   },
   async openEmpty() {
     return closing(openSqlite(join(temporaryFolder(), 'test.db')));
@@ -32,17 +32,17 @@ const sqlite: TestEngine = {
   },
 };
 
-function postgres(adminUrl: string): TestEngine {
+function postgres({ url, template }: { url: string; template: string }): TestEngine {
   return {
     name: 'postgres',
     async open() {
-      return closing(openPostgres(await copyOf(adminUrl, await template(adminUrl)), { connections: 8 }));
+      return closing(openPostgres(await copyOf(url, nameOf(template)), { connections: 8 }));
     },
     async openEmpty() {
-      return closing(openPostgres(await copyOf(adminUrl, 'template0'), { connections: 8 }));
+      return closing(openPostgres(await copyOf(url, 'template0'), { connections: 8 }));
     },
     async place() {
-      return { databaseUrl: await copyOf(adminUrl, 'template0'), dataDir: temporaryFolder() };
+      return { databaseUrl: await copyOf(url, 'template0'), dataDir: temporaryFolder() };
     },
   };
 }
@@ -50,22 +50,9 @@ function postgres(adminUrl: string): TestEngine {
 const shared = inject('postgres');
 
 /** Both engines; PostgreSQL is left out where it is not installed, which the run says once. */
-export const ENGINES: readonly TestEngine[] = 'url' in shared ? [sqlite, postgres(shared.url)] : [sqlite];
+export const ENGINES: readonly TestEngine[] = 'url' in shared ? [sqlite, postgres(shared)] : [sqlite];
 
 let databases = 0;
-let migratedTemplate: Promise<string> | null = null;
-
-/** Migrating takes longer than copying: each worker migrates one database and copies it. */
-function template(adminUrl: string): Promise<string> {
-  migratedTemplate ??= (async () => {
-    const url = await createDatabase(adminUrl, 'template0');
-    const database = openPostgres(url, { connections: 1 });
-    await migrated(database);
-    await database.close();
-    return nameOf(url);
-  })();
-  return migratedTemplate;
-}
 
 async function copyOf(adminUrl: string, source: string): Promise<string> {
   const url = await createDatabase(adminUrl, source);
@@ -95,12 +82,6 @@ async function run(adminUrl: string, statement: string): Promise<void> {
 
 function closing(database: Database): Database {
   onTestFinished(() => database.close());
-  return database;
-}
-
-async function migrated(database: Database): Promise<Database> {
-  const outcome = await migrate(database, { migrations: MIGRATIONS, now: Date.now });
-  if (!outcome.ok) throw new Error('an empty database cannot be newer than the program');
   return database;
 }
 

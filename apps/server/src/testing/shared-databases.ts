@@ -1,23 +1,51 @@
+import { join } from 'node:path';
 import { startPostgres } from '@tidegate/testkit/postgres';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import type { TestProject } from 'vitest/node';
+import { MIGRATIONS } from '../migrations/migrations.ts';
+import type { Database } from '../platform/db/engine.ts';
+import { migrate } from '../platform/db/migrate.ts';
+import { openPostgres } from '../platform/db/postgres.ts';
+import { openSqlite } from '../platform/db/sqlite.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of an empty database of a running server, or why there is none. */
-    postgres: { url: string } | { missing: string };
+    /** A file of SQLite with every migration applied, to be copied. */
+    sqliteTemplate: string;
+    /** Addresses of a running server: of its own database, and of one with every migration; or why there is none. */
+    postgres: { url: string; template: string } | { missing: string };
   }
 }
 
-/** Vitest global set-up: one throw-away PostgreSQL for all test files. */
+/**
+ * Vitest global set-up: one throw-away PostgreSQL for all test files, and on both engines one database that is
+ * migrated once. Copying it takes a tenth of the time.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = tmpDir('tidegate-databases-');
+  const file = join(folder.path, 'template.db');
+  await migrated(openSqlite(file));
+  project.provide('sqliteTemplate', file);
   const server = await startPostgres({ settings: { max_connections: 300 } });
   if ('missing' in server) {
     process.stderr.write(
       `PostgreSQL tests are skipped: ${server.missing} (Debian: apt install postgresql)\n`,
     );
     project.provide('postgres', { missing: server.missing });
-    return async () => {};
+    return async () => folder.remove();
   }
-  project.provide('postgres', { url: server.url('postgres') });
-  return () => server.stop();
+  const template = await server.createDatabase();
+  await migrated(openPostgres(template, { connections: 1 }));
+  project.provide('postgres', { url: server.url('postgres'), template });
+  return async () => {
+    await server.stop();
+    folder.remove();
+  };
+}
+
+async function migrated(database: Database): Promise<void> {
+  const outcome = await migrate(database, { migrations: MIGRATIONS, now: Date.now });
+  if (!outcome.ok) throw new Error('an empty database cannot be newer than the program');
+  // Nobody may be connected to what is copied, and SQLite writes its journal into the file.
+  await database.close();
 }
