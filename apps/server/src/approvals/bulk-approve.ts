@@ -7,7 +7,7 @@ import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
 import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
-import { countUpdates, listUpdates } from '../updates/list-store.ts';
+import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
 import { awaitPlan } from './await-plan.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge } from './gate.ts';
@@ -72,8 +72,7 @@ async function updateIds(
   // The operator confirms what the console showed; if it is another number by now, nothing happens.
   if (count !== request.confirm_count) return { kind: 'count_differs', count };
   if (count > BULK_MAX_UPDATES) return { kind: 'too_many', count };
-  const rows = await listUpdates(db, { ...selection, limit: BULK_MAX_UPDATES, before: null });
-  return { kind: 'ids', ids: rows.map(({ id }) => id) };
+  return { kind: 'ids', ids: await listUpdateIds(db, { ...selection, limit: BULK_MAX_UPDATES }) };
 }
 
 /** One wait of 10 s for the whole request, over the distinct subjects of all of it. */

@@ -54,6 +54,9 @@ import { migration as m056 } from './056-session-details.ts';
 import { migration as m057 } from './057-host-groups.ts';
 import { migration as m058 } from './058-registration-token-groups.ts';
 import { migration as m059 } from './059-api-tokens.ts';
+import { migration as m061 } from './061-list-order.ts';
+import { migration as m062 } from './062-update-names.ts';
+import { migration as m063 } from './063-host-order.ts';
 import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
@@ -116,6 +119,9 @@ export const MIGRATIONS: readonly Migration[] = [
   m057,
   m058,
   m059,
+  m061,
+  m062,
+  m063,
   m065,
   m066,
   m067,

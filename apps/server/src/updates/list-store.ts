@@ -1,54 +1,51 @@
-import type { UpdateFilter } from '@tidegate/protocol/updates-api';
-import { sql } from 'kysely';
+import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
+import { UPDATE_STATES } from '@tidegate/protocol/states';
+import { type RawBuilder, sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
-import { UPDATE_TRANSITIONS } from './transition-rules.ts';
+import type { GroupScope } from '../platform/db/group-scope.ts';
+import { isBehind, type Order, type Position, sortedBy, stretchesOf } from '../platform/db/keyset.ts';
+import { and, found, type Source, type UpdateSelection, walked, walkedByHost } from './update-conditions.ts';
+import { type UpdateOrder, updateOrder } from './update-sorts.ts';
 
-/** Which updates a caller means: a filter, within what it may see of the fleet. */
-export interface UpdateSelection {
-  filter: UpdateFilter;
-  scope: GroupScope;
+export type ListedUpdate = Awaited<ReturnType<typeof rowsOf>>[number];
+
+export interface UpdatePage extends UpdateSelection {
+  readonly order: UpdateOrder;
+  readonly limit: number;
+  readonly after: Position | null;
+  /** Most rows that are found and sorted; where there are more, an index is walked. */
+  readonly mostSorted?: number;
 }
 
-/** The updates that a filter means; lists, counts and bulk requests all start from it. */
-export function filteredUpdates(db: Db, { filter, scope }: UpdateSelection) {
-  let query = db.selectFrom('updates as u').innerJoin('agents as a', 'a.id', 'u.agent_id');
-  query = query.where('a.deleted_at', 'is', null);
-  if (scope !== null) query = query.where(groupInScope(scope, 'a.group_name'));
-  if (filter.state !== undefined) query = query.where('u.state', '=', filter.state);
-  if (filter.ecosystem !== undefined) query = query.where('u.ecosystem', '=', filter.ecosystem);
-  if (filter.name !== undefined) query = query.where('u.name', '=', filter.name);
-  if (filter.q !== undefined) {
-    query = query.where(sql<boolean>`lower(u.name) LIKE ${containing(filter.q)} ESCAPE '\\'`);
-  }
-  if (filter.agent_id !== undefined) query = query.where('u.agent_id', '=', filter.agent_id);
-  if (filter.group !== undefined) query = query.where('a.group_name', '=', filter.group);
-  if (filter.severity !== undefined) query = query.where('u.severity', '=', filter.severity);
-  if (filter.verdict !== undefined) query = query.where('u.verdict', '=', filter.verdict);
-  if (filter.security !== undefined) query = query.where('u.security', '=', truth(filter.security));
-  if (filter.since !== undefined) query = query.where('u.discovered_at', '>=', Date.parse(filter.since));
-  if (filter.until !== undefined) query = query.where('u.discovered_at', '<', Date.parse(filter.until));
-  return query;
-}
-
-function containing(text: string): string {
-  return `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-}
-
-function truth(value: 'true' | 'false' | boolean): number {
-  return value === true || value === 'true' ? 1 : 0;
-}
-
-export type ListedUpdate = Awaited<ReturnType<typeof listUpdates>>[number];
-
-/** Newest first; `before` is the id of the last update of the page before. */
+/**
+ * Rows of a list in its order, and how many there are: counted up to one more than TOTAL_MAX. Where they are fewer they
+ * are found and sorted; where they are more an index gives them in order, and enough of what it gives is wanted.
+ */
 export async function listUpdates(
   db: Db,
-  { limit, before, ...selection }: UpdateSelection & { limit: number; before: string | null },
-) {
-  let query = filteredUpdates(db, selection).selectAll('u').select('a.hostname').orderBy('u.id', 'desc');
-  if (before !== null) query = query.where('u.id', '<', before);
-  return query.limit(limit).execute();
+  page: UpdatePage,
+): Promise<{ rows: ListedUpdate[]; count: number }> {
+  const count = await countUpdates(db, page);
+  const { mostSorted = TOTAL_MAX } = page;
+  const ids = count > mostSorted ? await walkedIds(db, page) : await sortedIds(db, page);
+  return { rows: await rowsOf(db, ids), count };
+}
+
+/** Counts no further than one more than TOTAL_MAX. */
+export async function countUpdates(db: Db, selection: UpdateSelection): Promise<number> {
+  const { from, where } = found(selection);
+  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (SELECT 1 FROM ${from} WHERE ${and(where)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+  return Number(rows[0]?.total);
+}
+
+/** The ids of at most so many updates, the newest first. */
+export async function listUpdateIds(
+  db: Db,
+  { limit, ...selection }: UpdateSelection & { limit: number },
+): Promise<string[]> {
+  return sortedIds(db, { ...selection, order: updateOrder(), limit, after: null });
 }
 
 /** Null where there is none, and where it is out of the scope. */
@@ -56,91 +53,89 @@ export async function listedUpdate(
   db: Db,
   { id, scope }: { id: string; scope: GroupScope },
 ): Promise<ListedUpdate | null> {
-  const row = await filteredUpdates(db, { filter: {}, scope })
-    .selectAll('u')
-    .select('a.hostname')
-    .where('u.id', '=', id)
-    .executeTakeFirst();
-  return row ?? null;
+  const { from, where } = found({ filter: {}, scope });
+  const { rows } = await sql<{
+    id: string;
+  }>`SELECT u.id FROM ${from} WHERE ${and(where)} AND u.id = ${id}`.execute(db);
+  return (
+    (
+      await rowsOf(
+        db,
+        rows.map((row) => row.id),
+      )
+    )[0] ?? null
+  );
 }
 
-export async function countUpdates(db: Db, selection: UpdateSelection): Promise<number> {
-  const row = await filteredUpdates(db, selection)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(row.total);
+async function sortedIds(db: Db, { order, limit, after, ...selection }: UpdatePage): Promise<string[]> {
+  const source = withHost(found(selection), order);
+  const named = renamed(order);
+  const { rows } = await sql<{ id: string }>`WITH sorted AS MATERIALIZED (
+      SELECT u.id AS id, ${keyColumns(order)} FROM ${source.from} WHERE ${and(source.where)})
+    SELECT id FROM sorted WHERE ${after === null ? and([]) : isBehind(named, after)}
+    ORDER BY ${sortedBy(named)} LIMIT ${limit}`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
-export interface PackageRow {
-  ecosystem: string;
-  name: string;
-  hosts: number;
-  updates: number;
-  availableVersions: number;
-  newestUpdateAtMs: number;
-  security: boolean;
-  states: Record<string, number>;
+/** What is sorted by host needs the host beside the row. */
+function withHost(source: Source, { field }: UpdateOrder): Source {
+  if (field !== 'hostname' || source.isJoined) return source;
+  return {
+    ...source,
+    from: sql`${source.from} CROSS JOIN agents AS a`,
+    where: [...source.where, sql`a.id = u.agent_id`],
+  };
 }
 
-/** Updates rolled up by package over hosts, by ecosystem and name; `after` is the key of the last one before. */
-export async function listPackages(
-  db: Db,
-  args: UpdateSelection & { limit: number; after: { ecosystem: string; name: string } | null },
-): Promise<PackageRow[]> {
-  const { after, limit } = args;
-  let query = filteredUpdates(db, args)
-    .select(({ fn }) => [
-      'u.ecosystem',
-      'u.name',
-      fn.count<number>('u.agent_id').distinct().as('hosts'),
-      fn.countAll<number>().as('updates'),
-      fn.count<number>('u.available_version').distinct().as('versions'),
-      fn.max('u.discovered_at').as('newest'),
-      fn.max('u.security').as('security'),
-    ])
-    .select(STATES.map((state) => countOf(state).as(state)));
-  if (after) {
-    const { ecosystem, name } = after;
-    query = query.where((e) =>
-      e.or([
-        e('u.ecosystem', '>', ecosystem),
-        e.and([e('u.ecosystem', '=', ecosystem), e('u.name', '>', name)]),
-      ]),
+async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
+  const { order, after, limit } = page;
+  const named = stretchesOf(renamed(order), after);
+  const sources = sourcesOf(page);
+  const ids: string[] = [];
+  for (const [i, { where, orderBy }] of stretchesOf(order, after).entries()) {
+    if (ids.length >= limit) break;
+    const left = sql`LIMIT ${limit - ids.length}`;
+    const parts = sources.map(
+      (source) => sql`SELECT * FROM (SELECT u.id AS id, ${keyColumns(order)} FROM ${source.from}
+        WHERE ${and([...source.where, ...where])} ORDER BY ${orderBy} ${left}) AS part`,
     );
+    const { rows } = await sql<{ id: string }>`SELECT id FROM (${sql.join(parts, sql` UNION ALL `)}) AS walked
+      ORDER BY ${named[i]?.orderBy} ${left}`.execute(db);
+    ids.push(...rows.map(({ id }) => id));
   }
-  const rows = await query
-    .groupBy(['u.ecosystem', 'u.name'])
-    .orderBy('u.ecosystem')
-    .orderBy('u.name')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => ({
-    ecosystem: row.ecosystem,
-    name: row.name,
-    hosts: Number(row.hosts),
-    updates: Number(row.updates),
-    availableVersions: Number(row.versions),
-    newestUpdateAtMs: Number(row.newest),
-    security: row.security === 1,
-    states: Object.fromEntries(
-      Object.entries(row)
-        .filter(([column, count]) => column in UPDATE_TRANSITIONS && Number(count) > 0)
-        .map(([state, count]) => [state, Number(count)]),
+  return ids;
+}
+
+function sourcesOf(page: UpdatePage): Source[] {
+  const { order, after, filter } = page;
+  if (order.field === 'hostname') return [walkedByHost(page, { order, after })];
+  const states = filter.state === undefined ? UPDATE_STATES : [filter.state];
+  return states.map((state) => walked(page, { order, state }));
+}
+
+function keyColumns({ parts }: Order): RawBuilder<unknown> {
+  return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
+}
+
+/** The same order of rows that have their key in columns of that name. */
+function renamed({ parts, descending }: Order): Order {
+  const columns = parts.map((part, i) => ({ ...part, by: sql.ref(`k${i}`) }));
+  return { parts: columns, id: sql.ref('id'), descending };
+}
+
+/** Whole rows in the order of the ids. */
+async function rowsOf(db: Db, ids: readonly string[]) {
+  const rows = await Promise.all(
+    chunks(ids).map((some) =>
+      db
+        .selectFrom('updates as u')
+        .innerJoin('agents as a', 'a.id', 'u.agent_id')
+        .selectAll('u')
+        .select('a.hostname')
+        .where('u.id', 'in', some)
+        .execute(),
     ),
-  }));
-}
-
-const STATES = Object.keys(UPDATE_TRANSITIONS);
-
-function countOf(state: string) {
-  return sql<number>`sum(CASE WHEN u.state = ${state} THEN 1 ELSE 0 END)`;
-}
-
-export async function countPackages(db: Db, selection: UpdateSelection): Promise<number> {
-  const packages = filteredUpdates(db, selection).select(['u.ecosystem', 'u.name']).distinct().as('p');
-  const row = await db
-    .selectFrom(packages)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(row.total);
+  );
+  const byId = new Map(rows.flat().map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }

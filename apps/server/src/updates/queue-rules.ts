@@ -7,10 +7,11 @@ export interface Urgency {
 
 /** Steps of a score in a rank: the feed gives five digits. */
 const EPSS_STEPS = 1_000_000;
-const SEVERITIES_RISING = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
+export const SEVERITIES_RISING = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
 /** One more than the highest part that a severity has. */
 const SEVERITY_ROOM = 10;
-const EPSS_ROOM = (EPSS_STEPS + 2) * SEVERITY_ROOM;
+/** Ranks from here on are of what is known to be exploited. */
+export const EPSS_ROOM = (EPSS_STEPS + 2) * SEVERITY_ROOM;
 
 /**
  * One number by which the queue is ordered, the more urgent the higher: known to be exploited, then the likelihood,

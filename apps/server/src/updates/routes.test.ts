@@ -143,6 +143,67 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     },
   );
 
+  test.each(['updates', 'packages'])('a cursor of %s is for its own sort and filter alone', async (list) => {
+    const { app, scan, get } = await setUp();
+    await scan(0, ['a', 'b', 'c']);
+    const url = `/api/v1/${list}?limit=1&state=pending&sort=name`;
+    const { next_cursor: cursor, total } = await get(url);
+    expect(total).toBe(3);
+    expect((await get(`${url}&cursor=${cursor}`)).items.map(({ name }: { name: string }) => name)).toEqual([
+      'b',
+    ]);
+    for (const other of ['state=pending&sort=-name', 'sort=name', 'state=failed&sort=name']) {
+      const answer = await app.inject(`/api/v1/${list}?${other}&cursor=${cursor}`);
+      expect([other, answer.statusCode]).toEqual([other, 400]);
+      expect(answer.json().errors).toEqual([
+        { path: 'querystring/cursor', message: expect.stringMatching(/sorted or filtered in another way/) },
+      ]);
+    }
+  });
+
+  test.each(['sort=colour', 'sort=--name', 'sort=name,state', 'exploited=maybe', 'os=a%20b', 'host=%0A'])(
+    'the query %s is 400 and says what is wrong',
+    async (query) => {
+      const { app } = await setUp();
+      const answer = await app.inject(`/api/v1/updates?${query}`);
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json().errors[0].path).toBe(`querystring/${query.split('=')[0]}`);
+    },
+  );
+
+  test.each([
+    ['name', ['curl', 'openssl', 'zlib']],
+    ['-name', ['zlib', 'openssl', 'curl']],
+    ['-hosts', ['zlib', 'openssl', 'curl']],
+    ['updates', ['curl', 'openssl', 'zlib']],
+    ['-newest', ['zlib', 'openssl', 'curl']],
+    ['severity', ['curl', 'zlib', 'openssl']],
+    ['-severity', ['zlib', 'curl', 'openssl']],
+  ])('packages sorted by %s are %j, page by page', async (sort, names) => {
+    const { database, scan, get } = await setUp();
+    await scan(0, ['curl', 'openssl', 'zlib']);
+    await scan(1, ['openssl']);
+    await scan(1, ['zlib', 'openssl']);
+    await scan(0, ['zlib'], { available_version: '3' });
+    for (const [name, severity] of [
+      ['curl', 'critical'],
+      ['zlib', 'low'],
+    ] as const) {
+      await database.transact((tx) =>
+        tx.updateTable('updates').set({ severity }).where('name', '=', name).execute(),
+      );
+    }
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const page = await get(`/api/v1/packages?limit=1&sort=${sort}${cursor}`);
+      expect(page.total).toBe(3);
+      seen.push(...page.items.map((item: { name: string }) => item.name));
+      cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`;
+    } while (cursor !== '');
+    expect(seen).toEqual(names);
+  });
+
   test('one update comes with plan, history and the verdict of the gate', async () => {
     const { scan, get, app } = await setUp();
     const { updates } = await scan(0, ['openssl'], { plan });
@@ -178,6 +239,8 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
         available_versions: 2,
         newest_update_at: '2026-11-21T09:00:02.000Z',
         security: true,
+        severity: null,
+        known_exploited: null,
         states: { pending: 2 },
       },
     ]);

@@ -4,17 +4,36 @@ import { Plan, type PlanAction, type PlanFault, planFaults, targetFault } from '
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
 import { UpdateState } from '@tidegate/protocol/states';
-import { PackageItem, UpdateDetail, UpdateFilter, UpdateItem } from '@tidegate/protocol/updates-api';
+import {
+  PACKAGE_SORT_DEFAULT,
+  PackageItem,
+  PackageSort,
+  UPDATE_SORT_DEFAULT,
+  UpdateDetail,
+  UpdateFilter,
+  UpdateItem,
+  UpdateSort,
+} from '@tidegate/protocol/updates-api';
+import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import {
+  pageOfRows,
+  positionOf,
+  SortedPageQuery,
+  sortedPageOf,
+  totalOf,
+} from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countPackages, countUpdates, listedUpdate, listPackages, listUpdates } from './list-store.ts';
+import { listedUpdate, listUpdates } from './list-store.ts';
+import { listPackages, packageOrder } from './package-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
 import { storePlan } from './store-plan.ts';
+import { updateOrder, updatePosition } from './update-sorts.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
 interface Planned {
@@ -31,7 +50,8 @@ export interface UpdatesDeps {
   notePlan: (tx: Tx, planned: Planned) => Promise<void>;
 }
 
-const ListQuery = strict({ ...PageQuery, ...UpdateFilter.properties });
+const listOf = <Sort extends Type.TSchema>(sort: Sort) =>
+  strict({ ...SortedPageQuery, sort: Type.Optional(sort), ...UpdateFilter.properties });
 const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
 const listing = { access: { ...reading, reach: 'scope' } } as const;
 const one = { access: { ...reading, reach: { of: 'update', by: 'id' } } } as const;
@@ -46,24 +66,22 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
     url: '/api/v1/updates',
     config: listing,
     schema: {
-      summary: 'Updates, newest first',
+      summary: 'Updates, sorted and filtered, page by page',
       tags,
-      querystring: ListQuery,
-      response: { 200: pageOf(UpdateItem), 400: Problem },
+      querystring: listOf(UpdateSort),
+      response: { 200: sortedPageOf(UpdateItem), 400: Problem },
     },
     handler: async (request) => {
-      const { limit: _, cursor, ...filter } = request.query;
+      const { limit: _, cursor, sort = UPDATE_SORT_DEFAULT, ...filter } = request.query;
       const limit = pageLimit(request.query);
       const scope = operatorOf(request).groups;
-      const before = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
-      const rows = await listUpdates(database.read, { filter, scope, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(updateItem),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
-        total: await countUpdates(database.read, { filter, scope }),
-      };
+      const order = updateOrder(sort);
+      const of = { sort, filter, key: order.parts };
+      const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
+      const { rows, count } = await listUpdates(database.read, list);
+      const position = (row: (typeof rows)[number]) => updatePosition(order, row);
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
+      return { items: page.map(updateItem), next_cursor, ...totalOf(count) };
     },
   });
 
@@ -98,23 +116,19 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
     schema: {
       summary: 'Updates rolled up by package over hosts',
       tags,
-      querystring: ListQuery,
-      response: { 200: pageOf(PackageItem), 400: Problem },
+      querystring: listOf(PackageSort),
+      response: { 200: sortedPageOf(PackageItem), 400: Problem },
     },
     handler: async (request) => {
-      const { limit: _, cursor, ...filter } = request.query;
+      const { limit: _, cursor, sort = PACKAGE_SORT_DEFAULT, ...filter } = request.query;
       const limit = pageLimit(request.query);
       const scope = operatorOf(request).groups;
-      const [ecosystem, name] = cursor === undefined ? [] : decodeCursor(cursor, 2).map(String);
-      const after = ecosystem === undefined || name === undefined ? null : { ecosystem, name };
-      const rows = await listPackages(database.read, { filter, scope, limit: limit + 1, after });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(packageItem),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.ecosystem, last.name]) : null,
-        total: await countPackages(database.read, { filter, scope }),
-      };
+      const order = packageOrder(sort);
+      const of = { sort, filter, key: order.parts };
+      const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
+      const { rows, count } = await listPackages(database.read, list);
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ key }) => key });
+      return { items: page.map(packageItem), next_cursor, ...totalOf(count) };
     },
   });
 

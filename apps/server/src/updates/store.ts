@@ -3,6 +3,7 @@ import type { UpdateState } from '@tidegate/protocol/states';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
@@ -43,10 +44,27 @@ export async function updatesOf(
 }
 
 export async function insertUpdates(tx: Tx, rows: readonly Insertable<Tables['updates']>[]): Promise<void> {
+  await insertNames(tx, rows);
   for (let i = 0; i < rows.length; i += INSERT_ROWS) {
     await tx
       .insertInto('updates')
       .values(rows.slice(i, i + INSERT_ROWS))
+      .execute();
+  }
+}
+
+/** In one order, so that two that bring the same names do not wait for each other. */
+async function insertNames(
+  tx: Tx,
+  rows: readonly Pick<Insertable<Tables['updates']>, 'ecosystem' | 'name'>[],
+): Promise<void> {
+  const names = new Map(rows.map(({ ecosystem, name }) => [`${name}\n${ecosystem}`, { ecosystem, name }]));
+  const sorted = [...names].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, name]) => name);
+  for (const some of chunks(sorted)) {
+    await tx
+      .insertInto('update_names')
+      .values(some)
+      .onConflict((conflict) => conflict.columns(['name', 'ecosystem']).doNothing())
       .execute();
   }
 }
@@ -131,6 +149,11 @@ const planActions = Compile(Type.Array(PlanAction));
 export async function readPlan(db: Db, planId: string): Promise<StoredPlan | null> {
   const row = await db.selectFrom('update_plans').selectAll().where('id', '=', planId).executeTakeFirst();
   if (!row) return null;
+  return planOf(row);
+}
+
+/** Throws where the actions are not what was once accepted. */
+export function planOf(row: Selectable<Tables['update_plans']>): StoredPlan {
   const actions: unknown = JSON.parse(row.actions);
   if (!planActions.Check(actions)) throw new Error(`the plan ${row.id} in the database is not valid`);
   return {

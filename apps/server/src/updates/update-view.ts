@@ -3,7 +3,8 @@ import { UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import type { PackageItem, UpdateHistoryEntry, UpdateItem, UpdatePlan } from '@tidegate/protocol/updates-api';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
-import type { ListedUpdate, PackageRow } from './list-store.ts';
+import type { ListedUpdate } from './list-store.ts';
+import type { PackageRow } from './package-store.ts';
 import type { HistoryRow, StoredPlan } from './store.ts';
 
 /** A row as the wire shows it. */
@@ -63,6 +64,8 @@ export function packageItem(row: PackageRow): PackageItem {
     available_versions: row.availableVersions,
     newest_update_at: rfc3339(row.newestUpdateAtMs),
     security: row.security,
+    severity: row.severity,
+    known_exploited: row.knownExploited,
     states: row.states,
   };
 }

@@ -270,6 +270,8 @@ export interface Tables {
     discovered_at: number;
     updated_at: number;
   };
+  /** Every name that an update ever had. */
+  update_names: { ecosystem: string; name: string };
   update_plans: {
     id: string;
     update_id: string;

@@ -22,6 +22,10 @@ export function pageLimit(query: { limit?: string | undefined }): number {
 
 /** A cursor is the sort key of the last row, opaque to the client. */
 export function encodeCursor(values: readonly (string | number)[]): string {
+  return encodeValues(values);
+}
+
+export function encodeValues(values: readonly (string | number | null)[]): string {
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 
@@ -29,20 +33,27 @@ export function encodeCursor(values: readonly (string | number)[]): string {
 export function decodeCursor(cursor: string, length: number): (string | number)[] {
   const values = parse(cursor);
   if (Array.isArray(values) && values.length === length && values.every(isKey)) return values;
-  throw badCursor();
+  throw badCursor('is not a cursor that this list gave');
+}
+
+/** The values of a cursor, null among them. Throws a Refusal when the text is none. */
+export function cursorValues(cursor: string): (string | number | null)[] {
+  const values = parse(cursor);
+  if (Array.isArray(values) && values.every(isKeyOrNull)) return values;
+  throw badCursor('is not a cursor that this list gave');
 }
 
 /** The same for a list that is sorted by one whole number. */
 export function decodePositionCursor(cursor: string): number {
   const [position] = decodeCursor(cursor, 1);
   if (typeof position === 'number') return position;
-  throw badCursor();
+  throw badCursor('is not a cursor that this list gave');
 }
 
-function badCursor(): Refusal {
+export function badCursor(message: string): Refusal {
   return new Refusal('invalid_request', {
     detail: 'The querystring is not valid.',
-    errors: [{ path: 'querystring/cursor', message: 'is not a cursor that this list gave' }],
+    errors: [{ path: 'querystring/cursor', message }],
   });
 }
 
@@ -63,6 +74,10 @@ function isKey(value: unknown): value is string | number {
   return typeof value === 'string'
     ? value.length <= 512 && isStorable(value)
     : typeof value === 'number' && Number.isSafeInteger(value);
+}
+
+function isKeyOrNull(value: unknown): value is string | number | null {
+  return value === null || isKey(value);
 }
 
 export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {

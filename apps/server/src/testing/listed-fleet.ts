@@ -1,0 +1,98 @@
+import { UPDATE_STATES, VERDICTS } from '@tidegate/protocol/states';
+import { ADVISORY_SEVERITIES } from '@tidegate/protocol/updates-api';
+import type { Database } from '../platform/db/engine.ts';
+import { queueRank } from '../updates/queue-rules.ts';
+import { insertUpdates } from '../updates/store.ts';
+
+export interface ListedTestUpdate {
+  id: string;
+  agent_id: string;
+  hostname: string;
+  os: string;
+  group: string | null;
+  ecosystem: string;
+  name: string;
+  state: string;
+  verdict: string | null;
+  severity: string | null;
+  security: number;
+  known_exploited: number | null;
+  queue_rank: number | null;
+  discovered_at: number;
+  updated_at: number;
+}
+
+const NAMES = ['curl', 'Curl', 'zlib', 'a_b', 'aXb', 'openssl', 'Ωmega', 'left-pad', 'é'];
+const ECOSYSTEMS = ['apt', 'apt', 'npm', 'dnf', 'pypi'];
+
+/**
+ * Hosts and updates in every shape that a list sorts and filters by, many of them alike; one host in seven is deleted.
+ * Returns the updates that a list may show.
+ */
+export async function insertListedFleet(
+  database: Database,
+  { hosts, updates }: { hosts: number; updates: number },
+): Promise<ListedTestUpdate[]> {
+  const fleet = Array.from({ length: hosts }, (_, n) => ({
+    id: idOf('8', n),
+    machine_id: `machine-${n}`,
+    status: 'active' as const,
+    hostname: `${n % 2 === 0 ? 'Web' : 'db'}-${n >> 1}`,
+    os_family: 'linux',
+    os_id: n % 3 === 0 ? 'rocky' : 'debian',
+    os_version_id: `${n % 4}`,
+    os_arch: 'amd64',
+    agent_version: '1.0.0',
+    key_set_version: 0,
+    next_seq: 1,
+    inventory_digests: '{}',
+    enrolled_at: n,
+    deleted_at: n % 7 === 6 ? 1 : null,
+    group_name: n % 4 === 0 ? 'web' : null,
+  }));
+  const rows = Array.from({ length: updates }, (_, n) => {
+    const host = fleet[pick(n, 11) % hosts];
+    if (!host) throw new Error('there is no host');
+    const severity = pick(n, 3) % 2 === 0 ? null : (ADVISORY_SEVERITIES[pick(n, 4) % 6] ?? null);
+    const known_exploited = [null, 0, 1][pick(n, 5) % 3] ?? null;
+    const epss = pick(n, 6) % 3 === 0 ? (pick(n, 7) % 4) / 4 : null;
+    const knownExploited = known_exploited === null ? null : known_exploited === 1;
+    return {
+      id: idOf('9', pick(n, 8) * 1_000 + n),
+      agent_id: host.id,
+      ecosystem: ECOSYSTEMS[pick(n, 1) % 5] ?? 'apt',
+      name: NAMES[pick(n, 2) % 9] ?? 'curl',
+      arch: `${n}`,
+      current_version: '1',
+      available_version: `${pick(n, 12) % 3}`,
+      security: pick(n, 9) % 2,
+      state: UPDATE_STATES[pick(n, 10) % 8] ?? 'pending',
+      out_of_band: 0,
+      verdict: [...VERDICTS, null][pick(n, 13) % 4] ?? null,
+      severity,
+      known_exploited,
+      epss,
+      queue_rank: queueRank({ severity, knownExploited, epss }),
+      discovered_at: (pick(n, 14) % 7) * 1_000,
+      updated_at: (pick(n, 15) % 7) * 1_000,
+    };
+  });
+  await database.transact(async (tx) => {
+    await tx.insertInto('agents').values(fleet).execute();
+    await insertUpdates(tx, rows);
+  });
+  return rows.flatMap((row) => {
+    const host = fleet.find(({ id }) => id === row.agent_id);
+    if (!host || host.deleted_at !== null) return [];
+    return [{ ...row, hostname: host.hostname, os: host.os_id, group: host.group_name }];
+  });
+}
+
+/** A number that looks as if it were drawn, and is the same each time. */
+function pick(n: number, salt: number): number {
+  return (Math.imul(n * 31 + salt * 977 + 7, 0x9e3779b1) >>> 16) & 0xfff;
+}
+
+function idOf(group: '8' | '9', n: number): string {
+  return `01900000-0000-7000-${group}000-${n.toString(16).padStart(12, '0')}`;
+}

@@ -1,0 +1,161 @@
+import { UPDATE_SORTS, type UpdateFilter, type UpdateSort } from '@tidegate/protocol/updates-api';
+import { describe, expect, test } from 'vitest';
+import type { Database } from '../platform/db/engine.ts';
+import type { Position } from '../platform/db/keyset.ts';
+import { countStatements } from '../testing/count-statements.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { insertListedFleet, type ListedTestUpdate } from '../testing/listed-fleet.ts';
+import { countUpdates, listUpdates } from './list-store.ts';
+import { updateOrder, updatePosition } from './update-sorts.ts';
+
+const DIRECTED: readonly UpdateSort[] = UPDATE_SORTS.flatMap((field) => [field, `-${field}` as const]);
+const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [
+  [{}, () => true],
+  [{ state: 'pending' }, ({ state }) => state === 'pending'],
+  [{ ecosystem: 'npm' }, ({ ecosystem }) => ecosystem === 'npm'],
+  [{ name: 'curl' }, ({ name }) => name === 'curl'],
+  [{ name: 'Curl', ecosystem: 'apt' }, ({ name, ecosystem }) => name === 'Curl' && ecosystem === 'apt'],
+  [{ q: 'UR' }, ({ name }) => /ur/i.test(name)],
+  [{ q: '_' }, ({ name }) => name.includes('_')],
+  [{ severity: 'high' }, ({ severity }) => severity === 'high'],
+  [{ verdict: 'clear' }, ({ verdict }) => verdict === 'clear'],
+  [{ security: true }, ({ security }) => security === 1],
+  [{ exploited: true }, ({ known_exploited }) => known_exploited === 1],
+  [{ exploited: 'false' }, ({ known_exploited }) => known_exploited === 0],
+  [{ os: 'rocky' }, ({ os }) => os === 'rocky'],
+  [{ group: 'web' }, ({ group }) => group === 'web'],
+  [{ host: 'Web-*' }, ({ hostname }) => /^web-/i.test(hostname)],
+  [{ host: '*-1*' }, ({ hostname }) => hostname.includes('-1')],
+  [{ host: 'db-3' }, ({ hostname }) => hostname.toLowerCase() === 'db-3'],
+  [{ since: '1970-01-01T00:00:03Z' }, (row) => row.discovered_at >= 3_000],
+  [
+    { until: '1970-01-01T00:00:03Z', state: 'failed' },
+    (row) => row.discovered_at < 3_000 && row.state === 'failed',
+  ],
+  [
+    { verdict: 'vulnerable', os: 'debian', q: 'l' },
+    (row) => row.verdict === 'vulnerable' && row.os === 'debian' && row.name.includes('l'),
+  ],
+];
+
+describe.each(ENGINES)('the list of updates on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    return { database, rows: await insertListedFleet(database, { hosts: 14, updates: 160 }) };
+  }
+
+  /** The ids of all pages, read one after the other. */
+  async function pagesOf(
+    { read }: Pick<Database, 'read'>,
+    args: { filter: UpdateFilter; sort: UpdateSort; mostSorted: number },
+  ) {
+    const order = updateOrder(args.sort);
+    const ids: string[] = [];
+    let after: Position | null = null;
+    for (;;) {
+      const page = { filter: args.filter, scope: null, order, limit: 23, after, mostSorted: args.mostSorted };
+      const { rows } = await listUpdates(read, page);
+      ids.push(...rows.map(({ id }) => id));
+      const last = rows.at(-1);
+      if (!last) return ids;
+      after = updatePosition(order, last);
+    }
+  }
+
+  test.each(DIRECTED)(
+    'sorted by %s gives every row once and in order, found or walked, whatever it is filtered by',
+    async (sort) => {
+      const { database, rows } = await setUp();
+      for (const [filter, isMeant] of FILTERS) {
+        const expected = rows
+          .filter(isMeant)
+          .toSorted(comparing(sort))
+          .map(({ id }) => id);
+        for (const mostSorted of [0, 10_000]) {
+          expect(
+            await pagesOf(database, { filter, sort, mostSorted }),
+            JSON.stringify({ filter, mostSorted }),
+          ).toEqual(expected);
+        }
+      }
+    },
+  );
+
+  test('counts what a filter means', async () => {
+    const { database, rows } = await setUp();
+    for (const [filter, isMeant] of FILTERS) {
+      expect(await countUpdates(database.read, { filter, scope: null })).toBe(rows.filter(isMeant).length);
+    }
+  });
+
+  test('holds the scope of the caller beside every filter', async () => {
+    const { database, rows } = await setUp();
+    for (const [filter, isMeant] of FILTERS) {
+      const own = rows
+        .filter((row) => isMeant(row) && row.group === 'web')
+        .toSorted(comparing('-discovered_at'));
+      for (const mostSorted of [0, 10_000]) {
+        const page = { filter, order: updateOrder(), limit: 500, after: null, mostSorted };
+        const bound = await listUpdates(database.read, { ...page, scope: ['web', 'other'] });
+        expect(bound.rows.map(({ id }) => id)).toEqual(own.map(({ id }) => id));
+        expect((await listUpdates(database.read, { ...page, scope: [] })).rows).toEqual([]);
+      }
+    }
+  });
+
+  test('takes as many statements for a page of 100 rows as for one of 1', async () => {
+    const { database: opened } = await setUp();
+    const { database, counts, reset } = countStatements(opened);
+    for (const sort of DIRECTED) {
+      for (const mostSorted of [0, 10_000]) {
+        const page = { filter: {}, scope: null, order: updateOrder(sort), after: null, mostSorted };
+        const reads = [];
+        for (const limit of [1, 100]) {
+          reset();
+          await listUpdates(database.read, { ...page, limit });
+          reads.push(counts().reads);
+        }
+        // The rows that have nothing to be sorted by are a statement of their own.
+        expect(Math.max(...reads)).toBeLessThanOrEqual(mostSorted === 0 ? 4 : 3);
+      }
+    }
+  });
+});
+
+const RANKS: readonly (string | null)[] = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
+
+/** The order in plain words: what is null stands last, texts go by their bytes, and the id decides. */
+function comparing(sort: UpdateSort): (a: ListedTestUpdate, b: ListedTestUpdate) => number {
+  const isFalling = sort.startsWith('-') !== /severity|exploited/.test(sort);
+  const keyOf = (row: ListedTestUpdate): (string | number | null)[] => {
+    const rank = row.severity === null ? null : RANKS.indexOf(row.severity);
+    switch (sort.replace('-', '')) {
+      case 'severity':
+        return [rank, row.id];
+      case 'exploited':
+        return [row.queue_rank, row.discovered_at, row.id];
+      case 'hostname':
+        return [row.hostname, row.id];
+      case 'name':
+        return [row.name, row.id];
+      case 'state':
+        return [row.state, row.id];
+      case 'updated_at':
+        return [row.updated_at, row.id];
+      default:
+        return [row.discovered_at, row.id];
+    }
+  };
+  return (a, b) => {
+    const [left, right] = [keyOf(a), keyOf(b)];
+    for (const [i, x] of left.entries()) {
+      const y = right[i] ?? null;
+      if (x === y) continue;
+      if (x === null || y === null) return x === null ? 1 : -1;
+      const order =
+        typeof x === 'number' ? x - Number(y) : Buffer.compare(Buffer.from(x), Buffer.from(String(y)));
+      if (order !== 0) return isFalling ? -order : order;
+    }
+    return 0;
+  };
+}

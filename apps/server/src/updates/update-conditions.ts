@@ -1,0 +1,193 @@
+import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { UPDATE_STATES } from '@tidegate/protocol/states';
+import type { UpdateFilter } from '@tidegate/protocol/updates-api';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+import type { Position } from '../platform/db/keyset.ts';
+import { containing, globbing } from '../platform/db/like.ts';
+import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
+import { SEVERITY_RANK, type UpdateOrder } from './update-sorts.ts';
+
+/** Which updates a caller means: a filter, within what it may see of the fleet. */
+export interface UpdateSelection {
+  filter: UpdateFilter;
+  scope: GroupScope;
+}
+
+type Condition = RawBuilder<SqlBool>;
+
+/** Where to look for rows, and what has to hold of them; `u` is the update, `a` its host where that is joined. */
+export interface Source {
+  readonly from: RawBuilder<unknown>;
+  readonly where: readonly Condition[];
+  readonly isJoined: boolean;
+}
+
+const IS_OF_HOST = sql<SqlBool>`u.agent_id = a.id AND a.deleted_at IS NULL`;
+
+/**
+ * The rows of a selection in no order, found from where there are the fewest: from the hosts, from the names of
+ * packages, or from the columns of the updates themselves, all of which stand in one index.
+ */
+export function found(selection: UpdateSelection): Source {
+  const { filter } = selection;
+  const ofHost = hostConditions(selection);
+  if (ofHost.length > 0) {
+    // CROSS: SQLite begins with what stands first, and there the hosts are the fewer.
+    return {
+      from: sql`agents AS a CROSS JOIN updates AS u`,
+      where: [IS_OF_HOST, ...ofHost, ...rowConditions(filter, { state: sql`u.state || ''` })],
+      isJoined: true,
+    };
+  }
+  const isNarrow = filter.agent_id !== undefined || filter.name !== undefined || filter.q !== undefined;
+  const by = isNarrow ? { state: sql`u.state || ''` } : {};
+  const where = [...rowConditions(filter, by), ...everyState(filter), IS_THERE];
+  return { from: sql`updates AS u`, where, isJoined: false };
+}
+
+const IS_THERE = sql<SqlBool>`NOT EXISTS (SELECT 1 FROM agents AS d WHERE d.id = u.agent_id AND d.deleted_at IS NOT NULL)`;
+
+/** Times are found in an index that begins with the state. */
+function everyState(filter: UpdateFilter): Condition[] {
+  const isTimed = filter.since !== undefined || filter.until !== undefined;
+  if (!isTimed || filter.state !== undefined) return [];
+  return [sql<SqlBool>`u.state IN (${sql.join(UPDATE_STATES.map((state) => sql.lit(state)))})`];
+}
+
+/**
+ * The rows of a selection as an index gives them in the order: everything else is looked at row by row, so nothing
+ * but the order must look as if an index could find it.
+ */
+export function walked(
+  { filter, scope }: UpdateSelection,
+  { order, state }: { order: UpdateOrder; state: string },
+): Source {
+  const { state: _, ...rest } = filter;
+  const checks = { ...CHECKS, ...(order.field === 'name' ? { name: sql`u.name` } : {}) };
+  return {
+    from: sql`updates AS u`,
+    where: [
+      sql<SqlBool>`u.state = ${state}`,
+      ...rowConditions(rest, checks),
+      ...pins(filter, order),
+      hostIs({ filter, scope }),
+    ],
+    isJoined: false,
+  };
+}
+
+/** What has to hold of the updates of a package, which are found by its name. */
+export function ofPackage(selection: UpdateSelection): Condition[] {
+  const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
+  return [...rowConditions(filter, { ...CHECKS, state: sql`u.state || ''` }), hostIs(selection)];
+}
+
+/** Looks at the host of an update, row by row. */
+function hostIs(selection: UpdateSelection): Condition {
+  const host = hostConditions(selection);
+  if (host.length === 0) return IS_THERE;
+  const isSuch = and([sql<SqlBool>`a.id = u.agent_id || '' AND a.deleted_at IS NULL`, ...host]);
+  return sql<SqlBool>`EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
+}
+
+/** The same by host name: the hosts in their order, and the updates of each. */
+export function walkedByHost(
+  selection: UpdateSelection,
+  { order, after }: { order: UpdateOrder; after: Position | null },
+): Source {
+  const start = after && sql<SqlBool>`a.hostname ${order.descending ? sql`<=` : sql`>=`} ${after.key[0]}`;
+  const { ecosystem, name, named } = CHECKS;
+  const checks = { state: sql`u.state || ''`, ecosystem, name, named };
+  return {
+    from: sql`agents AS a CROSS JOIN updates AS u`,
+    where: [
+      IS_OF_HOST,
+      ...hostConditions(selection),
+      ...rowConditions(selection.filter, checks),
+      ...(start === null ? [] : [start]),
+    ],
+    isJoined: true,
+  };
+}
+
+interface Columns {
+  readonly state?: RawBuilder<unknown> | undefined;
+  readonly ecosystem?: RawBuilder<unknown> | undefined;
+  readonly name?: RawBuilder<unknown> | undefined;
+  readonly agent?: RawBuilder<unknown> | undefined;
+  readonly named?: ((part: string) => Condition) | undefined;
+}
+
+function nameIsLike(part: string): Condition {
+  return sql<SqlBool>`lower(u.name) LIKE ${part} ESCAPE '\\'`;
+}
+
+/** Columns in a form that no index finds anything by. */
+const CHECKS: Columns = {
+  ecosystem: sql`u.ecosystem || ''`,
+  name: sql`u.name || ''`,
+  agent: sql`u.agent_id || ''`,
+  named: nameIsLike,
+};
+
+function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
+  const { state = sql`u.state`, ecosystem = sql`u.ecosystem`, name = sql`u.name` } = columns;
+  const { agent = sql`u.agent_id`, named = amongNames } = columns;
+  const all: (Condition | false)[] = [
+    filter.state !== undefined && sql<SqlBool>`${state} = ${filter.state}`,
+    filter.ecosystem !== undefined && sql<SqlBool>`${ecosystem} = ${filter.ecosystem}`,
+    filter.name !== undefined && sql<SqlBool>`${name} = ${filter.name}`,
+    // The index of names begins with the ecosystem.
+    filter.name !== undefined && filter.ecosystem === undefined && inEveryEcosystem(ecosystem),
+    filter.q !== undefined && named(containing(filter.q)),
+    filter.agent_id !== undefined && sql<SqlBool>`${agent} = ${filter.agent_id}`,
+    filter.severity !== undefined && sql<SqlBool>`u.severity = ${filter.severity}`,
+    filter.verdict !== undefined && sql<SqlBool>`u.verdict = ${filter.verdict}`,
+    filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
+    filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
+    filter.since !== undefined && sql<SqlBool>`u.discovered_at >= ${Date.parse(filter.since)}`,
+    filter.until !== undefined && sql<SqlBool>`u.discovered_at < ${Date.parse(filter.until)}`,
+  ];
+  return all.filter((condition) => condition !== false);
+}
+
+function inEveryEcosystem(column: RawBuilder<unknown>): Condition {
+  return sql<SqlBool>`${column} IN (${sql.join(ECOSYSTEMS.map((one) => sql.lit(one)))})`;
+}
+
+/** The names that there are stand in a table of their own, far fewer than the updates. */
+function amongNames(part: string): Condition {
+  return sql<SqlBool>`(u.ecosystem, u.name) IN
+    (SELECT n.ecosystem, n.name FROM update_names AS n WHERE lower(n.name) LIKE ${part} ESCAPE '\\')`;
+}
+
+export function hostConditions({ filter, scope }: UpdateSelection): Condition[] {
+  const all: (Condition | false)[] = [
+    scope !== null && groupInScope(scope, 'a.group_name'),
+    filter.group !== undefined && sql<SqlBool>`a.group_name = ${filter.group}`,
+    filter.os !== undefined && sql<SqlBool>`a.os_id = ${filter.os}`,
+    filter.host !== undefined && globbing(sql`a.hostname`, filter.host),
+  ];
+  return all.filter((condition) => condition !== false);
+}
+
+/** What a filter says of the order: where it allows one stretch of it alone, the rest need not be walked over. */
+function pins(filter: UpdateFilter, { field }: UpdateOrder): Condition[] {
+  if (field === 'severity' && filter.severity !== undefined) {
+    return [sql<SqlBool>`${sql.raw(SEVERITY_RANK)} = ${1 + SEVERITIES_RISING.indexOf(filter.severity)}`];
+  }
+  if (field === 'exploited' && filter.exploited !== undefined) {
+    const sign = truth(filter.exploited) === 1 ? sql`>=` : sql`<`;
+    return [sql<SqlBool>`u.queue_rank ${sign} ${EPSS_ROOM}`];
+  }
+  return [];
+}
+
+export function and(conditions: readonly Condition[]): Condition {
+  return sql<SqlBool>`${sql.join(conditions.length > 0 ? conditions : [sql`1 = 1`], sql` AND `)}`;
+}
+
+function truth(value: 'true' | 'false' | boolean): number {
+  return value === true || value === 'true' ? 1 : 0;
+}
