@@ -21,7 +21,7 @@ export function mountRateLimits(app: App, rateLimits: RateLimits): void {
   app.route({
     method: 'PUT',
     url: URL,
-    config: { access },
+    config: { access: { ...access, stepUp: true } },
     schema: {
       tags,
       summary: 'Change rate limits; what is left out stays (E5)',
@@ -39,7 +39,7 @@ export function mountRateLimits(app: App, rateLimits: RateLimits): void {
   app.route({
     method: 'POST',
     url: `${URL}/reset`,
-    config: { access },
+    config: { access: { ...access, stepUp: true } },
     schema: { tags, summary: 'Back to the default rate limits (E5)', response: { 200: RateLimitsBody } },
     handler: async (request) => {
       await rateLimits.reset(operatorOf(request).username);

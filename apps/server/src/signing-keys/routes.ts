@@ -35,7 +35,7 @@ const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
 const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
 const ForceQuery = strict({ force: Type.Optional(Type.Enum(['true', 'false'])) });
 const admin = {
-  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' },
+  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet', stepUp: true },
 } as const;
 const path = '/api/v1/admin/signing-keys';
 

@@ -27,6 +27,8 @@ export interface Lies {
   userHandle?: string;
   credentialId?: string;
   signature?: Buffer;
+  /** Signed by a key of somebody else. */
+  isForged?: boolean;
   /** The statement about the authenticator, instead of none. */
   attestation?: { format: string; statement: Map<string, Cbor> };
 }
@@ -51,10 +53,7 @@ export function createAuthenticator({
   algorithm?: 'p-256' | 'ed25519';
   counts?: boolean;
 } = {}): SoftwareAuthenticator {
-  const { privateKey, publicKey } =
-    algorithm === 'ed25519'
-      ? generateKeyPairSync('ed25519')
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { privateKey, publicKey } = newKeyPair(algorithm);
   const credentialId = randomBytes(24);
   let userHandle = '';
   let count = 0;
@@ -117,7 +116,8 @@ export function createAuthenticator({
       const { challenge_id, options } = Value.Parse(Begun(RequestOptions), begun);
       const data = authenticatorData(options.rpId, lies, null);
       const client = clientData('webauthn.get', options.challenge, lies);
-      const signature = lies.signature ?? signatureOf(privateKey, Buffer.concat([data, sha256(client)]));
+      const key = lies.isForged ? newKeyPair(algorithm).privateKey : privateKey;
+      const signature = lies.signature ?? signatureOf(key, Buffer.concat([data, sha256(client)]));
       const response = {
         clientDataJSON: client.toString('base64url'),
         authenticatorData: data.toString('base64url'),
@@ -127,6 +127,12 @@ export function createAuthenticator({
       return { challenge_id, credential: named(lies, response) };
     },
   };
+}
+
+function newKeyPair(algorithm: 'p-256' | 'ed25519') {
+  return algorithm === 'ed25519'
+    ? generateKeyPairSync('ed25519')
+    : generateKeyPairSync('ec', { namedCurve: 'P-256' });
 }
 
 /** A public key in COSE (RFC 9053): Ed25519, or P-256. */
