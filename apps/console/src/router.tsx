@@ -63,6 +63,7 @@ const routeTree = root.addChildren([
     page('/rate-limits', () => import('./rate-limits/rate-limits-page.tsx'), 'RateLimitsPage'),
     page('/operators', () => import('./operators/operators-page.tsx'), 'OperatorsPage'),
     page('/account', () => import('./account/account-page.tsx'), 'AccountPage'),
+    page('/welcome', () => import('./welcome/welcome-page.tsx'), 'WelcomePage'),
     page('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),
   ]),
 ]);

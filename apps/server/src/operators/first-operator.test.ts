@@ -47,7 +47,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(page.headers['referrer-policy']).toBe('no-referrer');
     const payload = 'username=root&password=correct+horse+battery&repeated=correct+horse+battery';
     const made = await send('POST', path, { headers: form, payload });
-    expect([made.statusCode, made.headers.location]).toEqual([303, '/']);
+    expect([made.statusCode, made.headers.location]).toEqual([303, '/login?next=/welcome']);
     await logIn();
     for (const [tried, status] of [
       [path, 404],

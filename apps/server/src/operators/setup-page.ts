@@ -55,7 +55,7 @@ export function mountSetupPage(
           return sendPage(reply, { status: 400, title: 'Set up Tidegate', body: form({ username, fault }) });
         }
         await setUpFirstOperator(platform, passwords, asked);
-        return reply.code(303).header('location', '/').send();
+        return reply.code(303).header('location', '/login?next=/welcome').send();
       },
     });
   });

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
+import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { CircleCheck, CircleDashed } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { listQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { isReachableSafely } from '../enrolment/enrolment-rules.ts';
+import { InstallPanel } from '../enrolment/install-panel.tsx';
+import { NewTokenForm } from '../enrolment/new-token-form.tsx';
+import { CopyText } from '../ui/copy-text.tsx';
+import { Page } from '../ui/page.tsx';
+
+/** The first minutes: the operator is there, then the address by which hosts come, then the first host. */
+export function WelcomePage() {
+  const { session } = useSession();
+  const { data: hosts } = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', { limit: 1 }));
+  const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
+  const { origin } = location;
+  const hasHost = (hosts?.total ?? 0) > 0;
+  return (
+    <Page title="Welcome to Tidegate" lead="Three steps, and the first host reports what it has.">
+      <ol className="max-w-4xl space-y-4">
+        <Step number={1} title="The first operator" isDone>
+          <p>
+            You are {session?.operator.username}, an admin. Add a <Link to="/account">second factor</Link> now
+            or later; colleagues are added under <Link to="/operators">Operators</Link>.
+          </p>
+        </Step>
+        <Step number={2} title="The address" isDone={isReachableSafely(origin)}>
+          <p>
+            Hosts reach this server at <CopyText text={origin} label="Copy the address" />, as you did. For
+            another one open the console there, and set <code>SERVICE_BASE_URL</code> to it.
+          </p>
+          {!isReachableSafely(origin) && (
+            <p className="text-warn">
+              This address is not https: what hosts send could be read on the way. Put a proxy with a
+              certificate before the server, or give it one (<code>SERVICE_TLS_CERT</code>,{' '}
+              <code>SERVICE_TLS_KEY</code>).
+            </p>
+          )}
+        </Step>
+        <Step number={3} title="The first host" isDone={hasHost}>
+          {token === null ? (
+            <NewTokenForm onCreated={setToken} />
+          ) : (
+            <InstallPanel token={token} onClose={() => setToken(null)} />
+          )}
+          {hasHost && (
+            <p role="status">
+              The first host is here: <Link to="/updates">see what it has to update</Link>.
+            </p>
+          )}
+        </Step>
+      </ol>
+    </Page>
+  );
+}
+
+interface StepProps {
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ReactNode;
+}
+
+function Step({ number, title, isDone, children }: StepProps) {
+  return (
+    <li className="space-y-3 rounded-xl border border-line bg-surface p-4">
+      <h2 className="flex items-center gap-2 font-semibold">
+        {isDone ? (
+          <CircleCheck aria-hidden="true" className="size-5 text-good" />
+        ) : (
+          <CircleDashed aria-hidden="true" className="size-5 text-muted" />
+        )}
+        {number}. {title}
+        <span className="sr-only">{isDone ? ', done' : ', to do'}</span>
+      </h2>
+      {children}
+    </li>
+  );
+}
