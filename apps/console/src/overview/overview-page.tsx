@@ -1,6 +1,70 @@
-import { Page } from '../ui/page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import type { Overview } from '@tidegate/protocol/overview-api';
+import { useState } from 'react';
+import { oneQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
+import { Page, Panel } from '../ui/page.tsx';
+import { ErrorPanel, Skeleton } from '../ui/states.tsx';
+import { Time } from '../ui/time.tsx';
+import { AllQuiet, FigureList } from './figure-list.tsx';
+import { FirstHost } from './first-host.tsx';
+import { TotalsPanel, VerdictsPanel } from './fleet-panels.tsx';
+import { HistoryPanels } from './history-panels.tsx';
+import { LyingPanel } from './lying-panel.tsx';
+import { changed, needsMe } from './overview-rules.ts';
 
-/** Overview. */
+/** Three questions: what needs me, what changed, is anything lying? */
 export function OverviewPage() {
-  return <Page title="Overview">{null}</Page>;
+  const { may } = useSession();
+  const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
+  const query = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
+  const { data, error, isPending, refetch } = query;
+  const isFirst = token !== null || data?.totals.hosts.count === 0;
+  return (
+    <Page title="Overview" lead={data && <AsOf overview={data} />}>
+      {error && <ErrorPanel error={error} retry={() => void refetch()} />}
+      {isPending && !error && <Skeleton rows={8} />}
+      {data && isFirst && <FirstHost mayAdd={may('admin')} token={token} onToken={setToken} />}
+      {data && !isFirst && <Answers overview={data} />}
+    </Page>
+  );
+}
+
+function AsOf({ overview: { as_of, of } }: { overview: Overview }) {
+  return (
+    <>
+      {of === 'fleet' ? 'The whole fleet' : 'The hosts of your groups'}, as of <Time at={as_of} />
+    </>
+  );
+}
+
+function Answers({ overview }: { overview: Overview }) {
+  const waiting = needsMe(overview);
+  return (
+    <div className="space-y-4">
+      <div className="grid items-start gap-4 lg:grid-cols-[1fr_2fr]">
+        <Panel title="What needs me?">
+          <AllQuiet rows={waiting}>Nothing waits for you.</AllQuiet>
+          <FigureList rows={waiting} />
+        </Panel>
+        <div className="grid items-start gap-4 lg:grid-cols-2">
+          <Panel
+            title="What changed?"
+            aside={
+              <span className="text-muted">
+                since <Time at={overview.changed.since} />
+              </span>
+            }
+          >
+            <FigureList rows={changed(overview)} />
+          </Panel>
+          <LyingPanel overview={overview} />
+          <VerdictsPanel overview={overview} />
+          <TotalsPanel overview={overview} />
+        </div>
+      </div>
+      <HistoryPanels />
+    </div>
+  );
 }

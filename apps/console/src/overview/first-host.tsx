@@ -1,0 +1,58 @@
+import { useMutation } from '@tanstack/react-query';
+import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
+import { Plug } from 'lucide-react';
+import { post } from '../api/client.ts';
+import { InstallPanel } from '../enrolment/install-panel.tsx';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { EmptyState } from '../ui/states.tsx';
+
+/** Before there is any host: the line that brings the first one, and the wait for it. */
+export function FirstHost({
+  mayAdd,
+  token,
+  onToken,
+}: {
+  mayAdd: boolean;
+  token: CreatedRegistrationToken | null;
+  onToken: (token: CreatedRegistrationToken | null) => void;
+}) {
+  const create = useMutation({
+    mutationFn: () =>
+      withStepUp(() =>
+        post<CreatedRegistrationToken>('/api/v1/admin/registration-tokens', { label: 'first host' }),
+      ),
+    onSuccess: onToken,
+  });
+  if (token) return <InstallPanel token={token} onClose={() => onToken(null)} />;
+  return (
+    <div className="rounded-xl border border-line bg-surface">
+      <EmptyState
+        title="No host has joined yet"
+        action={
+          mayAdd && (
+            <Button
+              tone="primary"
+              busy={create.isPending}
+              icon={<Plug aria-hidden="true" className="size-4" />}
+              onClick={() => create.mutate()}
+            >
+              Show the line for the first host
+            </Button>
+          )
+        }
+      >
+        <p>
+          {mayAdd
+            ? 'A host joins with one line, pasted into its shell. It holds a token for one host that ends in a day.'
+            : 'An admin adds hosts.'}
+        </p>
+        {create.error && (
+          <p role="alert" className="mt-2 text-bad">
+            {create.error.message}
+          </p>
+        )}
+      </EmptyState>
+    </div>
+  );
+}

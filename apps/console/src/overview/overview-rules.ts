@@ -1,0 +1,123 @@
+import type { Figure, HistoryDay, Opens, Overview } from '@tidegate/protocol/overview-api';
+
+/** The page of each list; the filter of a list and of its page are the same. */
+const PAGES: Readonly<Record<Opens['list'], string>> = {
+  agents: '/hosts',
+  updates: '/updates',
+  commands: '/commands',
+  events: '/events',
+  divergences: '/events',
+  'signing-keys': '/signing-keys',
+  'registration-tokens': '/enrolment',
+};
+
+export interface Place {
+  readonly to: string;
+  readonly search: Readonly<Record<string, string>>;
+}
+
+/** Where a number leads; null where no list shows just what it counts. */
+export function placeOf(opens: Opens | null): Place | null {
+  if (opens === null) return null;
+  // There is no list of divergences yet: each is told by its event.
+  const search = opens.list === 'divergences' ? { type: 'ARTIFACT_DIVERGENCE' } : opens.filter;
+  return { to: PAGES[opens.list], search };
+}
+
+export type Tone = 'bad' | 'warn' | 'unknown' | 'plain';
+
+export interface Row {
+  readonly id: string;
+  readonly word: string;
+  readonly figure: Figure;
+  /** How it is shown where it is not zero. */
+  readonly tone: Tone;
+}
+
+type Rows = readonly (Omit<Row, 'figure'> & { readonly figure: Figure | null })[];
+
+/** What is not for this caller is left out. */
+function shown(rows: Rows): readonly Row[] {
+  return rows.flatMap(({ figure, ...rest }) => (figure === null ? [] : [{ ...rest, figure }]));
+}
+
+/** What waits for somebody, the graver first. */
+export function needsMe({ needs_me: now }: Pick<Overview, 'needs_me'>): readonly Row[] {
+  return shown([
+    { id: 'exploited', word: 'waiting, known to be exploited', figure: now.exploited, tone: 'bad' },
+    { id: 'clones', word: 'hosts suspected to be clones', figure: now.clones_suspected, tone: 'bad' },
+    { id: 'divergences', word: 'packages with two hashes', figure: now.divergences_open, tone: 'bad' },
+    { id: 'clear', word: 'updates wait, clear', figure: now.waiting.clear, tone: 'plain' },
+    { id: 'vulnerable', word: 'updates wait, vulnerable', figure: now.waiting.vulnerable, tone: 'bad' },
+    { id: 'unchecked', word: 'updates wait, unchecked', figure: now.waiting.unchecked, tone: 'unknown' },
+    {
+      id: 'not_judged',
+      word: 'updates wait, not judged yet',
+      figure: now.waiting.not_judged,
+      tone: 'unknown',
+    },
+    { id: 'blocked', word: 'stopped by the gate, or handed back', figure: now.blocked, tone: 'warn' },
+    { id: 'failed', word: 'installations failed', figure: now.failed, tone: 'bad' },
+    {
+      id: 'undelivered',
+      word: 'approvals not delivered yet',
+      figure: now.approvals_undelivered,
+      tone: 'warn',
+    },
+    { id: 'offline', word: 'hosts offline', figure: now.hosts_offline, tone: 'warn' },
+    { id: 'unbound', word: 'hosts bound to no machine', figure: now.hosts_unbound, tone: 'warn' },
+    { id: 'keys', word: 'signing keys due for rotation', figure: now.keys_due, tone: 'warn' },
+    {
+      id: 'tokens',
+      word: 'registration tokens about to end',
+      figure: now.registration_tokens_ending,
+      tone: 'warn',
+    },
+  ]);
+}
+
+/** What happened in the last day. */
+export function changed({ changed: now }: Pick<Overview, 'changed'>): readonly Row[] {
+  return shown([
+    { id: 'installed', word: 'updates installed', figure: now.installed, tone: 'plain' },
+    { id: 'failed', word: 'updates failed', figure: now.failed, tone: 'bad' },
+    { id: 'approved', word: 'updates approved', figure: now.approved, tone: 'plain' },
+    { id: 'new', word: 'updates found', figure: now.new_updates, tone: 'plain' },
+    { id: 'enrolled', word: 'hosts enrolled', figure: now.hosts_enrolled, tone: 'plain' },
+  ]);
+}
+
+/** What may not be as it says. */
+export function lying({ lying: now, needs_me }: Pick<Overview, 'lying' | 'needs_me'>): readonly Row[] {
+  return shown([
+    { id: 'mismatches', word: 'requests from a wrong machine', figure: now.machine_mismatches, tone: 'bad' },
+    { id: 'reuse', word: 'refresh tokens used again', figure: now.token_reuse, tone: 'bad' },
+    { id: 'clones', word: 'hosts suspected to be clones', figure: needs_me.clones_suspected, tone: 'bad' },
+    {
+      id: 'unchecked',
+      word: 'waiting updates that nobody could judge',
+      figure: now.unchecked,
+      tone: 'unknown',
+    },
+  ]);
+}
+
+/** Days and the numbers of each, as the charts take them. */
+export function seriesOf(items: readonly HistoryDay[]) {
+  return {
+    days: items.map(({ day }) => day),
+    median: items.map(({ median_age_hours }) => median_age_hours),
+    p95: items.map(({ p95_age_hours }) => p95_age_hours),
+    exposed: items.map(({ exposed }) => exposed),
+    open: items.map(({ open }) => open.clear + open.vulnerable + open.unchecked + open.not_judged),
+  };
+}
+
+const DAY_HOURS = 24;
+
+/** `5 h`, `3.5 d`. */
+export function hoursText(hours: number): string {
+  if (hours < 2 * DAY_HOURS) return `${Math.round(hours)} h`;
+  const days = hours / DAY_HOURS;
+  return `${days < 10 ? Math.round(days * 10) / 10 : Math.round(days)} d`;
+}
