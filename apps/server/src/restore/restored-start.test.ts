@@ -108,7 +108,7 @@ describe('T20: a database file that was put back by hand', () => {
         epoch: 2,
         previous_epoch: 1,
         events_lost: expect.any(Number),
-        revoked_again: { families: 2, agents: 2, keys: 0 },
+        revoked_again: { families: 2, agents: 2, keys: 0, api_tokens: 0 },
       },
     ]);
     expect((await restoresOf(third))[0]?.events_lost).toBeGreaterThanOrEqual(2);
@@ -123,6 +123,32 @@ describe('T20: a database file that was put back by hand', () => {
     const fourth = await start();
     expect((await stateOf(fourth)).epoch).toBe(2);
     expect(await revoked.renew(fourth)).toBe(401);
+  });
+
+  test('an API token that was revoked since stays revoked, and the others work on', async () => {
+    const { config, start } = await createHousehold(onSqlite);
+    const first = await start();
+    const expires_at = '2027-11-01T00:00:00Z';
+    const url = '/api/v1/admin/api-tokens';
+    const make = async (label: string) => {
+      const body = { label, role: 'viewer', expires_at };
+      return (await first.call('POST', url, { token: await first.admin(), body })).body;
+    };
+    const [kept, revoked] = [await make('kept'), await make('revoked')];
+    await first.stop();
+    const copy = copyDatabase(config.dataDir);
+
+    const second = await start();
+    const gone = await second.call('DELETE', `${url}/${revoked.id}`, { token: await second.admin() });
+    expect(gone.status).toBe(204);
+    await second.stop();
+    copy.putBack();
+
+    const third = await start();
+    expect(await restoresOf(third)).toMatchObject([{ revoked_again: { families: 0, api_tokens: 1 } }]);
+    const status = async ({ token }: { token: string }) =>
+      (await third.call('GET', '/api/v1/agents', { token })).status;
+    expect([await status(kept), await status(revoked)]).toEqual([200, 401]);
   });
 
   test('a family that reuse had ended ends again with its reason and its critical event, once', async () => {

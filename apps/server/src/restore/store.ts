@@ -200,7 +200,7 @@ async function openRows(
 /** Which of these the database has no row of at all. */
 export async function absentIds(
   db: Db,
-  { kind, ids }: { kind: Revocation['kind']; ids: readonly string[] },
+  { kind, ids }: { kind: Exclude<Revocation['kind'], 'api_token'>; ids: readonly string[] },
 ): Promise<Set<string>> {
   const absent = new Set(ids);
   const rows =
@@ -208,9 +208,7 @@ export async function absentIds(
       ? await db.selectFrom('refresh_families').select('id').where('id', 'in', ids).execute()
       : kind === 'key'
         ? await db.selectFrom('signing_keys').select('key_id as id').where('key_id', 'in', ids).execute()
-        : kind === 'api_token'
-          ? await db.selectFrom('api_tokens').select('id').where('id', 'in', ids).execute()
-          : await db.selectFrom('agents').select('id').where('id', 'in', ids).execute();
+        : await db.selectFrom('agents').select('id').where('id', 'in', ids).execute();
   for (const { id } of rows) absent.delete(id);
   return absent;
 }
