@@ -16,6 +16,7 @@ import {
 import type { PasskeySite } from './passkey-site.ts';
 import {
   deletePasskey,
+  findChallenge,
   insertPasskey,
   listPasskeys,
   type PasskeyRow,
@@ -24,7 +25,7 @@ import {
 } from './passkeys-store.ts';
 import { isSameSite } from './prove-passkey.ts';
 import { type FactorOwner, factorAdded, factorRemoved, giveRecoveryCodes } from './record-factor.ts';
-import { ALGORITHMS, verifyNewCredential } from './verify-passkey.ts';
+import { ALGORITHMS, type VerifiedCredential, verifyNewCredential } from './verify-passkey.ts';
 
 /** Passkeys of one operator. */
 export const PASSKEYS_MAX = 20;
@@ -73,13 +74,16 @@ export async function addPasskey(
   const { owner, site, challengeId: id, name, credential } = asked;
   const { operatorId, sessionId } = owner;
   const { database, now } = platform;
-  const challenge = await database.transact((tx) =>
-    takeChallenge(tx, { id, purposes: ['add'], session_id: sessionId, nowMs: now() }),
-  );
-  if (!challenge || challenge.operator_id !== operatorId) throw unfit('challenge');
-  if (!isSameSite(challenge, site)) throw unfit('origin');
-  const verified = await verifyNewCredential(credential, challenge);
-  if (!verified.ok) throw unfit(verified.reason);
+  const open = { id, purposes: ['add'], session_id: sessionId, nowMs: now() } as const;
+  const challenge = await findChallenge(database.read, open);
+  if (!challenge) throw unfit('challenge');
+  const verified: VerifiedCredential = isSameSite(challenge, site)
+    ? await verifyNewCredential(credential, challenge)
+    : { ok: false, reason: 'origin' };
+  if (!verified.ok) {
+    await database.transact((tx) => takeChallenge(tx, challenge));
+    throw unfit(verified.reason);
+  }
   const row: PasskeyRow = {
     id: platform.newId(),
     operator_id: operatorId,
@@ -94,6 +98,7 @@ export async function addPasskey(
     last_used_at: null,
   };
   return database.transact(async (tx) => {
+    if (!(await takeChallenge(tx, challenge))) throw unfit('challenge');
     demandRoom((await listPasskeys(tx, operatorId)).length);
     if (!(await insertPasskey(tx, row))) {
       throw new Refusal('conflict', { detail: 'This passkey is known already.' });

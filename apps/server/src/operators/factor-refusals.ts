@@ -2,7 +2,7 @@ import type { FactorMethod } from '@tidegate/protocol/factors-api';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { FactorCounts } from './codes-store.ts';
 import type { CodeOutcome } from './prove-code.ts';
-import type { PasskeyOutcome } from './prove-passkey.ts';
+import type { ProofFault } from './prove-passkey.ts';
 
 /** What an operator can prove beside the password; recovery codes stand in for a factor, and are none by themselves. */
 export function methodsOf({ totp, passkeys, recoveryCodesLeft }: FactorCounts): FactorMethod[] {
@@ -32,7 +32,7 @@ export function wrongCode(
 }
 
 /** The same words for a passkey that is unknown and for one that signed wrongly. */
-export function passkeyFault(reason: Extract<PasskeyOutcome, { ok: false }>['reason'] | 'cloned'): string {
+export function passkeyFault(reason: ProofFault): string {
   switch (reason) {
     case 'challenge':
       return 'This took longer than five minutes, or was answered already: begin again.';

@@ -7,7 +7,7 @@ import { type Client, type LoggedIn, prepareSession, storeSession } from './open
 import type { OperatorTokens } from './operator-tokens.ts';
 import { askForPasskey } from './passkey-challenges.ts';
 import type { PasskeySite } from './passkey-site.ts';
-import { countUse, provePasskey } from './prove-passkey.ts';
+import { provePasskey, useProof } from './prove-passkey.ts';
 import { findOperator } from './store.ts';
 
 /** A challenge for whoever has a passkey of this site: no name is given, and none is given away. */
@@ -26,30 +26,21 @@ export async function logInByPasskey(
   { answer, client, site }: { answer: PasskeyAnswer; client: Client; site: PasskeySite },
 ): Promise<LoggedIn> {
   const { platform } = deps;
-  const { database } = platform;
   const outcome = await provePasskey(platform, {
     ...{ answer, site, sessionId: null },
     purposes: ['login', 'second_factor'],
   });
-  const operatorId = outcome.ok ? outcome.proven.passkey.operator_id : outcome.operatorId;
-  const operator = operatorId === null ? null : await findOperator(database.read, operatorId);
-  const fail = { operator, client, stage: 'passkey' } as const;
-  if (!outcome.ok || !operator || operator.disabled_at !== null) {
-    await database.transact((tx) => recordLogInFailure(tx, platform, fail));
-    throw notAccepted(outcome.ok ? 'refused' : outcome.reason);
-  }
-  const session = await prepareSession(deps, operator);
-  const method = outcome.challenge.purpose === 'second_factor' ? 'password+passkey' : 'passkey';
-  const isOpen = await database.transact(async (tx) => {
-    const isCounted = await countUse(tx, platform, outcome.proven);
-    if (isCounted && (await storeSession(tx, platform, { session, method, client }))) return true;
-    await recordLogInFailure(tx, platform, fail);
-    return false;
+  const operatorId = outcome.ok ? outcome.passkey.operator_id : outcome.operatorId;
+  const operator = operatorId === null ? null : await findOperator(platform.database.read, operatorId);
+  const session = operator && (await prepareSession(deps, operator));
+  const method = outcome.challenge?.purpose === 'second_factor' ? 'password+passkey' : 'passkey';
+  const fault = await platform.database.transact(async (tx) => {
+    const unproven = await useProof(tx, platform, outcome);
+    const isOpen = !unproven && session && (await storeSession(tx, platform, { session, method, client }));
+    if (isOpen) return null;
+    await recordLogInFailure(tx, platform, { operator, client, stage: 'passkey' });
+    return unproven ?? 'refused';
   });
-  if (!isOpen) throw notAccepted('refused');
-  return session;
-}
-
-function notAccepted(reason: Parameters<typeof passkeyFault>[0]): Refusal {
-  return new Refusal('unauthenticated', { detail: passkeyFault(reason) });
+  if (session && fault === null) return session;
+  throw new Refusal('unauthenticated', { detail: passkeyFault(fault ?? 'refused') });
 }

@@ -90,24 +90,32 @@ export async function insertChallenge(tx: Tx, row: ChallengeRow): Promise<void> 
   await tx.insertInto('passkey_challenges').values(row).execute();
 }
 
-/** Uses it up: of two who answer one challenge at once, one finds nothing. */
-export async function takeChallenge(
-  tx: Tx,
+/** One that is open for these acts, in this session (null: where nobody is logged in). */
+export async function findChallenge(
+  db: Db,
   asked: Pick<ChallengeRow, 'id' | 'session_id'> & {
     purposes: readonly ChallengeRow['purpose'][];
     nowMs: number;
   },
 ): Promise<ChallengeRow | null> {
-  let query = tx
-    .deleteFrom('passkey_challenges')
+  const query = db
+    .selectFrom('passkey_challenges')
+    .selectAll()
     .where('id', '=', asked.id)
+    .where('session_id', asked.session_id === null ? 'is' : '=', asked.session_id)
     .where('purpose', 'in', asked.purposes)
     .where('expires_at', '>', asked.nowMs);
-  query =
-    asked.session_id === null
-      ? query.where('session_id', 'is', null)
-      : query.where('session_id', '=', asked.session_id);
-  return (await query.returningAll().executeTakeFirst()) ?? null;
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/** Uses it up: of two who answer one challenge at once, one finds nothing. */
+export async function takeChallenge(tx: Tx, { id }: Pick<ChallengeRow, 'id'>): Promise<boolean> {
+  const taken = await tx
+    .deleteFrom('passkey_challenges')
+    .where('id', '=', id)
+    .returning('id')
+    .executeTakeFirst();
+  return taken !== undefined;
 }
 
 export async function deleteExpiredChallenges(tx: Tx, nowMs: number): Promise<void> {

@@ -5,6 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { PasskeySite } from './passkey-site.ts';
 import {
   type ChallengeRow,
+  findChallenge,
   findPasskeyByCredential,
   type PasskeyRow,
   takeChallenge,
@@ -12,24 +13,28 @@ import {
 } from './passkeys-store.ts';
 import { type PasskeyFault, verifyAssertion } from './verify-passkey.ts';
 
-/** A signature that fits; its count is not judged yet. */
-export interface ProvenPasskey {
-  passkey: PasskeyRow;
-  signCount: number;
-  backedUp: boolean;
-}
-
+/** What a passkey answered; `challenge` is null where there is no such one. */
 export type PasskeyOutcome =
-  | { ok: true; proven: ProvenPasskey; challenge: ChallengeRow }
-  /** `challenge`: unknown, used up or too old. `operatorId`: whose passkey it was said to be. */
-  | { ok: false; reason: PasskeyFault | 'challenge'; operatorId: string | null };
+  | {
+      ok: true;
+      challenge: ChallengeRow;
+      passkey: PasskeyRow;
+      /** Of the authenticator, not judged yet. */
+      signCount: number;
+      backedUp: boolean;
+    }
+  /** `operatorId`: whose passkey it was said to be. */
+  | { ok: false; challenge: ChallengeRow | null; reason: PasskeyFault; operatorId: string | null };
+
+/** `challenge`: unknown, used up or too old; `cloned`: its count did not rise. */
+export type ProofFault = PasskeyFault | 'challenge' | 'cloned';
 
 /**
- * Checks what a passkey answers to a challenge of these purposes and this session, and uses the challenge up, whatever the
- * outcome. It counts only with `countUse` in the transaction of the act.
+ * Checks what a passkey answers to a challenge of these purposes and this session. Whatever the outcome, it counts only
+ * with `useProof` in the transaction of the act.
  */
 export async function provePasskey(
-  { database, now }: Platform,
+  { database: { read }, now }: Platform,
   asked: {
     answer: PasskeyAnswer;
     purposes: readonly ChallengeRow['purpose'][];
@@ -38,29 +43,35 @@ export async function provePasskey(
   },
 ): Promise<PasskeyOutcome> {
   const { challenge_id: id, credential } = asked.answer;
-  const challenge = await database.transact((tx) =>
-    takeChallenge(tx, { id, purposes: asked.purposes, session_id: asked.sessionId, nowMs: now() }),
-  );
-  if (!challenge) return { ok: false, reason: 'challenge', operatorId: null };
-  const passkey = await findPasskeyByCredential(database.read, credential.id);
-  const operatorId = passkey?.operator_id ?? challenge.operator_id;
-  if (!isSameSite(challenge, asked.site)) return { ok: false, reason: 'origin', operatorId };
-  if (!passkey || !isMeant({ challenge, passkey, userHandle: credential.response.userHandle ?? null })) {
-    return { ok: false, reason: 'refused', operatorId };
-  }
+  const { purposes, sessionId } = asked;
+  const challenge = await findChallenge(read, { id, purposes, session_id: sessionId, nowMs: now() });
+  const passkey = await findPasskeyByCredential(read, credential.id);
+  const operatorId = passkey?.operator_id ?? challenge?.operator_id ?? null;
+  const fail = (reason: PasskeyFault) => ({ ok: false, challenge, reason, operatorId }) as const;
+  if (!challenge) return fail('refused');
+  if (!isSameSite(challenge, asked.site)) return fail('origin');
+  const userHandle = credential.response.userHandle ?? null;
+  if (!passkey || !isMeant({ challenge, passkey, userHandle })) return fail('refused');
   const verified = await verifyAssertion(credential, { challenge, passkey });
-  if (!verified.ok) return { ok: false, reason: verified.reason, operatorId };
+  if (!verified.ok) return fail(verified.reason);
   const { signCount, backedUp } = verified;
-  return { ok: true, proven: { passkey, signCount, backedUp }, challenge };
+  return { ok: true, challenge, passkey, signCount, backedUp };
 }
 
 /**
- * Takes the count of a passkey that was proven. False where it has not risen, which is written down: then somebody has
- * a copy of the authenticator (WebAuthn, section 6.1.1).
+ * Uses up the challenge, also of a wrong answer, and takes the count of the passkey. Null where the proof counts. A
+ * count that has not risen is written down: somebody has a copy of the authenticator (WebAuthn, section 6.1.1).
  */
-export async function countUse(tx: Tx, platform: Platform, proven: ProvenPasskey): Promise<boolean> {
-  const { passkey, signCount, backedUp } = proven;
-  if (await takeSignCount(tx, { id: passkey.id, signCount, backedUp, nowMs: platform.now() })) return true;
+export async function useProof(
+  tx: Tx,
+  platform: Platform,
+  outcome: PasskeyOutcome,
+): Promise<ProofFault | null> {
+  const isOpen = outcome.challenge !== null && (await takeChallenge(tx, outcome.challenge));
+  if (!isOpen) return 'challenge';
+  if (!outcome.ok) return outcome.reason;
+  const { passkey, signCount, backedUp } = outcome;
+  if (await takeSignCount(tx, { id: passkey.id, signCount, backedUp, nowMs: platform.now() })) return null;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'PASSKEY_CLONE_SUSPECTED',
@@ -74,7 +85,7 @@ export async function countUse(tx: Tx, platform: Platform, proven: ProvenPasskey
       presented_count: signCount,
     },
   });
-  return false;
+  return 'cloned';
 }
 
 /** Whether a challenge was opened at the address at which it is answered. */

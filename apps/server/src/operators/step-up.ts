@@ -9,7 +9,7 @@ import { passkeyFault, wrongCode } from './factor-refusals.ts';
 import { askForPasskey } from './passkey-challenges.ts';
 import type { PasskeySite } from './passkey-site.ts';
 import { type CodeDeps, type GivenCode, proveCode } from './prove-code.ts';
-import { countUse, provePasskey } from './prove-passkey.ts';
+import { provePasskey, useProof } from './prove-passkey.ts';
 import { markSteppedUp } from './sessions-store.ts';
 
 /** Who steps up, in which session, and from where. */
@@ -70,17 +70,15 @@ async function stepUpByPasskey(
     ...{ answer, site, sessionId: caller.sessionId },
     purposes: ['step_up'],
   });
-  const isProven = await platform.database.transact(async (tx) => {
-    if (outcome.ok && (await countUse(tx, platform, outcome.proven))) {
-      await succeed(tx, platform, { by, method: 'passkey' });
-      return true;
-    }
-    await recordStepUp(tx, platform, { by, method: 'passkey', type: 'STEP_UP_FAILED' });
-    return false;
+  const fault = await platform.database.transact(async (tx) => {
+    const unproven = await useProof(tx, platform, outcome);
+    if (unproven === null) await succeed(tx, platform, { by, method: 'passkey' });
+    else await recordStepUp(tx, platform, { by, method: 'passkey', type: 'STEP_UP_FAILED' });
+    return unproven;
   });
-  if (isProven) return platform.now() + STEP_UP_LIFETIME_MS;
+  if (fault === null) return platform.now() + STEP_UP_LIFETIME_MS;
   throw new Refusal('step_up_required', {
-    detail: passkeyFault(outcome.ok ? 'cloned' : outcome.reason),
+    detail: passkeyFault(fault),
     extra: { methods: caller.secondFactor.methods },
   });
 }
