@@ -1,4 +1,4 @@
-import type { CompiledQuery } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import { Type } from 'typebox';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -73,7 +73,7 @@ export async function saveChecks(
   for (const some of chunks(keyed, INSERT_ROWS)) {
     const upsert = upsertOf(tx, { rows: some.length, keepsNewer });
     const parameters = some.flatMap(({ check }) => Object.values(rowOf(check)));
-    await tx.executeQuery({ ...upsert, parameters });
+    await tx.executeQuery(CompiledQuery.raw(upsert, parameters));
   }
 }
 
@@ -97,12 +97,12 @@ interface UpsertOf {
   readonly keepsNewer: boolean;
 }
 
-/** Of each database, by form: to build a statement costs more than to run it. */
-const upserts = new WeakMap<object, Map<string, CompiledQuery>>();
+/** Texts of statements, of each database, by form: to build one costs more than to run it. */
+const upserts = new WeakMap<object, Map<string, string>>();
 
-function upsertOf(tx: Tx, of: UpsertOf): CompiledQuery {
+function upsertOf(tx: Tx, of: UpsertOf): string {
   const { adapter } = tx.getExecutor();
-  const built = upserts.get(adapter) ?? new Map<string, CompiledQuery>();
+  const built = upserts.get(adapter) ?? new Map<string, string>();
   upserts.set(adapter, built);
   const key = `${of.rows} ${of.keepsNewer}`;
   const upsert = built.get(key) ?? buildUpsert(tx, of);
@@ -115,7 +115,7 @@ const ANY_CHECK: Check = {
   ...{ verdict: 'clear', reason: null, ids: [], checkedAtMs: 0, source: '', snapshot: '' },
 };
 
-function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): CompiledQuery {
+function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): string {
   return tx
     .insertInto('advisory_checks')
     .values(Array.from({ length: rows }, () => rowOf(ANY_CHECK)))
@@ -131,7 +131,7 @@ function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): CompiledQuery {
       if (!keepsNewer) return replaced;
       return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
     })
-    .compile();
+    .compile().sql;
 }
 
 export type AdvisoryRow = Tables['advisories'];
