@@ -4,7 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries.ts';
 import { router } from './router.tsx';
-import { reportUncaught } from './shell/error-boundary.tsx';
+import { reportUncaught } from './shell/failures.tsx';
 import './styles.css';
 
 reportUncaught();

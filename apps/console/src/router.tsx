@@ -11,6 +11,7 @@ import { parseSearch, stringifySearch } from './api/list-search.ts';
 import { queryClient } from './api/queries.ts';
 import { sessionQuery } from './api/session.ts';
 import { AppShell } from './shell/app-shell.tsx';
+import { FailedPage, reportError } from './shell/failures.tsx';
 import { EmptyState, ErrorPanel } from './ui/states.tsx';
 
 const root = createRootRoute({ notFoundComponent: NotFound });
@@ -74,6 +75,8 @@ export const router = createRouter({
   stringifySearch,
   defaultPreload: 'intent',
   scrollRestoration: true,
+  defaultErrorComponent: FailedPage,
+  defaultOnCatch: (error) => reportError(error, 'ui_error'),
 });
 
 declare module '@tanstack/react-router' {

@@ -14,7 +14,6 @@ import { StepUpPrompt } from '../login/step-up.tsx';
 import { Kbd } from '../ui/button.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { attempt, Toasts } from '../ui/toasts.tsx';
-import { ErrorBoundary } from './error-boundary.tsx';
 import { DESTINATIONS } from './navigation.tsx';
 import { loadPreferences, setPreferences, usePreferences } from './preferences.ts';
 
@@ -165,9 +164,7 @@ export function AppShell() {
         </div>
       </aside>
       <main id="main" tabIndex={-1} className="min-w-0 outline-none">
-        <ErrorBoundary>
-          <Outlet />
-        </ErrorBoundary>
+        <Outlet />
       </main>
       <Suspense>
         {open === 'palette' && <Palette onClose={() => setOpen(null)} />}

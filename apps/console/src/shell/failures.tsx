@@ -1,5 +1,4 @@
 import type { ClientErrorReport } from '@tidegate/protocol/client-errors-api';
-import { Component, type ReactNode } from 'react';
 import { call } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
 import { EmptyState } from '../ui/states.tsx';
@@ -39,38 +38,24 @@ export function reportUncaught(): void {
   addEventListener('unhandledrejection', ({ reason }) => reportError(reason));
 }
 
-/** Keeps a page that fails from taking the others with it. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | null }> {
-  override state: { error: Error | null } = { error: null };
-
-  static getDerivedStateFromError(error: unknown) {
-    return { error: error instanceof Error ? error : new Error(String(error)) };
-  }
-
-  override componentDidCatch(error: unknown): void {
-    reportError(error, 'ui_error');
-  }
-
-  override render(): ReactNode {
-    const { error } = this.state;
-    if (error === null) return this.props.children;
-    return (
-      <div role="alert">
-        <EmptyState
-          title="This page failed"
-          action={
-            <div className="flex gap-2">
-              <Button tone="primary" onClick={() => this.setState({ error: null })}>
-                Try again
-              </Button>
-              <Button onClick={() => location.assign('/')}>Go to the overview</Button>
-            </div>
-          }
-        >
-          <p>{error.message}</p>
-          <p>It was reported to the server. What you did before is not lost.</p>
-        </EmptyState>
-      </div>
-    );
-  }
+/** In the place of a page that failed; the frame around it and the other pages go on. */
+export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
+  return (
+    <div role="alert">
+      <EmptyState
+        title="This page failed"
+        action={
+          <div className="flex gap-2">
+            <Button tone="primary" onClick={reset}>
+              Try again
+            </Button>
+            <Button onClick={() => location.assign('/')}>Go to the overview</Button>
+          </div>
+        }
+      >
+        <p>{error instanceof Error ? error.message : String(error)}</p>
+        <p>It was reported to the server. What you did before is not lost.</p>
+      </EmptyState>
+    </div>
+  );
 }

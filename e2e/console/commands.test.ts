@@ -1,0 +1,158 @@
+import { CheckInAnswer } from '@tidegate/protocol/agent-api';
+import { CommandQueued } from '@tidegate/protocol/agents-api';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { BareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { addHost } from '../harness/offer-updates.ts';
+import { expectAnswer } from '../harness/operator.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+
+describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 0 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  let hosts = 0;
+  async function hostAsked(to: 'scan' | 'reboot' = 'scan') {
+    const hostname = `story-${++hosts}`;
+    const agent = await addHost({ url: stage.server.url, operator: stage.operator }, hostname);
+    const asked = await stage.operator.call('POST', `/api/v1/agents/${agent.agentId}/${to}`, {});
+    const { command_id: id } = expectAnswer(asked, 202, CommandQueued);
+    return { agent, hostname, id };
+  }
+  /** The host fetches what it was asked for, and says at its next check-in that it has it. */
+  async function fetchCommands(agent: BareAgent, received: readonly string[] = []) {
+    const answer = await agent.call('POST', '/check-in', {
+      ...{ agent_version: '0.1.0', boot_id: 'boot', uptime_seconds: 1 },
+      ...{ received, key_set_version: 1, inventory_digest: {} },
+    });
+    expectAnswer(answer, 200, CheckInAnswer);
+  }
+  async function begin({ agent, id }: { agent: BareAgent; id: string }) {
+    await fetchCommands(agent);
+    await fetchCommands(agent, [id]);
+    const running = { status: 'running', started_at: new Date().toISOString() };
+    expect((await agent.call('POST', `/commands/${id}/result`, running)).status).toBe(200);
+  }
+  const write = (agent: BareAgent, id: string, piece: { seq: number; data: string }) =>
+    agent.call('POST', `/commands/${id}/output`, { stream: 'stdout', ...piece });
+  async function end({ agent, id }: { agent: BareAgent; id: string }, status: 'success' | 'failed') {
+    const result = {
+      ...{ status, finished_at: new Date().toISOString() },
+      ...(status === 'failed' ? { reason: 'the disk is full', exit_code: 2 } : { exit_code: 0 }),
+    };
+    expect((await agent.call('POST', `/commands/${id}/result`, result)).status).toBe(200);
+  }
+  const log = (page: Page) => page.getByRole('region', { name: 'Output of the command' });
+
+  test('what a host writes appears as it is written: as text, without what it says to a terminal', async () => {
+    const { agent, hostname, id } = await hostAsked();
+    await begin({ agent, id });
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/commands/${id}`);
+    await page.getByRole('heading', { name: `scan on ${hostname}` }).waitFor();
+    await page.getByText('Nothing was written yet.').waitFor();
+    await write(agent, id, { seq: 0, data: 'reading \x1b[3' });
+    await write(agent, id, { seq: 1, data: '1mlists\x1b[0m <b>now</b>\n' });
+    await log(page).getByText('reading lists <b>now</b>').waitFor();
+    await write(agent, id, { seq: 2, data: `${'more\n'.repeat(200)}the last line\n` });
+    await log(page).getByText('the last line').waitFor();
+    await inspect(page, 'command');
+    const fromEnd = () =>
+      log(page).evaluate(
+        ({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight,
+      );
+    await poll(fromEnd).toBeLessThan(5);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await log(page).evaluate((element) => {
+      element.scrollTop = 0;
+    });
+    await write(agent, id, { seq: 3, data: 'after the pause\n' });
+    await poll(() => log(page).innerText()).toContain('after the pause');
+    expect(await log(page).evaluate(({ scrollTop }) => scrollTop)).toBe(0);
+    await page.getByRole('button', { name: 'Follow' }).click();
+    await poll(fromEnd).toBeLessThan(5);
+    await end({ agent, id }, 'success');
+    await page.getByText('Ended: this is all of it.').waitFor();
+    await page.getByText('success').waitFor();
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.getByText('The output is copied.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^reading lists <b>now<\/b>\nmore/);
+  });
+
+  test('what failed is asked for once more, by a new command', async () => {
+    const { agent, id } = await hostAsked();
+    await begin({ agent, id });
+    await end({ agent, id }, 'failed');
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/commands/${id}`);
+    await page.getByText('the disk is full').waitFor();
+    await page.getByRole('button', { name: 'Ask once more' }).click();
+    await page.getByText('The host is asked once more').waitFor();
+    await poll(() => page.url()).not.toContain(id);
+    await page.getByRole('button', { name: 'Cancel the command' }).waitFor();
+  });
+
+  test('what its host has not fetched is cancelled after a question; afterwards it is too late', async () => {
+    const { agent, id } = await hostAsked('reboot');
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/commands/${id}`);
+    await page.getByRole('button', { name: 'Cancel the command' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
+    expect((await stage.operator.commands()).find((one) => one.id === id)?.status).toBe('pending');
+    await page.getByRole('button', { name: 'Cancel the command' }).click();
+    await dialog.getByRole('button', { name: 'Cancel the command' }).click();
+    await page.getByText('The command is cancelled.').waitFor();
+    await page.getByText('cancelled', { exact: true }).waitFor();
+    const other = await hostAsked();
+    await begin(other);
+    await page.goto(`/commands/${other.id}`);
+    await page.getByText('running', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel the command' }).count()).toBe(0);
+    expect(agent.agentId).not.toBe(other.agent.agentId);
+  });
+
+  test('the list filters by its URL, leads to each command and its host, and is sound in both themes', async () => {
+    const { agent, hostname, id } = await hostAsked('reboot');
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/commands');
+    await page.getByLabel('Command', { exact: true }).selectOption('reboot');
+    await poll(() => new URL(page.url()).search).toBe('?action=reboot');
+    await page.goto(`/commands?agent_id=${agent.agentId}&action=reboot`);
+    const row = page.getByRole('row', { name: new RegExp(hostname) });
+    await row.waitFor();
+    await inspect(page, 'commands');
+    expect(await row.getByRole('link', { name: hostname }).getAttribute('href')).toBe(
+      `/hosts/${agent.agentId}`,
+    );
+    await row.getByRole('link', { name: 'reboot' }).click();
+    await poll(() => page.url()).toContain(`/commands/${id}`);
+    await page.goBack();
+    await page.getByLabel('Status', { exact: true }).selectOption('failed');
+    await page.getByText('No commands match the filter').waitFor();
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
+    await poll(() => new URL(page.url()).search).toBe('');
+  });
+
+  test('who may only look is offered no verb', async () => {
+    const { id } = await hostAsked();
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto(`/commands/${id}`);
+    await page.getByText('pending', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /cancel the command|ask once more/i }).count()).toBe(0);
+  });
+});

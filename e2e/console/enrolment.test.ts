@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { enrolBareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const HOSTILE = '"><img src=x onerror=alert(1)>';
+
+describe.skipIf(missing !== null)(`adding hosts in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 1 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test('a token is made, its line is copied once, and the hosts appear by themselves', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/enrolment');
+    await page.getByLabel('Label').fill(HOSTILE);
+    await page.getByLabel('Hosts', { exact: true }).fill('2');
+    await page.getByLabel('Group').fill('rack 4');
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    const line = page.getByTitle(/TIDEGATE_TOKEN=/);
+    await line.click();
+    const copied = String(await page.evaluate('navigator.clipboard.readText()'));
+    expect(copied).toMatch(
+      /^TIDEGATE_TOKEN=tgr_[\w-]{43} tidegate-agent enrol --server http:\/\/127\.0\.0\.1:\d+ /,
+    );
+    await page.getByText('Waiting for the host').waitFor();
+    await inspect(page, 'enrolment');
+    const registrationToken = /tgr_[\w-]{43}/.exec(copied)?.[0] ?? '';
+    const join = (hostname: string) =>
+      enrolBareAgent(stage.server.url, { registrationToken, machineId: `machine-${hostname}`, hostname });
+    const { agentId } = await join('db-01');
+    await page.getByText('db-01 connected').waitFor();
+    await page.getByText('Waiting for 1 more host').waitFor();
+    await join('db-02');
+    await page.getByText('db-02 connected').waitFor();
+    await page.getByText('2 of 2').waitFor();
+    await page.getByText('used up').waitFor();
+    const { body } = await stage.operator.call('GET', `/api/v1/agents/${agentId}`);
+    expect(body).toMatchObject({ group: 'rack 4' });
+    await page.reload();
+    await page.getByRole('cell', { name: HOSTILE, exact: true }).waitFor();
+    expect(await page.getByText('TIDEGATE_TOKEN=').count()).toBe(0);
+  });
+
+  test('a token is withdrawn, and what the server refuses is told beside its field', async () => {
+    await stage.operator.call('POST', '/api/v1/admin/registration-tokens', { label: 'to withdraw' });
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/enrolment');
+    await page.getByRole('button', { name: 'Withdraw to withdraw' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByText('The token enrols nobody any more').waitFor();
+    await expect.poll(() => page.getByRole('cell', { name: 'to withdraw', exact: true }).count()).toBe(0);
+    await page.getByLabel('Label').fill('a group that cannot be');
+    await page.getByLabel('Group').fill(' two spaces ');
+    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.locator('[aria-invalid=true]').waitFor();
+    expect(await page.getByLabel('Group').getAttribute('aria-invalid')).toBe('true');
+  });
+
+  test('a viewer is told to ask an admin, and is offered no form', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/enrolment');
+    await page.getByRole('heading', { name: 'Only an admin adds hosts' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Make a token' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Add hosts' }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,92 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { enrolBareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const HOSTILE = `=cmd|'/c calc'!A1 "><svg onload=alert(1)> </script><b>bold</b> \u202eabc`;
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+
+describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  let agentId: string;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 3 });
+    await stage.addOperator(VIEWER);
+    const agent = await enrolBareAgent(stage.server.url, {
+      registrationToken: await stage.operator.registrationToken(),
+      machineId: 'machine-of-the-liar',
+      hostname: 'liar',
+    });
+    ({ agentId } = agent);
+    const event = { type: 'AGENT_ERROR', severity: 'error', message: HOSTILE, at: new Date().toISOString() };
+    expect((await agent.call('POST', '/events', { events: [event] })).status).toBe(202);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+  const rows = (page: Page) => page.locator('main tbody tr');
+
+  test('an event is told in a sentence, its content is folded, and its hash leads to the one before', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/events?type=AGENT_ENROLLED');
+    await page.getByText('web-00001.example.invalid enrolled.').waitFor();
+    await inspect(page, 'events');
+    await rows(page).first().locator('summary').click();
+    await page.getByText('registration_token_id').first().waitFor();
+    await page.getByLabel('Type', { exact: true }).selectOption('');
+    await page.getByLabel('Severity').selectOption('error');
+    await poll(() => rows(page).count()).toBe(1);
+    await page.getByTitle(/^Copy the hash: [0-9a-f]{64}$/).click();
+    const copied = await page.evaluate('navigator.clipboard.readText()');
+    expect(copied).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('filters stand in the URL, times in UTC, and what is filtered away is said', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/events');
+    await poll(() => rows(page).count()).toBeGreaterThan(3);
+    await page.getByLabel('Kind').selectOption('security');
+    await page.getByLabel('Until (UTC)').fill('2001-01-01T10:30');
+    await page.getByRole('heading', { name: 'No events match the filter' }).waitFor();
+    const { searchParams } = new URL(page.url());
+    expect(Object.fromEntries(searchParams)).toEqual({ kind: 'security', until: '2001-01-01T10:30:00Z' });
+  });
+
+  test('what an agent says of itself is text on the page, and no formula in a file', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto(`/events?agent_id=${agentId}&type=AGENT_ERROR`);
+    await page.getByText(`The agent reported an error: ${HOSTILE}.`).waitFor();
+    await page.locator('main summary').first().click();
+    expect(await page.locator('main svg[onload], main b').count()).toBe(0);
+    await page.getByRole('button', { name: 'Export' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Export events' });
+    const save = async () => {
+      const download = page.waitForEvent('download');
+      await dialog.getByRole('button', { name: 'Make the file' }).click();
+      return readFile(await (await download).path(), 'utf8');
+    };
+    const line: unknown = JSON.parse(await save());
+    expect(line).toMatchObject({ agent_id: agentId, content: { message: HOSTILE } });
+    await page.getByText('1 events saved').waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    await inspect(page, 'events-export');
+    await dialog.getByLabel('Format').selectOption('csv');
+    const [head, row, ...rest] = (await save()).trimEnd().split('\r\n');
+    expect(head).toMatch(/^id,created_at,/);
+    expect([row?.includes(agentId), rest]).toEqual([true, []]);
+  });
+
+  test('the page says how the log is verified without this server', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/events');
+    await page.getByText('How to verify that nobody changed these events').click();
+    await page.getByText('tidegate doctor --verify-events --file events.ndjson --keys keys').waitFor();
+  });
+});

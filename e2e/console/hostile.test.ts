@@ -1,0 +1,178 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type BareAgent, enrolBareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+
+/** What becomes a script, an element or an attribute wherever it is not escaped. */
+const ATTACK = `"'><img data-attack src=x onerror="globalThis.attacked=1"><script data-attack>attacked=1</script>\${attacked=1}`;
+/** Texts that programs stumble over: written backwards, invisible, very long, in other scripts, like a prototype. */
+const NAMES = [
+  '__proto__',
+  'constructor',
+  'null',
+  '-1/0',
+  'a\u202Etxt.exe',
+  'z\u200Bero\u200Bwidth',
+  'Ω≈ç√∫˜µ≤≥÷',
+  '田中さんにあげて下さい',
+  '👩‍👩‍👧‍👦🏴',
+  'الله أكبر',
+  '%s%n%x {{7*7}} <%= 7*7 %>',
+  "'; DROP TABLE updates; --",
+  'javascript:alert(1)//',
+  'x'.repeat(200),
+];
+
+describe.skipIf(missing !== null)(`what a hostile host says${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  let agent: BareAgent;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 1 });
+    browser = await startBrowser();
+    agent = await hostileHost(stage);
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  const PAGES: readonly [path: string, shows: boolean][] = [
+    ['/', false],
+    ['/hosts', true],
+    ['/hosts/:agent', true],
+    ['/updates', true],
+    ['/updates/:update', true],
+    ['/packages', true],
+    ['/commands', false],
+    ['/commands/:command', true],
+    ['/events', true],
+  ];
+
+  test.each(PAGES)('%s shows it as text', async (path, shows) => {
+    const { operator } = stage;
+    const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
+    const [command] = await operator.commands({ agent_id: agent.agentId });
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(
+      path
+        .replace(':agent', agent.agentId)
+        .replace(':update', update?.id ?? 'none')
+        .replace(':command', command?.id ?? 'none'),
+    );
+    if (shows) await page.getByText('<img data-attack').first().waitFor();
+    else await page.getByRole('heading', { level: 1 }).waitFor();
+    await expectUnharmed(page);
+    if (path === '/hosts') await inspect(page, 'hostile-hosts');
+  });
+
+  test.each(NAMES)('a package named %j is listed and found', async (name) => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates?${new URLSearchParams({ name })}`);
+    const row = page.getByRole('row').filter({ hasText: name });
+    await row.first().waitFor();
+    await expectUnharmed(page);
+  });
+
+  test('an address that is an attack is a filter and no more', async () => {
+    const page = await browser.openAs(stage.server.url);
+    for (const path of ['/updates', '/hosts', '/events', '/commands', '/packages']) {
+      await page.goto(
+        `${path}?${new URLSearchParams({ q: ATTACK, sort: ATTACK, state: ATTACK, __proto__: ATTACK })}`,
+      );
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expectUnharmed(page);
+    }
+  });
+});
+
+async function expectUnharmed(page: Page): Promise<void> {
+  expect(await page.evaluate('globalThis.attacked')).toBeUndefined();
+  expect(await page.locator('[data-attack]').count()).toBe(0);
+}
+
+/** A host whose every word is an attack, as far as the protocol lets it speak. */
+async function hostileHost({ server, operator }: ConsoleStage): Promise<BareAgent> {
+  const agent = await enrolBareAgent(server.url, {
+    registrationToken: await operator.registrationToken(),
+    machineId: 'hostile-machine',
+    hostname: ATTACK,
+    system: { id: ATTACK, version_id: ATTACK },
+  });
+  const updateOf = (name: string) => ({
+    name,
+    current_version: name === ATTACK ? `1${ATTACK}` : '1.0',
+    available_version: name === ATTACK ? `2${ATTACK}` : '2.0',
+    origin: ATTACK,
+    arch: 'amd64',
+  });
+  const scanned_at = new Date().toISOString();
+  const updates = [ATTACK, ...NAMES].map(updateOf);
+  const packages = updates.map(({ name, current_version: version }) => ({
+    ...{ name, version, origin: ATTACK, source_name: ATTACK, source_version: ATTACK, arch: 'amd64' },
+  }));
+  expectStatus(await agent.report({ scanned_at, complete: true, packages, updates }), 200);
+  const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
+  const plan = {
+    resolved_at: scanned_at,
+    actions: [
+      {
+        action: 'upgrade',
+        name: ATTACK,
+        from_version: `1${ATTACK}`,
+        to_version: `2${ATTACK}`,
+        origin: ATTACK,
+        source_name: ATTACK,
+        arch: ATTACK.slice(0, 256),
+        artifact: {
+          filename: ATTACK.replaceAll('/', '|'),
+          url: `javascript:${ATTACK}`,
+          size_bytes: 1,
+          sha256: 'a'.repeat(64),
+        },
+      },
+    ],
+  };
+  expectStatus(await agent.call('PUT', `/plans/${update?.id}`, plan), 200);
+  expectStatus(await operator.call('POST', `/api/v1/agents/${agent.agentId}/scan`, {}), 202);
+  const checkIn = {
+    agent_version: '0.1.0',
+    boot_id: ATTACK.slice(0, 64),
+    uptime_seconds: 1,
+    received: [],
+    key_set_version: 1,
+    inventory_digest: {},
+  };
+  expectStatus(await agent.call('POST', '/check-in', checkIn), 200);
+  const [command] = await operator.commands({ agent_id: agent.agentId });
+  const output = {
+    seq: 0,
+    stream: 'stdout',
+    data: `\u001b[31m${ATTACK}\u001b]8;;javascript:alert(1)\u0007x\u001b]8;;\u0007\n`,
+  };
+  expectStatus(await agent.call('POST', `/commands/${command?.id}/output`, output), 202);
+  const result = {
+    status: 'failed',
+    reason: ATTACK,
+    exit_code: 1,
+    started_at: scanned_at,
+    output_tail: ATTACK,
+  };
+  expectStatus(await agent.call('POST', `/commands/${command?.id}/result`, result), 200);
+  const event = {
+    type: 'AGENT_ERROR',
+    severity: 'error',
+    message: ATTACK,
+    at: scanned_at,
+    details: { [ATTACK.slice(0, 100)]: ATTACK },
+  };
+  expectStatus(await agent.call('POST', '/events', { events: [event] }), 202);
+  return agent;
+}
+
+function expectStatus({ status, body }: { status: number; body: unknown }, expected: number): void {
+  expect([status, body]).toEqual([expected, expect.anything()]);
+}

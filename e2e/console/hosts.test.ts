@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { enrolBareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+/** What would be markup, a script, a path or a link, were it not text. */
+const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}} \u202egnp.exe`;
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+
+describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 5 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  let added = 0;
+  async function addHost(hostname: string) {
+    return enrolBareAgent(stage.server.url, {
+      registrationToken: await stage.operator.registrationToken(),
+      machineId: `machine-added-${++added}`,
+      hostname,
+    });
+  }
+  const checkIn = (agent: Awaited<ReturnType<typeof addHost>>, bootId: string) =>
+    agent.call('POST', '/check-in', {
+      ...{ agent_version: '0.1.0', boot_id: bootId, uptime_seconds: 1, received: [] },
+      ...{ key_set_version: 1, inventory_digest: {} },
+    });
+  const rows = (page: Page) => page.locator('main tbody tr');
+
+  test('the list is searched, narrowed and sorted by its URL, and a link to it is the view', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/hosts');
+    await page.getByRole('link', { name: 'web-00003.example.invalid' }).waitFor();
+    await inspect(page, 'hosts');
+    await page.getByRole('searchbox', { name: 'Name, machine id or id' }).fill('web-00003');
+    await poll(() => rows(page).count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('web-00003');
+    await page.getByLabel('Status').selectOption('revoked');
+    await page.getByRole('heading', { name: 'No hosts match the filter' }).waitFor();
+    await page.getByRole('button', { name: 'Clear the filter' }).click();
+    await poll(() => rows(page).count()).toBeGreaterThan(4);
+    await page.getByRole('button', { name: 'Host', exact: true }).click();
+    await poll(() => new URL(page.url()).searchParams.get('sort')).toBe('-hostname');
+    await poll(() => rows(page).first().innerText()).toContain('web-00004');
+    await page.goto('/hosts?q=web-00001&clone_suspected=false');
+    await poll(() => rows(page).count()).toBe(1);
+    await page.getByRole('button', { name: 'Remove the filter clone_suspected' }).click();
+    await poll(() => new URL(page.url()).search).toBe('?q=web-00001');
+  });
+
+  test('hosts are selected by keyboard, asked to scan, and put into a group', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/hosts?q=web-0000');
+    await poll(() => rows(page).count()).toBe(5);
+    await rows(page).first().focus();
+    await page.keyboard.press('x');
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Shift+X');
+    await page.getByText('3 hosts selected').waitFor();
+    await page.keyboard.press('s');
+    await page.getByRole('button', { name: 'Scan now' }).last().click();
+    await page.getByText('3 hosts are asked to scan').waitFor();
+    expect(await stage.operator.commands({ action: 'scan' })).toHaveLength(3);
+    await page.getByRole('button', { name: 'Set group' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set the group of 3 hosts' });
+    await dialog.getByLabel('Group').fill('rack 4');
+    await dialog.getByRole('button', { name: 'Set the group' }).click();
+    await page.getByText('3 of 3 moved to rack 4').waitFor();
+    await page.getByLabel('Group').selectOption('rack 4');
+    await poll(() => rows(page).count()).toBe(3);
+  });
+
+  test('a host shows how it stands, its updates, its commands and what happened to it', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/hosts?q=web-00004');
+    await page.getByRole('link', { name: 'web-00004.example.invalid' }).click();
+    await page.getByRole('heading', { name: 'web-00004.example.invalid' }).waitFor();
+    await page.getByText('bound to one machine').waitFor();
+    await page.getByText(/version \d+, the newest/).waitFor();
+    await page.getByRole('img', { name: /Check-ins of the last 24 hours in 48 slots/ }).waitFor();
+    await page.getByRole('table', { name: 'Updates of this host' }).waitFor();
+    await page.getByText('web-00004.example.invalid enrolled.').waitFor();
+    await inspect(page, 'host');
+    await page.getByRole('link', { name: 'All updates of this host' }).click();
+    await page.getByRole('heading', { name: 'Updates', exact: true }).waitFor();
+    expect(new URL(page.url()).searchParams.get('agent_id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('a hostile host name is text in the list, on its page and in the events, and its id is what is typed', async () => {
+    const { agentId } = await addHost(HOSTILE);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/hosts?q=${agentId}`);
+    await page.getByRole('link', { name: HOSTILE }).click();
+    await page.getByRole('heading', { name: HOSTILE }).waitFor();
+    await page.getByText(`${HOSTILE} enrolled.`).waitFor();
+    expect(await page.locator('main img[src=x], main script').count()).toBe(0);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke the credentials' }).click();
+    const dialog = page.getByRole('dialog');
+    const confirm = dialog.getByRole('button', { name: 'Revoke the credentials' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${agentId.slice(0, 8)} to go on`).fill(agentId.slice(0, 8));
+    await inspect(page, 'host-revoke');
+    await confirm.click();
+    await page.getByText('The credentials are revoked').waitFor();
+    await page.getByText('revoked', { exact: true }).first().waitFor();
+    const [event] = await stage.operator.events({ type: 'AGENT_REVOKED', agent_id: agentId });
+    expect(event?.actor).toBe('olga');
+  });
+
+  test('a suspected clone shows its evidence, and each next step is a button', async () => {
+    const agent = await addHost('twin');
+    for (const boot of ['another-boot', 'boot']) expect((await checkIn(agent, boot)).status).toBe(200);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/hosts?clone_suspected=true');
+    await page.getByRole('link', { name: 'twin' }).click();
+    await page.getByRole('heading', { name: 'Two machines seem to use the identity of this host' }).waitFor();
+    await page.getByText('another-boot').waitFor();
+    await inspect(page, 'host-clone');
+    await page.getByRole('button', { name: 'It is one machine' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('restored from a snapshot');
+    await dialog.getByRole('button', { name: 'It is one machine' }).click();
+    await page.getByText('The suspicion is closed').waitFor();
+    await poll(() => page.getByText('Two machines seem to use').count()).toBe(0);
+    const [event] = await stage.operator.events({ type: 'CLONE_DISMISSED', agent_id: agent.agentId });
+    expect(event?.content.reason).toBe('restored from a snapshot');
+  });
+
+  test('a rebind asks for the name and a reason, and clears the binding (E2)', async () => {
+    const agent = await addHost('moved');
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/hosts/${agent.agentId}`);
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Rebind to another machine' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Rebind moved' });
+    await dialog.getByLabel('Type moved to go on').fill('moved');
+    await dialog.getByLabel('Reason').fill('new mainboard');
+    await dialog.getByRole('button', { name: 'Clear the binding' }).click();
+    await page.getByText('bound to no machine').waitFor();
+    await page.getByText('not bound', { exact: true }).first().waitFor();
+    const [event] = await stage.operator.events({ type: 'MACHINE_REBOUND', agent_id: agent.agentId });
+    expect(event?.content.reason).toBe('new mainboard');
+  });
+
+  test('a viewer is offered nothing that changes a host', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/hosts?q=web-00002');
+    await poll(() => rows(page).count()).toBe(1);
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+    await page.getByRole('link', { name: 'web-00002.example.invalid' }).click();
+    await page.getByRole('table', { name: 'Events of this host' }).waitFor();
+    expect(await page.getByRole('button', { name: /scan|more|revoke|rebind/i }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { enrolBareAgent } from '../harness/bare-agent.ts';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+
+describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${missing})` : ''}`, () => {
+  let browser: Browser;
+  let stage: ConsoleStage;
+  let empty: ConsoleStage;
+  beforeAll(async () => {
+    [stage, empty] = await Promise.all([openConsoleStage({ hosts: 4 }), openConsoleStage({ hosts: 0 })]);
+    await stage.addOperator(VIEWER);
+    await empty.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+    await empty?.[Symbol.asyncDispose]();
+  });
+
+  test('the first screen answers three questions, and each number opens the list that it counts', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/');
+    for (const name of ['What needs me?', 'What changed?', 'Is anything lying?', 'Verdicts of open updates'])
+      await page.getByRole('heading', { name }).waitFor();
+    const enrolled = page.getByRole('link', { name: /hosts enrolled/ });
+    await expect.poll(() => enrolled.innerText(), { timeout: 60_000 }).toMatch(/^4\s/);
+    await page.getByRole('img', { name: /^Open updates by verdict: \d+ clear, \d+ vulnerable/ }).waitFor();
+    await page.getByText('Database never put back to an older one').waitFor();
+    await inspect(page, 'overview');
+    await enrolled.click();
+    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+    await expect.poll(() => page.locator('main tbody tr').count()).toBe(4);
+    expect(new URL(page.url()).searchParams.get('type')).toBe('AGENT_ENROLLED');
+  });
+
+  test('what is drawn over time is there as a table, too', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+    const panel = page.getByRole('heading', { name: 'Age of open updates' });
+    await expect
+      .poll(
+        async () => {
+          if ((await panel.count()) === 0) await page.reload();
+          await page.getByRole('heading', { name: /Over time|Exposure/ }).waitFor();
+          return panel.count();
+        },
+        { timeout: 60_000, interval: 1_000 },
+      )
+      .toBe(1);
+    await page.locator('main canvas').first().waitFor();
+    await page.getByText('The same as a table').first().click();
+    await page.getByRole('table', { name: 'Age of open updates' }).waitFor();
+    await inspect(page, 'overview-table');
+  });
+
+  test('before there is a host, the page makes the line for the first one, which then connects', async () => {
+    const page = await browser.openAs(empty.server.url);
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'No host has joined yet' }).waitFor();
+    await inspect(page, 'overview-first');
+    await page.getByRole('button', { name: 'Show the line for the first host' }).click();
+    const line = await page.getByTitle(/TIDEGATE_TOKEN=/).innerText();
+    const registrationToken = /tgr_[\w-]{43}/.exec(line)?.[0] ?? '';
+    await enrolBareAgent(empty.server.url, {
+      registrationToken,
+      machineId: 'machine-1',
+      hostname: 'first-01',
+    });
+    await page.getByText('first-01 connected').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+  });
+
+  test('a viewer is offered nothing that adds a host', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+    expect(await page.getByText('registration tokens about to end').count()).toBe(0);
+    expect(await page.getByRole('button', { name: /line for the first host/ }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+
+describe.skipIf(missing !== null)(`rate limits in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 0 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+  const classes = async () => (await stage.operator.call('GET', '/api/v1/admin/rate-limits')).body;
+
+  test('a refused change is told beside its field and changes nothing; a good one is in force', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/rate-limits');
+    await page.getByText(/half of each budget counts|The whole budgets count/).waitFor();
+    const requests = page.getByLabel('Requests of Renewals of tokens');
+    await requests.fill('0');
+    await page.getByLabel('Requests of Approvals').fill('250');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Nothing was changed').waitFor();
+    expect(await requests.getAttribute('aria-invalid')).toBe('true');
+    expect(await requests.getAttribute('aria-describedby')).not.toBeNull();
+    await inspect(page, 'rate-limits');
+    expect(await classes()).toMatchObject({ classes: { approvals: { requests: 100_000 } } });
+    await requests.fill('20');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The limits are in force').waitFor();
+    expect(await classes()).toMatchObject({
+      classes: { approvals: { requests: 250, window_seconds: 1 }, agent_renewal: { requests: 20 } },
+    });
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+  });
+
+  test('the defaults come back after a question, and a toast takes that back', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/rate-limits');
+    await page.getByRole('button', { name: 'Back to the defaults' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset all limits' }).click();
+    await page.getByText('The default limits are in force').waitFor();
+    expect(await classes()).toMatchObject({
+      classes: { admin_reads: { requests: 600, window_seconds: 60 } },
+    });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('The limits are in force').waitFor();
+    expect(await classes()).toMatchObject({
+      classes: { admin_reads: { requests: 100_000, window_seconds: 1 } },
+    });
+  });
+
+  test('a viewer is offered none of it', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/rate-limits');
+    await page.getByRole('heading', { name: 'Only an admin sees the rate limits' }).waitFor();
+    expect(await page.getByRole('button', { name: /save|defaults/i }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+
+describe.skipIf(missing !== null)(`settings in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 1 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test('what the server runs with is shown, and how the console looks is chosen and kept', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/settings');
+    await page.getByText('never noticed').waitFor();
+    await page.getByText(new URL(stage.server.url).origin).waitFor();
+    await inspect(page, 'settings');
+    await page.getByLabel('Dark').check();
+    await page.getByLabel('Compact').check();
+    const chosen = () => page.evaluate('JSON.stringify(document.documentElement.dataset)');
+    expect(JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
+    await page.reload();
+    await expect
+      .poll(async () => JSON.parse(String(await chosen())))
+      .toEqual({ theme: 'dark', density: 'compact' });
+    await page.getByRole('checkbox', { name: /Single keys are verbs/ }).uncheck();
+    await page.keyboard.press('Tab');
+    await page.getByRole('heading', { name: 'Settings', exact: true }).click();
+    await page.keyboard.press('g');
+    await page.keyboard.press('h');
+    await page.getByRole('checkbox', { name: /Single keys are verbs/ }).check();
+    await page.getByRole('heading', { name: 'Settings', exact: true }).click();
+    await page.keyboard.press('g');
+    await page.keyboard.press('h');
+    await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
+  });
+
+  test('a viewer sees them, without what only an admin may change', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/settings');
+    await page.getByText('never noticed').waitFor();
+    expect(await page.getByRole('button', { name: /resync/i }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Rate limits' }).count()).toBe(0);
+  });
+});

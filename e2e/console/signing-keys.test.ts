@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+
+const missing = browserMissing();
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+
+describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${missing})` : ''}`, () => {
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    stage = await openConsoleStage({ hosts: 3 });
+    await stage.addOperator(VIEWER);
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.[Symbol.asyncDispose]();
+    await stage?.[Symbol.asyncDispose]();
+  });
+
+  test('a rotation: add, see who holds it, use, and revoke the old key by typing what is done', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/signing-keys');
+    await page.getByText('all 3 hosts hold it').waitFor();
+    await page.getByRole('button', { name: 'Add a key' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('0 of 3 hosts hold it').waitFor();
+    await page.getByRole('button', { name: 'Which hosts are behind?' }).click();
+    await page.getByText('3 hosts are behind').waitFor();
+    await inspect(page, 'signing-keys-behind');
+    await page.getByRole('button', { name: 'Close' }).click();
+    // The hosts hear of it with their next check-in, and say so with the one after.
+    await stage.fleet.checkInAll();
+    await stage.fleet.checkInAll();
+    await page.getByRole('button', { name: 'Fetch the signing keys again' }).click();
+    await expect.poll(() => page.getByText('all 3 hosts hold it').count(), { timeout: 20_000 }).toBe(2);
+    await inspect(page, 'signing-keys');
+    await page.getByRole('button', { name: 'Sign with key 2' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign with it' }).click();
+    await page.getByText('Key 2 signs from now on').waitFor();
+    await page.getByRole('button', { name: 'Revoke key 1' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Revoke key 1' });
+    const confirm = dialog.getByRole('button', { name: 'Revoke for good' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type revoke 1 to go on').fill('revoke 1');
+    await confirm.click();
+    await page.getByText('Key 1 is revoked').waitFor();
+    const keys = await stage.operator.keys();
+    expect(keys.map(({ version, status, in_use }) => [version, status, in_use])).toEqual([
+      [2, 'active', true],
+      [1, 'revoked', false],
+    ]);
+  });
+
+  test('a public half that is no key is refused beside its field', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/signing-keys');
+    await page.getByRole('button', { name: 'Add a key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Public half').fill('0'.repeat(64));
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByText('is not a usable Ed25519 public key').waitFor();
+  });
+
+  test('a viewer sees the keys and is offered no verb', async () => {
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/signing-keys');
+    await page.getByText('signs', { exact: true }).waitFor();
+    await page.getByText('none', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /add|revoke|sign with/i }).count()).toBe(0);
+  });
+});
