@@ -9,6 +9,7 @@ import type { Request } from './testing/app-clients.ts';
 import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
+import { createAuthenticator } from './testing/software-authenticator.ts';
 
 /** One incident: what leads to it, the one request that is it, and the event that it has to leave. */
 interface Incident {
@@ -32,6 +33,7 @@ const MISMATCH = ['endpoint', 'recorded_machine_id', 'reported_machine_id'];
 const TOKENS = '/api/v1/admin/registration-tokens';
 const API_TOKENS = '/api/v1/admin/api-tokens';
 const API_TOKEN = ['created_by', 'expires_at', 'groups', 'label', 'role', 'scopes', 'token_id'];
+const PASSKEYS = '/api/v1/auth/passkeys';
 const DIVERGENCES = '/api/v1/artifacts/divergences';
 const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Made = Type.Object({ id: Type.String() });
@@ -192,13 +194,102 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'LOGIN_FAILED', status: 401, severity: 'warning', component: 'operators', actor: null },
-    ...{ host: false, content: ['address', 'operator_id', 'username'] },
+    ...{ host: false, content: ['address', 'operator_id', 'stage', 'username'] },
     prepare: () => logIn('not the password of anybody'),
   },
   {
     ...{ type: 'LOGIN_SUCCEEDED', status: 200, severity: 'info', component: 'operators', actor: 'viewer' },
-    ...{ host: false, content: ['address', 'operator_id', 'username'] },
+    ...{ host: false, content: ['address', 'method', 'operator_id', 'username'] },
     prepare: () => logIn('a long enough password'),
+  },
+  {
+    ...{ type: 'SECOND_FACTOR_ASKED', status: 401, severity: 'info', component: 'operators' },
+    ...{ actor: 'viewer', host: false, content: ['address', 'operator_id', 'username'] },
+    async prepare({ enrolTotp, viewer }) {
+      await enrolTotp(viewer);
+      return logIn('a long enough password');
+    },
+  },
+  ...(['wrong', 'right'] as const).map(
+    (which): Incident => ({
+      type: which === 'right' ? 'STEP_UP_SUCCEEDED' : 'STEP_UP_FAILED',
+      ...(which === 'right' ? { status: 200, severity: 'info' } : { status: 403, severity: 'warning' }),
+      ...{ component: 'operators', actor: 'admin', host: false },
+      content: ['address', 'method', 'operator_id', 'username'],
+      async prepare({ enrolTotp, asAdmin, admin }) {
+        const { code } = await enrolTotp(admin);
+        return asAdmin('/api/v1/auth/step-up', { totp: which === 'right' ? code() : '000000' });
+      },
+    }),
+  ),
+  {
+    ...{ type: 'RECOVERY_CODE_USED', status: 200, severity: 'warning', component: 'operators' },
+    ...{ actor: 'admin', host: false, content: ['left', 'operator_id', 'username'] },
+    async prepare({ enrolTotp, asAdmin, admin }) {
+      const { recoveryCodes } = await enrolTotp(admin);
+      return asAdmin('/api/v1/auth/step-up', { recovery_code: recoveryCodes[0] ?? '' });
+    },
+  },
+  {
+    ...{ type: 'FACTOR_ADDED', status: 200, severity: 'info', component: 'operators', actor: 'admin' },
+    ...{ host: false, content: ['factor', 'operator_id', 'username'] },
+    async prepare({ beginTotp, asAdmin, admin }) {
+      const { code } = await beginTotp(admin);
+      return asAdmin('/api/v1/auth/totp/confirm', { code: code() });
+    },
+  },
+  {
+    ...{ type: 'FACTOR_ADDED', what: 'a passkey', status: 201, severity: 'info', component: 'operators' },
+    ...{ actor: 'admin', host: false, content: ['factor', 'name', 'operator_id', 'passkey_id', 'username'] },
+    async prepare({ must, asAdmin }) {
+      const begun = await must(asAdmin(`${PASSKEYS}/options`));
+      return asAdmin(PASSKEYS, { ...createAuthenticator().create(begun), name: 'laptop' });
+    },
+  },
+  {
+    ...{ type: 'FACTOR_REMOVED', status: 204, severity: 'warning', component: 'operators', actor: 'admin' },
+    ...{ host: false, content: ['factor', 'operator_id', 'username'] },
+    async prepare({ enrolTotp, admin }) {
+      await enrolTotp(admin);
+      return { method: 'DELETE', url: '/api/v1/auth/totp', token: admin };
+    },
+  },
+  {
+    ...{ type: 'FACTORS_RESET', status: 204, severity: 'warning', component: 'operators', actor: 'admin' },
+    ...{ host: false, content: ['operator_id', 'passkeys', 'totp', 'username'] },
+    async prepare({ enrolTotp, must, viewer, admin }) {
+      await enrolTotp(viewer);
+      const session = await must({ method: 'GET', url: '/api/v1/auth/session', token: viewer });
+      const { id } = Value.Parse(Type.Object({ operator: Made }), session).operator;
+      return { method: 'DELETE', url: `/api/v1/admin/operators/${id}/factors`, token: admin };
+    },
+  },
+  {
+    ...{ type: 'PASSKEY_CLONE_SUSPECTED', status: 403, severity: 'error', component: 'operators' },
+    ...{ actor: null, host: false },
+    content: ['name', 'operator_id', 'passkey_id', 'presented_count', 'recorded_count'],
+    async prepare({ must, asAdmin }) {
+      const authenticator = createAuthenticator();
+      const made = authenticator.create(await must(asAdmin(`${PASSKEYS}/options`)));
+      await must(asAdmin(PASSKEYS, { ...made, name: 'laptop' }), 201);
+      const begun = await must(asAdmin('/api/v1/auth/step-up/options'));
+      return asAdmin('/api/v1/auth/step-up', authenticator.get(begun, { count: 0 }));
+    },
+  },
+  {
+    ...{ type: 'SESSION_REVOKED', status: 204, severity: 'info', component: 'operators', actor: 'admin' },
+    ...{ host: false, content: ['kept_session_id', 'operator_id', 'sessions'] },
+    prepare: ({ admin }) => ({ method: 'DELETE', url: '/api/v1/auth/sessions', token: admin }),
+  },
+  {
+    ...{ type: 'SESSION_REVOKED', what: 'of another', status: 204, severity: 'info' },
+    ...{ component: 'operators', actor: 'viewer', host: false },
+    content: ['operator_id', 'session_id', 'sessions'],
+    async prepare({ must, viewer }) {
+      const list = { method: 'GET', url: '/api/v1/auth/sessions', token: viewer } as const;
+      const { items } = Value.Parse(Ids, await must(list));
+      return { method: 'DELETE', url: `/api/v1/auth/sessions/${items[0]?.id}`, token: viewer };
+    },
   },
   {
     ...{ type: 'OPERATOR_CHANGED', status: 201, severity: 'warning', component: 'operators' },

@@ -48,8 +48,11 @@ export interface Clients {
  * The whole application, listening, with one operator of each role, past the start-up penalty and with limits that
  * nobody meets. Requests go over a socket: some are answered before the framework sees them.
  */
-export async function openClients(engine: TestEngine): Promise<Clients> {
-  const app = await createTestApp(engine, { host: '127.0.0.1', port: 0 });
+export async function openClients(
+  engine: TestEngine,
+  settings: Parameters<typeof createTestApp>[1] = {},
+): Promise<Clients> {
+  const app = await createTestApp(engine, { host: '127.0.0.1', port: 0, ...settings });
   const base = await app.listen();
   const admin = await app.adminToken();
   app.platform.clock.advance(61_000);

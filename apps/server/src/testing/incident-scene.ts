@@ -1,5 +1,6 @@
 import type { CheckInRequest } from '@tidegate/protocol/agent-api';
 import { sql } from 'kysely';
+import { TOTP, Secret as TotpSecret } from 'otpauth';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type AgentClient, type Clients, openClients, type Request } from './app-clients.ts';
@@ -9,12 +10,15 @@ import type { TestEngine } from './engines.ts';
 const Tokens = Type.Object({ access_token: Type.String(), refresh_token: Type.String() });
 const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type.String() })) });
 const Commands = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
+const Begun = Type.Object({ secret: Type.String() });
+const Confirmed = Type.Object({ recovery_codes: Type.Array(Type.String()) });
 /** Written apart from any act, in their own time: when an agent was seen, and what registries answer. */
 const APART = ['agent_presence', 'provenances', 'release_times'];
 
 /** The whole application with one host, and what incidents are made of. */
 export async function openIncidentScene(engine: TestEngine) {
-  const clients = await openClients(engine);
+  // Passkeys take a name; the scene is asked by its address.
+  const clients = await openClients(engine, { baseUrl: 'http://localhost' });
   const { app, admin, send } = clients;
   const { database } = app.platform;
   const agent = await clients.enrol('machine-1');
@@ -36,9 +40,25 @@ export async function openIncidentScene(engine: TestEngine) {
     body: { refresh_token: refreshToken },
   });
 
+  /** A secret of an authenticator app that waits for its first code. */
+  async function beginTotp(token: string): Promise<{ code: () => string }> {
+    const begun = await must({ method: 'POST', url: '/api/v1/auth/totp', token });
+    const totp = new TOTP({ secret: TotpSecret.fromBase32(Value.Parse(Begun, begun).secret) });
+    return { code: () => totp.generate({ timestamp: app.platform.now() }) };
+  }
+
   return {
     ...clients,
     agent,
+    beginTotp,
+    /** An authenticator app in use, at its next step. */
+    async enrolTotp(token: string): Promise<{ code: () => string; recoveryCodes: string[] }> {
+      const { code } = await beginTotp(token);
+      const url = '/api/v1/auth/totp/confirm';
+      const confirmed = await must({ method: 'POST', url, token, body: { code: code() } });
+      app.platform.clock.advance(30_000);
+      return { code, recoveryCodes: Value.Parse(Confirmed, confirmed).recovery_codes };
+    },
     database,
     must,
     asAgent,
