@@ -57,7 +57,7 @@ export const SETTINGS = {
   }),
   baseUrl: setting({
     env: 'SERVICE_BASE_URL',
-    doc: 'How agents and operators reach this server; used in links.',
+    doc: 'How agents and operators reach this server; used in links, and the name that passkeys are bound to.',
     schema: Nullable(HttpUrl),
     default: null,
     allowed: 'an http:// or https:// URL',
