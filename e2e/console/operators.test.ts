@@ -29,7 +29,7 @@ describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${miss
     await dialog.getByLabel('Groups of hosts').fill('web, db');
     await dialog.getByRole('button', { name: 'Save' }).click();
     const row = page.getByRole('row', { name: /victor/ });
-    await row.getByText('web, db').waitFor();
+    await row.getByText('db, web').waitFor();
     await inspect(page, 'operators');
     const open = async (item: string) => {
       await row.getByRole('button', { name: 'Acts on victor' }).click();
