@@ -8,12 +8,15 @@ import { createOsvClient, type OsvClient } from './osv-client.ts';
 const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
 const CLEAN = { ecosystem: 'npm', name: 'left', version: '1.0.0' };
 const sleep = async () => {};
+/** A source that answers is waited for, however busy the machine is. */
+const PATIENCE_MS = 15_000;
+const patient = { batchMs: PATIENCE_MS, singleMs: PATIENCE_MS };
 
 let osv: FakeOsv;
 let client: OsvClient;
 beforeEach(async () => {
   osv = await startFakeOsv();
-  client = createOsvClient({ baseUrl: `${osv.url}/`, timeouts: { batchMs: 150, singleMs: 150 }, sleep });
+  client = createOsvClient({ baseUrl: `${osv.url}/`, timeouts: patient, sleep });
   osv.addRecord({ id: 'CVE-1', modified: '2026-01-02T00:00:00Z' }, [
     { ...OPENSSL, versions: [OPENSSL.version] },
   ]);
@@ -53,7 +56,7 @@ describe('what the source says', () => {
   test('a page that fails leaves what was read, marked as not complete', async () => {
     osv.pageSize = 1;
     osv.addRecord({ id: 'A' }, [{ ...OPENSSL, all: true }]);
-    const failing = createOsvClient({ baseUrl: osv.url, timeouts: { batchMs: 300, singleMs: 300 }, sleep });
+    const failing = createOsvClient({ baseUrl: osv.url, timeouts: patient, sleep });
     const stop = watch(
       () => osv.requests.length === 1,
       () => (osv.mode = 'failing'),
@@ -98,8 +101,11 @@ describe('what the source does', () => {
     ['garbage', 'garbage', 1],
   ] as const)('%s is the value %s after %i calls', async (mode, kind, calls) => {
     osv.mode = mode;
-    expect(await client.query([OPENSSL])).toMatchObject([{ kind, ids: [] }]);
-    expect(await client.fetchRecord('CVE-1')).toMatchObject({ kind });
+    const timeouts = mode === 'hang' ? { batchMs: 150, singleMs: 150 } : patient;
+    const asking = createOsvClient({ baseUrl: osv.url, timeouts, sleep });
+    onTestFinished(() => asking.close());
+    expect(await asking.query([OPENSSL])).toMatchObject([{ kind, ids: [] }]);
+    expect(await asking.fetchRecord('CVE-1')).toMatchObject({ kind });
     expect(osv.requests).toHaveLength(calls * 2);
   });
 

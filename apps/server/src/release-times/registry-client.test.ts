@@ -13,6 +13,8 @@ const NEW = '2026-11-20T00:00:00.000Z';
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);
 const CLIENT_MAX_BYTES = 1024 * 1024;
+/** A registry that answers is waited for, however busy the machine is. */
+const PATIENCE_MS = 15_000;
 
 let npm: FakeNpmMetadata;
 let pypi: FakePypiMetadata;
@@ -20,19 +22,29 @@ let client: RegistryClient;
 beforeEach(async () => {
   npm = await startFakeNpmMetadata();
   pypi = await startFakePypiMetadata();
-  client = createRegistryClient({
-    config: { npmRegistryUrl: `${npm.url}/`, pypiUrl: pypi.url },
-    now: () => NOW_MS,
-    timeouts: { packumentMs: 200, indexMs: 200 },
-    packumentMaxBytes: CLIENT_MAX_BYTES,
-    sleep: async () => {},
-  });
+  client = clientOf(PATIENCE_MS);
 });
 afterEach(async () => {
   await client.close();
   await npm.stop();
   await pypi.stop();
 });
+
+function clientOf(timeoutMs: number): RegistryClient {
+  return createRegistryClient({
+    config: { npmRegistryUrl: `${npm.url}/`, pypiUrl: pypi.url },
+    now: () => NOW_MS,
+    timeouts: { packumentMs: timeoutMs, indexMs: timeoutMs },
+    packumentMaxBytes: CLIENT_MAX_BYTES,
+    sleep: async () => {},
+  });
+}
+
+/** A server that hangs does so for longer than this. */
+async function becomeImpatient(): Promise<void> {
+  await client.close();
+  client = clientOf(200);
+}
 
 async function npmTimes(name: string, ...versions: string[]) {
   const subjects = versions.map((version) => ({ ecosystem: 'npm' as const, name, version, artifact: null }));
@@ -112,6 +124,7 @@ describe('times from an npm registry (A7)', () => {
   ] as const)('%s is no answer, and nobody is followed', async (mode, cause) => {
     npm.publish('name', '1.0.0', OLD);
     npm.mode = mode;
+    if (mode === 'hang') await becomeImpatient();
     expect(await npmTimes('name', '1.0.0')).toEqual({ kind: 'failed', cause });
     expect(npm.requests.some((path) => path.startsWith('/redirected'))).toBe(false);
   });
@@ -200,6 +213,7 @@ describe('times from a Python index (A7): one for each file', () => {
     ['endless', 'more than'],
   ] as const)('%s is no answer', { timeout: 20_000 }, async (mode, cause) => {
     pypi.mode = mode;
+    if (mode === 'hang') await becomeImpatient();
     expect(await pypiTime('1.0', null)).toContain(cause);
     expect(pypi.requests.some((path) => path.startsWith('/redirected'))).toBe(false);
   });

@@ -10,7 +10,9 @@ import { createReleaseTimes, UNKNOWN_RETRY_MS } from './worker.ts';
 
 const OLD = '2026-11-01T00:00:00.000Z';
 const NEW = '2026-11-20T00:00:00.000Z';
-const WAIT_MS = 5_000;
+/** A registry that answers is waited for, however busy the machine is. */
+const PATIENCE_MS = 30_000;
+const WAIT_MS = 15_000;
 
 async function setUp(engine: TestEngine, options: { queueMax?: number } = {}) {
   const npm: FakeNpmMetadata = await startFakeNpmMetadata();
@@ -19,7 +21,7 @@ async function setUp(engine: TestEngine, options: { queueMax?: number } = {}) {
   const client = createRegistryClient({
     config: { npmRegistryUrl: npm.url, pypiUrl: pypi.url },
     now: platform.now,
-    timeouts: { packumentMs: 2_000, indexMs: 2_000 },
+    timeouts: { packumentMs: PATIENCE_MS, indexMs: PATIENCE_MS },
     sleep: async () => {},
   });
   const source = createReleaseTimes({ platform, client, ...options });

@@ -34,10 +34,11 @@ import { createTestPlatform } from './test-platform.ts';
 
 export interface ApprovalsAppOptions {
   settings?: Partial<Config>;
+  /** How long a decision waits for them: long, unless a test is about what it does then. */
   waitMs?: number;
   /** How long the source of advisories may take: long, unless a test lets it hang. */
   osvMs?: number;
-  /** How long the registries may take. */
+  /** The same of the registries. */
   registryMs?: number;
   trustedRoot?: TrustedRoot;
   /** Replaces the database by one that looks at what is done with it. */
@@ -74,7 +75,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   onTestFinished(async () => mirror?.stop());
   const worker = createAdvisoryWorker({ platform, config, client, mirror });
   onTestFinished(() => worker.stop());
-  const { registryMs = 300 } = options;
+  const { registryMs = 30_000 } = options;
   const ageSource = createReleaseTimes({
     platform,
     client: createRegistryClient({
@@ -103,7 +104,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     worker,
     ageSource,
     provenance,
-    waitMs: options.waitMs ?? 5_000,
+    waitMs: options.waitMs ?? 30_000,
   };
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
