@@ -40,9 +40,10 @@ test('agrees with a regular expression on short patterns', () => {
 test('a hostile pattern costs no more than a harmless one: a backtracking matcher would not come back', () => {
   const names = ['a'.repeat(214), `${'a'.repeat(213)}b`, 'ab'.repeat(107)];
   const globs = [`${'*a'.repeat(100)}*c`, `${'a*'.repeat(100)}c`, `*${'a'.repeat(107)}*c*`, '*'.repeat(214)];
-  const startedMs = performance.now();
+  const before = process.threadCpuUsage();
   for (let round = 0; round < 200; round += 1) {
     for (const glob of globs) for (const name of names) matchesGlob(glob, name);
   }
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  const { user, system } = process.threadCpuUsage(before);
+  expect((user + system) / 1_000).toBeLessThan(2_000);
 });

@@ -103,9 +103,14 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     it.osv.mode = 'hang';
     const ids = [known];
     for (const name of ['a1', 'b1', 'c1', 'd1', 'e1']) ids.push(await it.addUpdate({ name }));
-    const startMs = performance.now();
+    const waits: number[] = [];
+    const { ensureJudged } = it.deps.worker;
+    it.deps.worker.ensureJudged = (subjects, timeoutMs) => {
+      waits.push(subjects.length);
+      return ensureJudged(subjects, timeoutMs);
+    };
     const { body } = await bulk(it, { update_ids: ids });
-    expect(performance.now() - startMs).toBeLessThan(5 * 50 + 1_000);
+    expect(waits).toEqual([6]);
     expect(body.approved).toMatchObject([{ update_id: known }]);
     expect(body.skipped).toEqual(ids.slice(1).map((update_id) => ({ update_id, code: 'verdict_pending' })));
   });

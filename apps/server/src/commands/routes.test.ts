@@ -237,9 +237,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const answer = await fetch(`${url}/api/v1/commands/${id}/output`);
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
     expect(await reader?.read()).toEqual({ done: false, value: ': waiting\n\n' });
-    const startedMs = performance.now();
+    // The command never ends: a stop that waited for it would not, either.
     await app.close();
-    expect(performance.now() - startedMs).toBeLessThan(3_000);
     expect(await reader?.read()).toMatchObject({ done: true });
   });
 
