@@ -77,7 +77,7 @@ test('Retry-After is read in seconds and as a date, and bounded', async () => {
   };
   expect(await after('7')).toBe(7_000);
   expect(await after('999999')).toBe(3_600_000);
-  expect(await after(new Date(Date.now() + 30_000).toUTCString())).toBeGreaterThan(25_000);
+  expect(await after(new Date(Date.now() + 3_000_000).toUTCString())).toBeGreaterThan(2_900_000);
   expect(await after('soon')).toBeNull();
 });
 

@@ -316,14 +316,15 @@ test('what the process writes is for its own user alone, and SIGTERM ends it wit
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   onTestFinished(() => void server.kill('SIGKILL'));
-  const ended = new Promise((resolve) => server.once('exit', resolve));
+  const ended = new Promise((resolve) => server.once('close', resolve));
   const [said, told] = [listen(server.stdout), listen(server.stderr)];
-  await expect.poll(() => said.text, { timeout: 15_000 }).toMatch(/^\[INFO\] listening url=/m);
+  await expect.poll(() => said.text, { timeout: 50_000 }).toMatch(/^\[INFO\] listening url=/m);
   expect(said.text).toMatch(/^\[INFO\] migrations applied \d+ /m);
   const names = ['', ...readdirSync(dataDir, { recursive: true }).map(String)];
   expect(names).toEqual(expect.arrayContaining(['jwt-secret', 'keys', 'tidegate.db']));
   for (const name of names) expect([name, statSync(join(dataDir, name)).mode & 0o077]).toEqual([name, 0]);
-  // The link goes to who started the server, not into the log.
+  // The link goes to who started the server, not into the log; the two streams are read one after the other.
+  await expect.poll(() => told.text).toMatch(/\/setup\/[\w-]{22}/);
   const secret = /\/setup\/([\w-]{22})/.exec(told.text)?.[1] ?? 'none';
   expect(secret).toHaveLength(22);
   expect(said.text).not.toContain(secret);

@@ -59,7 +59,7 @@ describe('names of the environment that no setting reads', () => {
     const { status, stdout } = spawnSync(process.execPath, [main], {
       env,
       encoding: 'utf8',
-      timeout: 10_000,
+      timeout: 50_000,
     });
     expect(status).toBe(1);
     expect(stdout).toMatch(

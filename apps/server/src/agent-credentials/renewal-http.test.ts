@@ -78,7 +78,9 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
       onTestFinished(() => sockets.destroy());
       const random = seeded(SEED);
       const statuses = new Map<number, number>();
-      for (let kill = 1; kill <= KILLS; kill++) {
+      const answered = () => statuses.get(200) ?? 0;
+      // On a machine so busy that a server dies before it has renewed anything, more of them live and die.
+      for (let kill = 1; kill <= KILLS || answered() <= KILLS; kill++) {
         const server = await startServerProcess(settingsOf(place));
         const life = { isOver: false };
         const renewing = renewAll(agents, { server, life, sockets, statuses });
@@ -91,7 +93,7 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
       // Two replies lost in one generation end a family under any policy ("exactly once more"); nothing else may.
       expect(refused.filter(({ unknown }) => unknown < 2)).toEqual([]);
       expect([...statuses.keys()].filter((status) => status !== 200 && status !== 401)).toEqual([]);
-      expect(statuses.get(200) ?? 0).toBeGreaterThan(KILLS);
+      expect(answered()).toBeGreaterThan(KILLS);
       const last = await startServerProcess(settingsOf(place));
       try {
         // Every answered renewal is there: the token that the agent holds works.
