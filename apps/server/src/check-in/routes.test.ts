@@ -26,7 +26,8 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     const counted = countStatements(await engine.open());
     const platform = createTestPlatform(counted.database);
     const keyRing = createTestKeyRing();
-    const lastSeen = createLastSeen(platform);
+    // What is gathered is written when a test says so.
+    const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
     const app = createSliceApp({ ...platform, random: randomBytes });
     mountCheckIn(app, {
       platform: { ...platform, random: randomBytes },
