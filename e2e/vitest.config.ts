@@ -17,6 +17,7 @@ export default defineConfig({
       'e2e/harness/build-console-once.ts',
     ],
     reporters: ['default', closingLine({ refuseSkips })],
+    expect: { poll: { timeout: 60_000 } },
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },
