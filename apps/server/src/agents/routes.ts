@@ -1,26 +1,38 @@
 import {
+  AGENT_SORT_DEFAULT,
   AgentFilter,
   AgentItem,
+  AgentSort,
   DismissCloneRequest,
   RebindAnswer,
   RebindRequest,
   RevokeRequest,
 } from '@tidegate/protocol/agents-api';
+import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import {
+  pageOfRows,
+  positionOf,
+  SortedPageQuery,
+  sortedPageOf,
+  totalOf,
+} from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { AgentListFilter } from './agent-conditions.ts';
 import { dismissClone } from './dismiss-clone.ts';
 import { mountGroups } from './group-routes.ts';
 import { mountHostCommands, type QueueCommand } from './host-commands.ts';
+import { agentOrder, listAgents } from './list-store.ts';
 import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
 import { revokeAgent } from './revoke-agent.ts';
-import { type AgentListFilter, countAgents, findAgent, listAgents } from './store.ts';
+import { findAgent } from './store.ts';
 
 export interface AgentsDeps {
   platform: Platform;
@@ -33,7 +45,8 @@ const lists = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: '
 const reads = { ...lists, reach } as const;
 const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach, scope: 'hosts' } as const;
 const AgentPath = Type.Object({ agent_id: Type.String() });
-const ListQuery = strict({ ...PageQuery, ...AgentFilter });
+const Filter = strict(AgentFilter);
+const ListQuery = strict({ ...SortedPageQuery, sort: Type.Optional(AgentSort), ...AgentFilter });
 
 /** Hosts as operators see and manage them, with the rebind of E2. */
 export function mountAgents(app: App, deps: AgentsDeps): void {
@@ -44,26 +57,22 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
     config: { access: lists },
     schema: {
       tags,
-      summary: 'List hosts by name',
+      summary: 'Hosts, sorted and filtered, page by page',
       querystring: ListQuery,
-      response: { 200: pageOf(AgentItem) },
+      response: { 200: sortedPageOf(AgentItem), 400: Problem },
     },
     async handler(request) {
-      const { query } = request;
-      const limit = pageLimit(query);
+      const { limit: _, cursor, sort = AGENT_SORT_DEFAULT, ...filter } = request.query;
+      const limit = pageLimit(request.query);
       const nowMs = platform.now();
-      const filter = filterOf(query, nowMs);
-      const scope = operatorOf(request).groups;
-      const after = query.cursor === undefined ? null : positionOf(query.cursor);
-      const db = platform.database.read;
-      const rows = await listAgents(db, { filter, scope, limit: limit + 1, after });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
-      return {
-        items: page.map((row) => agentItem(row, nowMs)),
-        next_cursor: last ? encodeCursor([last.hostname, last.id]) : null,
-        total: await countAgents(db, { filter, scope }),
-      };
+      const presence = { nowMs, ...PATIENCE };
+      const order = agentOrder(sort, presence);
+      const of = { sort, filter, key: order.parts };
+      const selection = { filter: filterOf(filter), scope: operatorOf(request).groups, presence };
+      const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
+      const { rows, count } = await listAgents(platform.database.read, list);
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
+      return { items: page.map((row) => agentItem(row, nowMs)), next_cursor, ...totalOf(count) };
     },
   });
   app.route({
@@ -173,32 +182,14 @@ async function revokeOr404(
   return row;
 }
 
-function filterOf(
-  query: {
-    q?: string;
-    status?: AgentListFilter['status'];
-    os?: string;
-    online?: 'true' | 'false';
-    clone_suspected?: 'true' | 'false';
-    group?: string;
-  },
-  nowMs: number,
-): AgentListFilter {
-  return {
-    q: query.q,
-    status: query.status,
-    os: query.os,
-    online: query.online === undefined ? undefined : query.online === 'true',
-    cloneSuspected: query.clone_suspected === undefined ? undefined : query.clone_suspected === 'true',
-    group: query.group,
-    nowMs,
-    onlineIntervals: ONLINE_INTERVALS,
-    defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS,
-  };
-}
+const PATIENCE = { onlineIntervals: ONLINE_INTERVALS, defaultIntervalSeconds: CHECK_IN_INTERVAL_SECONDS };
 
-function positionOf(cursor: string): { hostname: string; id: string } {
-  const [hostname, id] = decodeCursor(cursor, 2);
-  // A NUL would be an error of PostgreSQL: no text column can hold it.
-  return { hostname: String(hostname).replaceAll('\0', ''), id: String(id).replaceAll('\0', '') };
+function filterOf(query: Static<typeof Filter>): AgentListFilter {
+  const { agent_version, online, clone_suspected, ...filter } = query;
+  return {
+    ...filter,
+    agentVersion: agent_version,
+    online: online === undefined ? undefined : online === 'true',
+    cloneSuspected: clone_suspected === undefined ? undefined : clone_suspected === 'true',
+  };
 }

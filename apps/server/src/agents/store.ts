@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
-import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
@@ -9,12 +9,24 @@ export type AgentRow = Tables['agents'] & {
   /** Of the suspicion of a clone that is open; both null where there is none. */
   clone_since: number | null;
   clone_evidence: string | null;
+  /** Updates that wait for a decision. */
+  pending_updates: number;
 };
 
 /** An agent that is not deleted. */
 export async function findAgent(db: Db, agentId: string): Promise<AgentRow | null> {
   const row = await shown(db).where('id', '=', agentId).executeTakeFirst();
   return row ?? null;
+}
+
+/** Those of these agents that are not deleted, by id. */
+export async function findAgents(db: Db, ids: readonly string[]): Promise<Map<string, AgentRow>> {
+  const found = new Map<string, AgentRow>();
+  for (const some of chunks([...new Set(ids)])) {
+    const rows = await shown(db).where('id', 'in', some).execute();
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
 }
 
 /** The agent that is bound to a machine, revoked or not; there is at most one (unique index). */
@@ -37,8 +49,13 @@ function present(db: Db) {
 function shown(db: Db) {
   return present(db)
     .selectAll('agents')
-    .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence']);
+    .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
+    .select(PENDING_UPDATES.as('pending_updates'));
 }
+
+/** The one look of this slice at a table of the updates, and its index of those that are pending. */
+const PENDING_UPDATES = sql<number>`(SELECT count(*) FROM updates AS w
+  WHERE w.agent_id = agents.id AND w.state = 'pending')`;
 
 /** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
 export async function lockBinding(
@@ -141,88 +158,6 @@ export async function setPollingInterval(
     .set({ polling_interval_seconds: seconds })
     .where('id', '=', agentId)
     .execute();
-}
-
-export interface AgentListFilter {
-  /** Part of a host name or machine id, in any case. */
-  q?: string | undefined;
-  status?: 'bound' | 'unbound' | 'revoked' | undefined;
-  os?: string | undefined;
-  online?: boolean | undefined;
-  cloneSuspected?: boolean | undefined;
-  group?: string | undefined;
-  /** For `online`: the present time, and the age at which the default interval makes a host offline. */
-  nowMs: number;
-  onlineIntervals: number;
-  defaultIntervalSeconds: number;
-}
-
-/** Which hosts a caller means: a filter, within what it may see of the fleet. */
-export interface AgentSelection {
-  filter: AgentListFilter;
-  scope: GroupScope;
-}
-
-/** By host name, then id; `after` is the last row of the page before. */
-export async function listAgents(
-  db: Db,
-  {
-    limit,
-    after,
-    ...selection
-  }: AgentSelection & { limit: number; after: { hostname: string; id: string } | null },
-): Promise<AgentRow[]> {
-  let query = filtered(db, selection)
-    .selectAll('agents')
-    .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
-    .orderBy('hostname')
-    .orderBy('id')
-    .limit(limit);
-  if (after) {
-    const { hostname, id } = after;
-    query = query.where((e) => e(e.refTuple('hostname', 'id'), '>', e.tuple(hostname, id)));
-  }
-  return query.execute();
-}
-
-export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
-  const row = await filtered(db, selection)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(row.total);
-}
-
-function filtered(db: Db, { filter, scope }: AgentSelection) {
-  let query = present(db);
-  if (scope !== null) query = query.where(groupInScope(scope, 'agents.group_name'));
-  if (filter.group !== undefined) query = query.where('agents.group_name', '=', filter.group);
-  if (filter.q !== undefined) {
-    const part = `%${filter.q.replace(/[\\%_]/g, '\\$&')}%`;
-    query = query.where((e) =>
-      e.or([
-        sql<boolean>`lower(hostname) LIKE lower(${part}) ESCAPE '\\'`,
-        sql<boolean>`lower(machine_id) LIKE lower(${part}) ESCAPE '\\'`,
-      ]),
-    );
-  }
-  if (filter.status === 'revoked') query = query.where('status', '=', 'revoked');
-  else if (filter.status !== undefined) {
-    query = query
-      .where('status', '=', 'active')
-      .where('machine_id', filter.status === 'bound' ? 'is not' : 'is', null);
-  }
-  if (filter.cloneSuspected !== undefined) {
-    query = query.where('k.since', filter.cloneSuspected ? 'is not' : 'is', null);
-  }
-  if (filter.os !== undefined) query = query.where('os_id', '=', filter.os);
-  if (filter.online !== undefined) {
-    // The same rule as isOnline; CASE, so that an agent that was never seen counts as offline and not as unknown.
-    const online = sql<number>`CASE WHEN status = 'active' AND ${filter.nowMs} - last_seen_at <
-      ${filter.onlineIntervals * 1_000} * COALESCE(polling_interval_seconds, ${filter.defaultIntervalSeconds})
-      THEN 1 ELSE 0 END`;
-    query = query.where(online, '=', filter.online ? 1 : 0);
-  }
-  return query;
 }
 
 /** How many agents that may act hold a key set of at least this version. */

@@ -1,0 +1,102 @@
+import type { HostStatus } from '@tidegate/protocol/agents-api';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
+import { containing } from '../platform/db/like.ts';
+
+export interface AgentListFilter {
+  /** Part of a host name or machine id in any case, or how an agent id begins. */
+  q?: string | undefined;
+  status?: HostStatus | undefined;
+  os?: string | undefined;
+  ecosystem?: string | undefined;
+  agentVersion?: string | undefined;
+  online?: boolean | undefined;
+  cloneSuspected?: boolean | undefined;
+  group?: string | undefined;
+}
+
+/** The present time, and how long a host may be silent: the same rule as `isOnline` of one host. */
+export interface Presence {
+  readonly nowMs: number;
+  readonly onlineIntervals: number;
+  readonly defaultIntervalSeconds: number;
+}
+
+/** Which hosts a caller means: a filter, within what it may see of the fleet. */
+export interface AgentSelection {
+  readonly filter: AgentListFilter;
+  readonly scope: GroupScope;
+  readonly presence: Presence;
+}
+
+type Condition = RawBuilder<SqlBool>;
+
+/** `a` is the host, `p` its last sign of life, `k` the suspicion of a clone that is open; none of the two may be there. */
+export const HOSTS = sql`agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
+  LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
+
+const IS_ACTIVE = sql<SqlBool>`a.status = 'active'`;
+const IS_UNBOUND = sql<SqlBool>`a.status = 'active' AND a.machine_id IS NULL`;
+const WAS_NEVER_SEEN = sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NULL`;
+const IS_CLONE = sql<SqlBool>`k.since IS NOT NULL`;
+
+export function agentConditions({ filter, scope, presence }: AgentSelection): Condition[] {
+  const { q, status, os, ecosystem, agentVersion, online, cloneSuspected, group } = filter;
+  const all: (Condition | false)[] = [
+    sql<SqlBool>`a.deleted_at IS NULL`,
+    scope !== null && groupInScope(scope, 'a.group_name'),
+    group !== undefined && sql<SqlBool>`a.group_name = ${group}`,
+    q !== undefined && isFoundBy(q),
+    status !== undefined && hasStatus(status, presence),
+    os !== undefined && sql<SqlBool>`a.os_id = ${os}`,
+    agentVersion !== undefined && sql<SqlBool>`a.agent_version = ${agentVersion}`,
+    ecosystem !== undefined &&
+      sql<SqlBool>`EXISTS (SELECT 1 FROM inventory_reports AS r WHERE r.agent_id = a.id AND r.ecosystem = ${ecosystem})`,
+    online === true && isOnline(presence),
+    online === false && sql<SqlBool>`NOT (${isOnline(presence)})`,
+    cloneSuspected === true && IS_CLONE,
+    cloneSuspected === false && sql<SqlBool>`k.since IS NULL`,
+  ];
+  return all.filter((condition) => condition !== false);
+}
+
+function isFoundBy(q: string): Condition {
+  const part = containing(q);
+  const id = q.toLowerCase();
+  return sql<SqlBool>`(lower(a.hostname) LIKE ${part} ESCAPE '\\' OR lower(a.machine_id) LIKE ${part} ESCAPE '\\'
+    OR substr(a.id, 1, ${id.length}) = ${id})`;
+}
+
+/** Never unknown: a host that was not seen is not online. */
+function isOnline({ nowMs, onlineIntervals, defaultIntervalSeconds }: Presence): Condition {
+  const patienceMs = sql`${sql.lit(onlineIntervals * 1_000)} * COALESCE(a.polling_interval_seconds, ${sql.lit(defaultIntervalSeconds)})`;
+  return sql<SqlBool>`a.status = 'active' AND COALESCE(p.last_seen_at, 0) > ${sql.lit(nowMs)} - ${patienceMs}
+    AND p.last_seen_at IS NOT NULL`;
+}
+
+function hasStatus(status: HostStatus, presence: Presence): Condition {
+  switch (status) {
+    case 'online':
+      return isOnline(presence);
+    case 'offline':
+      return sql<SqlBool>`a.status = 'active' AND p.last_seen_at IS NOT NULL AND NOT (${isOnline(presence)})`;
+    case 'never':
+      return WAS_NEVER_SEEN;
+    case 'bound':
+      return sql<SqlBool>`a.status = 'active' AND a.machine_id IS NOT NULL`;
+    case 'unbound':
+      return IS_UNBOUND;
+    case 'revoked':
+      return sql<SqlBool>`a.status = 'revoked'`;
+    case 'clone_suspected':
+      return IS_CLONE;
+    case 'needs_attention':
+      return sql<SqlBool>`${IS_ACTIVE} AND (a.machine_id IS NULL OR k.since IS NOT NULL OR NOT (${isOnline(presence)}))`;
+  }
+}
+
+/** Where a host stands among the statuses: unbound, never seen, offline, online, revoked. */
+export function statusRank(presence: Presence): RawBuilder<unknown> {
+  return sql`CASE WHEN a.status = 'revoked' THEN 5 WHEN ${IS_UNBOUND} THEN 1 WHEN ${WAS_NEVER_SEEN} THEN 2
+    WHEN ${isOnline(presence)} THEN 4 ELSE 3 END`;
+}
