@@ -6,7 +6,15 @@ import {
   useTable,
 } from '@tanstack/react-table';
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
-import { type KeyboardEvent, type MouseEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { Selection } from './selection.ts';
 
 export interface Column<T> {
@@ -69,6 +77,13 @@ export function DataTable<T extends object>(props: Props<T>) {
   });
   const ids = useMemo(() => rows.map(rowId), [rows, rowId]);
   const current = Math.min(active, Math.max(rows.length - 1, 0));
+  const hadFocus = useRef(false);
+  // The row with the focus may go away while somebody walks the list: its place keeps it.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows are what this waits for.
+  useEffect(() => {
+    if (!hadFocus.current || document.activeElement !== document.body) return;
+    body.current?.rows[current]?.focus({ preventScroll: true });
+  }, [ids]);
 
   const move = (to: number) => {
     const index = Math.max(0, Math.min(rows.length - 1, to));
@@ -129,7 +144,11 @@ export function DataTable<T extends object>(props: Props<T>) {
                 key={row.id}
                 tabIndex={row.index === current ? 0 : -1}
                 aria-selected={selection ? isSelected : undefined}
+                onBlur={(event) => {
+                  hadFocus.current = event.relatedTarget === null;
+                }}
                 onFocus={() => {
+                  hadFocus.current = true;
                   setActive(row.index);
                   onActive?.(row.original);
                 }}

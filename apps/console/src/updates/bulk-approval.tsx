@@ -1,19 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
-import type { BulkProgress } from '@tidegate/protocol/bulk-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
-import { useState } from 'react';
 import { post } from '../api/client.ts';
-import { oneQuery } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { BulkResult } from './bulk-result.tsx';
-import { bulkBody, type Chosen, sizeOf, uuidOf } from './bulk-rules.ts';
+import { bulkBody, type Chosen, sizeOf } from './bulk-rules.ts';
 import { counted } from './update-words.ts';
 
-const PROGRESS_EVERY_MS = 500;
-
-/** Asks once, shows how far the server is, then what came of it. */
+/** Asks once, says that the server is at it, then what came of it. */
 export function BulkApproval({
   chosen,
   known,
@@ -28,9 +23,8 @@ export function BulkApproval({
   onDone: () => void;
 }) {
   const client = useQueryClient();
-  const [progressId] = useState(() => uuidOf(crypto.getRandomValues(new Uint8Array(16))));
   const approval = useMutation({
-    mutationFn: () => post<BulkApproveAnswer>('/api/v1/updates/approve', bulkBody(chosen, progressId)),
+    mutationFn: () => post<BulkApproveAnswer>('/api/v1/updates/approve', bulkBody(chosen)),
     onSuccess: onDone,
     onSettled: () => client.invalidateQueries(),
   });
@@ -64,7 +58,7 @@ export function BulkApproval({
             listed with its reason, and nothing is signed for it.
           </p>
           <p className="text-muted">An approval can be taken back until its host has fetched it.</p>
-          {isPending && <Progress id={progressId} total={count} />}
+          {isPending && <Progress count={count} />}
           {error && (
             <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
               {error.message}
@@ -82,30 +76,13 @@ export function BulkApproval({
   );
 }
 
-function Progress({ id, total }: { id: string; total: number }) {
-  const { data } = useQuery({
-    ...oneQuery<BulkProgress>('bulk', `/api/v1/bulk/${id}`),
-    refetchInterval: PROGRESS_EVERY_MS,
-    retry: false,
-  });
-  const done = data?.done ?? 0;
+function Progress({ count }: { count: number }) {
   return (
     <div>
-      <progress
-        aria-label="Updates judged"
-        className="h-2 w-full accent-accent"
-        max={data?.total ?? total}
-        {...(data ? { value: done } : {})}
-      />
+      <progress aria-label="Updates judged" className="h-2 w-full accent-accent" />
       <p role="status" className="text-muted">
-        {data
-          ? `${done.toLocaleString('en')} of ${counted(data.total, 'update')} judged: ${progressText(data)}`
-          : 'The gate is asked.'}
+        The gate judges {counted(count, 'update')}.
       </p>
     </div>
   );
-}
-
-function progressText({ approved, waiting, blocked, skipped }: BulkProgress): string {
-  return `${approved} approved, ${waiting} waiting for a plan, ${blocked} blocked, ${skipped} skipped`;
 }

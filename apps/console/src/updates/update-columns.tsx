@@ -32,13 +32,21 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
         to="/hosts/$id"
         params={{ id }}
         title={hostname}
-        className="inline-block max-w-44 truncate align-bottom"
+        className="inline-block max-w-36 truncate align-bottom"
       >
         {hostname}
       </Link>
     ),
   },
-  { id: 'versions', header: 'Versions', cell: (update) => <Versions update={update} /> },
+  {
+    id: 'versions',
+    header: 'Versions',
+    cell: (update) => (
+      <span className="inline-block max-w-52 truncate align-bottom">
+        <Versions update={update} />
+      </span>
+    ),
+  },
   { id: 'verdict', header: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
   {
     id: 'severity',
