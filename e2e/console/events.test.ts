@@ -8,7 +8,8 @@ import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts
 const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = `=cmd|'/c calc'!A1 "><svg onload=alert(1)> </script><b>bold</b> \u202eabc`;
-const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing})` : ''}`, () => {
   let stage: ConsoleStage;
