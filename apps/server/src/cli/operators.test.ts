@@ -1,3 +1,4 @@
+import { Secret, TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
@@ -32,6 +33,15 @@ async function logIn(url: string, username: string, password = PASSWORD): Promis
   return answer.status;
 }
 
+async function tokenOf(url: string, username: string): Promise<string> {
+  const answer = await fetch(`${url}/api/v1/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password: PASSWORD }),
+  });
+  return (await answer.json()).token;
+}
+
 describe.each(ENGINES)('tidegate operators on $name', (engine) => {
   test('beside a running server: one who is added logs in, and a new password ends the old one', async () => {
     const it = await createCliPlace(engine);
@@ -42,6 +52,41 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     const changed = await it.spawn(['operators', 'set-password', 'olga'], { stdin: 'another long one\r\n' });
     expect(changed).toMatchObject({ code: 0, err: '' });
     expect([await logIn(url, 'olga'), await logIn(url, 'olga', 'another long one')]).toEqual([401, 200]);
+  });
+
+  test('the sole admin who lost the app of codes gets in again by reset-factors, which is an event', {
+    timeout: 60_000,
+  }, async () => {
+    const it = await place(engine);
+    expect((await add(it, 'olga', 'admin')).code).toBe(0);
+    const none = await it.run(['operators', 'reset-factors', 'olga']);
+    expect(none).toEqual({ code: 1, out: '', err: 'This operator has no second factor.' });
+    const server = await it.start();
+    const headers = { authorization: `Bearer ${await tokenOf(server.url, 'olga')}` };
+    const call = async (path: string, body: object) => {
+      const sent = { ...headers, 'content-type': 'application/json' };
+      const init = { method: 'POST', headers: sent, body: JSON.stringify(body) };
+      return (await fetch(`${server.url}/api/v1/auth/${path}`, init)).json();
+    };
+    const { secret } = await call('totp', {});
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const confirmed = await call('totp/confirm', { code: totp.generate({ timestamp: it.clock.now() }) });
+    expect(confirmed.recovery_codes).toHaveLength(10);
+    expect(await logIn(server.url, 'olga')).toBe(401);
+    await server.stop();
+    const reset = await it.run(['operators', 'reset-factors', 'OLGA']);
+    expect(reset).toEqual({
+      code: 0,
+      out: 'olga has no second factor any more; its sessions have ended.',
+      err: '',
+    });
+    const { url } = await it.start();
+    expect((await fetch(`${url}/api/v1/auth/session`, { headers })).status).toBe(401);
+    const again = { authorization: `Bearer ${await tokenOf(url, 'olga')}` };
+    const events = await (await fetch(`${url}/api/v1/events?type=FACTORS_RESET`, { headers: again })).json();
+    expect(events.items).toMatchObject([
+      { actor: 'cli', severity: 'warning', content: { username: 'olga' } },
+    ]);
   });
 
   test('add, set-role, disable and enable, each an event with the actor cli', async () => {

@@ -6,6 +6,7 @@ import { addOperator, type Changer, changeOperator } from '../operators/change-o
 import { makeSetupLink } from '../operators/first-operator.ts';
 import { operatorView } from '../operators/operator-view.ts';
 import { createPasswords } from '../operators/passwords.ts';
+import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
@@ -17,17 +18,19 @@ const BY: Changer = { username: 'cli', sessionId: '' };
 const PAGE = 200;
 
 export const operatorsCommand: CliCommand = {
-  summary: 'operators: list, add, change, disable, and a new first link',
+  summary: 'operators: list, add, change, disable, a lost second factor, and a new first link',
   usage: `Usage: tidegate operators list
        tidegate operators add NAME --role viewer|approver|admin
        tidegate operators set-password NAME
        tidegate operators set-role NAME viewer|approver|admin
        tidegate operators disable NAME
        tidegate operators enable NAME
+       tidegate operators reset-factors NAME
        tidegate operators link
 
 A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
-password and a disabled operator end the sessions of that operator. The last admin is never disabled. link makes a new
+password and a disabled operator end the sessions of that operator. The last admin is never disabled. reset-factors
+takes every second factor of an operator away, for whom lost them all: the password lets in again. link makes a new
 one-time link for the first operator, where there is none yet and the link of the start has expired; where nobody knows
 a password any more, set-password is the way.
 They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
@@ -76,6 +79,7 @@ const ACTS: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['set-role', { words: ['a NAME', 'a ROLE'], needsRole: true, run: setRole }],
   ['disable', { words: ['a NAME'], run: (desk) => setDisabled(desk, true) }],
   ['enable', { words: ['a NAME'], run: (desk) => setDisabled(desk, false) }],
+  ['reset-factors', { words: ['a NAME'], run: reset }],
   ['link', { words: [], run: link }],
 ]);
 
@@ -136,6 +140,12 @@ async function setDisabled(desk: Desk, disabled: boolean): Promise<ExitCode> {
   const row = await change(desk, id, { disabled });
   const text = disabled ? 'is disabled; its sessions have ended' : 'is active again';
   return told(desk, row, `${username} ${text}.`);
+}
+
+async function reset(desk: Desk): Promise<ExitCode> {
+  const { id, username } = await operatorOf(desk);
+  const row = await resetFactors(desk.platform, { id, by: BY });
+  return told(desk, row, `${username} has no second factor any more; its sessions have ended.`);
 }
 
 async function link({ config, platform, world, json }: Desk): Promise<ExitCode> {
