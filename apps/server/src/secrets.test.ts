@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { generatePrivateKeyHex } from '@tidegate/signing/sign';
+import { Secret, TOTP } from 'otpauth';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from './cli/run-command.ts';
@@ -127,6 +128,22 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   for (const password of [PASSWORDS[2], PASSWORDS[2]]) {
     await look('POST', '/api/v1/auth/login', { body: { username: 'olga', password } });
   }
+  const begun = await call('POST', '/api/v1/auth/totp', { token: admin });
+  const seed = Secret.fromBase32(begun.json.secret);
+  needles.set('secret of the app', begun.json.secret);
+  needles.set('secret of the app as hex', Buffer.from(seed.bytes).toString('hex'));
+  needles.set('secret of the app as base64', Buffer.from(seed.bytes).toString('base64url'));
+  const code = new TOTP({ secret: seed }).generate({ timestamp: systemClock() });
+  const confirmed = await call('POST', '/api/v1/auth/totp/confirm', { token: admin, body: { code } });
+  const recoveryCodes: string[] = confirmed.json.recovery_codes;
+  for (const [i, recovery] of recoveryCodes.entries()) {
+    needles.set(`recovery code ${i}`, recovery);
+    needles.set(`letters of recovery code ${i}`, recovery.replaceAll('-', ''));
+  }
+  for (const recovery_code of [recoveryCodes[0], recoveryCodes[0]]) {
+    await look('POST', '/api/v1/auth/step-up', { token: admin, body: { recovery_code } });
+  }
+  await look('POST', '/api/v1/auth/login', { body: { ...credentials, totp: code } });
   const operator = { username: 'vera', password: PASSWORDS[0], role: 'viewer' };
   await look('POST', `${ADMIN}/operators`, { token: admin, body: operator });
 
