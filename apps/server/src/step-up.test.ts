@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { Request } from './testing/app-clients.ts';
+import { ENGINES } from './testing/engines.ts';
+import { openIncidentScene } from './testing/incident-scene.ts';
+
+const NOBODY = '01900000-0000-7000-8000-00000000beef';
+const ADMIN = '/api/v1/admin';
+const ASKED = '403 step_up_required';
+const OVERRIDE = { override_supply_chain: true, override_reason: 'read by hand' };
+
+/** wire.md: what asks for a fresh second factor where one is enrolled, and what comes of it with one. */
+const ASKING: [string, Request['method'], string, object | null, string][] = [
+  ['an override', 'POST', '/api/v1/updates/{update}/approve', OVERRIDE, '200'],
+  ['a rebind (E2)', 'POST', '/api/admin/agents/{agent}/rebind-machine-id', { reason: 'new board' }, '200'],
+  ['a new signing key', 'POST', `${ADMIN}/signing-keys`, {}, '201'],
+  ['another key in use', 'POST', `${ADMIN}/signing-keys/999/use`, null, '404 not_found'],
+  ['a revoked key', 'POST', `${ADMIN}/signing-keys/999/revoke`, null, '404 not_found'],
+  ['a new operator', 'POST', `${ADMIN}/operators`, operatorNamed('newcomer'), '201'],
+  ['a changed operator', 'PATCH', `${ADMIN}/operators/${NOBODY}`, { disabled: true }, '404 not_found'],
+  ['a deleted operator', 'DELETE', `${ADMIN}/operators/${NOBODY}`, null, '404 not_found'],
+  ['factors taken away', 'DELETE', `${ADMIN}/operators/${NOBODY}/factors`, null, '404 not_found'],
+  ['a withdrawn API token', 'DELETE', `${ADMIN}/api-tokens/${NOBODY}`, null, '404 not_found'],
+  ['rate limits (E5)', 'PUT', `${ADMIN}/rate-limits`, { classes: { login: { requests: 77 } } }, '200'],
+  ['the default rate limits', 'POST', `${ADMIN}/rate-limits/reset`, null, '200'],
+];
+
+/** The same paths where nothing that matters so much happens. */
+const NOT_ASKING: [string, Request['method'], string, object | null, string][] = [
+  [
+    'an approval that bears no override',
+    'POST',
+    '/api/v1/updates/{update}/approve',
+    {},
+    '409 approval_blocked',
+  ],
+  ['several approvals', 'POST', '/api/v1/updates/approve', { update_ids: [NOBODY] }, '200'],
+  ['a preview', 'POST', '/api/v1/updates/{update}/preview', null, '200'],
+  ['a list of keys', 'GET', `${ADMIN}/signing-keys`, null, '200'],
+  ['a list of operators', 'GET', `${ADMIN}/operators`, null, '200'],
+  ['the rate limits', 'GET', `${ADMIN}/rate-limits`, null, '200'],
+];
+
+function operatorNamed(username: string) {
+  return { username, password: 'a long enough password', role: 'viewer' };
+}
+
+describe.each(ENGINES)('a fresh second factor, on $name', (engine) => {
+  test('is asked for by what cannot be undone, before anything else is looked at, and by nothing else', {
+    timeout: 60_000,
+  }, async () => {
+    const scene = await openIncidentScene(engine);
+    const { admin, agent, send, app } = scene;
+    const update = await scene.planned('apt');
+    const outcomeOf = async ([, method, path, body]: (typeof ASKING)[number]) => {
+      const url = path.replace('{update}', update).replace('{agent}', agent.agentId);
+      const { status, code } = await send({ method, url, token: admin, ...(body === null ? {} : { body }) });
+      return [status, code].filter(Boolean).join(' ');
+    };
+    const outcomes = async (rows: typeof ASKING) => {
+      const found: string[] = [];
+      for (const row of rows) found.push(`${row[0]}: ${await outcomeOf(row)}`);
+      return found;
+    };
+    const expected = (rows: typeof ASKING) => rows.map(([what, , , , outcome]) => `${what}: ${outcome}`);
+
+    const { code } = await scene.enrolTotp(admin);
+    app.platform.clock.advance(600_000);
+    expect(await outcomes(NOT_ASKING)).toEqual(expected(NOT_ASKING));
+    expect(await outcomes(ASKING)).toEqual(ASKING.map(([what]) => `${what}: ${ASKED}`));
+    await scene.must(scene.asAdmin('/api/v1/auth/step-up', { totp: code() }));
+    expect(await outcomes(ASKING)).toEqual(expected(ASKING));
+  });
+});
