@@ -101,7 +101,14 @@ function closureCheck(gate: GateReport | null): Check {
   switch (verdict) {
     case 'clear': {
       const also = fixed.length > 0 ? `; ${fixed.length} fixed by this update` : '';
-      return { ...head, ...{ state: 'passes', word: 'clear', evidence: `Nothing is known of it${also}.` } };
+      return {
+        ...head,
+        ...{
+          state: 'passes',
+          word: 'clear',
+          evidence: `No vulnerability is known of any of its packages${also}.`,
+        },
+      };
     }
     case 'vulnerable': {
       const introduced = findings.filter(({ change }) => change === 'introduced').length;

@@ -7,7 +7,7 @@ type Reason = NonNullable<GateReport['reason']>;
 /** What stopped an update, as a heading. */
 export const STOP_TITLES: Readonly<Record<Stop, string>> = {
   divergence: 'An artifact differs from what the fleet was told',
-  age: 'A version is too young',
+  age: 'A version is too young, or nobody knows its age',
   vulnerability: 'A known vulnerability is in the closure',
   unchecked: 'The closure could not be checked',
 };
