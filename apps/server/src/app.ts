@@ -16,6 +16,7 @@ import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
 import { createOfflineWatch } from './agents/watch-offline.ts';
 import { mountApiTokens } from './api-tokens/routes.ts';
+import { revokeTokensOf } from './api-tokens/store.ts';
 import { createTokenCallers } from './api-tokens/token-callers.ts';
 import { mountAgeExceptions } from './approvals/age-exceptions.ts';
 import { mountAgentApprovals } from './approvals/agent-routes.ts';
@@ -251,7 +252,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountFactors(http, auth);
   mountPasskeys(http, auth);
   mountSetupPage(http, { platform, passwords });
-  mountOperators(http, { platform, passwords });
+  mountOperators(http, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(http, { platform });
   mountResync(http, { platform });
   mountStream(http, { platform, watch: changeWatch, identify: operators.identify });

@@ -83,6 +83,22 @@ export async function markApiTokenRevoked(
   return true;
 }
 
+/** Revokes what an operator made that is not revoked yet; returns how many. */
+export async function revokeTokensOf(
+  tx: Tx,
+  { operatorId, atMs }: { operatorId: string; atMs: number },
+): Promise<number> {
+  const rows = await tx
+    .updateTable('api_tokens')
+    .set({ revoked_at: atMs })
+    .where('operator_id', '=', operatorId)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .execute();
+  for (const { id } of rows) noteRevocation(tx, { kind: 'api_token', id, atMs });
+  return rows.length;
+}
+
 function made(db: Db) {
   return db
     .selectFrom('api_tokens as t')

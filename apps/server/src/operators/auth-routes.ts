@@ -60,16 +60,24 @@ export function mountAuth(app: App, deps: AuthDeps): void {
   app.route({
     method: 'GET',
     url: '/api/v1/auth/session',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } },
-    schema: { tags, summary: 'Whose session this is', response: { 200: SessionAnswer } },
+    config: {
+      access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none', scope: 'read' },
+    },
+    schema: { tags, summary: 'Whose session or API token this is', response: { 200: SessionAnswer } },
     handler: async (request) => {
-      const { operatorId, sessionId, username, role, groups } = operatorOf(request);
+      const { operatorId, sessionId, username, role, groups, token } = operatorOf(request);
+      const operator = identityView({ id: operatorId, username, role, groups });
+      if (token) {
+        const factors = { totp: false, passkeys: 0, recovery_codes_left: 0 };
+        const expires_at = rfc3339Seconds(token.expiresAtMs);
+        return { operator, expires_at, factors, stepped_up_until: null };
+      }
       const nowMs = platform.now();
       const session = await findLiveSession(platform.database.read, { operatorId, sessionId, nowMs });
       if (!session) throw new Refusal('access_token_invalid', { detail: 'Log in to use this.' });
       const { totp, passkeys, recoveryCodesLeft } = await countFactors(platform.database.read, operatorId);
       return {
-        operator: identityView({ id: operatorId, username, role, groups }),
+        operator,
         expires_at: rfc3339Seconds(session.expires_at),
         factors: { totp, passkeys, recovery_codes_left: recoveryCodesLeft },
         stepped_up_until: steppedUpUntil(session.second_factor_at, nowMs),

@@ -82,9 +82,12 @@ export async function changeOperator(
   });
 }
 
+/** Revokes what else acts for the operator (its API tokens) in the same transaction, so that a restore knows it too. */
+export type EndTokens = (tx: Tx, ended: { operatorId: string; atMs: number }) => Promise<number>;
+
 export async function removeOperator(
   platform: Platform,
-  { id, by }: { id: string; by: Changer },
+  { id, by, endTokens }: { id: string; by: Changer; endTokens: EndTokens },
 ): Promise<void> {
   await platform.database.transact(async (tx) => {
     const admins = await lockFleetAdmins(tx);
@@ -92,7 +95,9 @@ export async function removeOperator(
     if (!operator) throw notFound();
     keepAnAdmin(admins, id);
     await deleteOperator(tx, id);
-    await recordChange(tx, platform, { by, operator, content: { change: 'deleted', role: operator.role } });
+    const tokensRevoked = await endTokens(tx, { operatorId: id, atMs: platform.now() });
+    const content = { change: 'deleted', role: operator.role, api_tokens_revoked: tokensRevoked };
+    await recordChange(tx, platform, { by, operator, content });
   });
 }
 

@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../pla
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addOperator, changeOperator, removeOperator } from './change-operators.ts';
+import { addOperator, changeOperator, type EndTokens, removeOperator } from './change-operators.ts';
 import { operatorView } from './operator-view.ts';
 import type { Passwords } from './passwords.ts';
 import { resetFactors } from './reset-factors.ts';
@@ -19,7 +19,7 @@ const params = strict({ id: Uuid });
 /** Operators, for admins. */
 export function mountOperators(
   app: App,
-  { platform, passwords }: { platform: Platform; passwords: Passwords },
+  { platform, passwords, endTokens }: { platform: Platform; passwords: Passwords; endTokens: EndTokens },
 ): void {
   const { database } = platform;
   app.route({
@@ -94,7 +94,7 @@ export function mountOperators(
       params,
     },
     handler: async (request, reply) => {
-      await removeOperator(platform, { id: request.params.id, by: operatorOf(request) });
+      await removeOperator(platform, { id: request.params.id, by: operatorOf(request), endTokens });
       return reply.code(204).send();
     },
   });

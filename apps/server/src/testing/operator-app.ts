@@ -2,6 +2,7 @@ import type { AdvisoryCheck } from '@tidegate/protocol/health-api';
 import type { InjectOptions } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { mountApiTokens } from '../api-tokens/routes.ts';
+import { revokeTokensOf } from '../api-tokens/store.ts';
 import { createTokenCallers } from '../api-tokens/token-callers.ts';
 import { mountClientErrors } from '../client-errors/routes.ts';
 import { mountHealth } from '../health/routes.ts';
@@ -79,7 +80,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountFactors(app, auth);
   mountPasskeys(app, auth);
   mountSetupPage(app, { platform, passwords });
-  mountOperators(app, { platform, passwords });
+  mountOperators(app, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(app, { platform });
   mountClientErrors(app, { platform, limiter, identify });
   mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
