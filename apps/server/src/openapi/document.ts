@@ -1,9 +1,10 @@
 import swagger from '@fastify/swagger';
 import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
-import type { FastifySchema } from 'fastify';
+import type { FastifySchema, RouteOptions } from 'fastify';
 import type { Access } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import { NO_BODY } from '../platform/http/strict-routes.ts';
+import { scopeNeeded } from '../platform/http/token-scopes.ts';
 
 const AGENT = 'agentAccessToken';
 const OPERATOR = 'operatorToken';
@@ -18,7 +19,11 @@ const securitySchemes = {
     name: 'X-Machine-ID',
     description: 'The machine that the agent is bound to.',
   },
-  [OPERATOR]: { type: 'http', scheme: 'bearer', description: 'ADMIN_JWT that the login answers.' },
+  [OPERATOR]: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'ADMIN_JWT that the login answers, or an API token (`tg_…`) where the route takes one.',
+  },
   [COOKIE]: {
     type: 'apiKey',
     in: 'cookie',
@@ -44,17 +49,18 @@ export async function installOpenApi(app: App, { version }: { version: string })
       },
       components: { securitySchemes },
     },
-    transform: ({ schema, url, route }) => ({ schema: describe(schema, route.config?.access), url }),
+    transform: ({ schema, url, route }) => ({ schema: describe(schema, route), url }),
   });
 }
 
-function describe(schema: FastifySchema | undefined, access: Access | undefined): FastifySchema {
+function describe(schema: FastifySchema | undefined, route: RouteOptions): FastifySchema {
+  const access = route.config?.access;
   if (!schema?.summary || !access) return { hide: true };
   const { body, ...rest } = schema;
   return {
     ...rest,
     ...(body === undefined || body === NO_BODY ? {} : { body }),
-    description: describeAccess(access),
+    description: describeAccess(access, String(route.method)),
     security: securityOf(access),
     response: { ...successOf(schema.response), default: problem },
   };
@@ -85,7 +91,7 @@ function securityOf(access: Access): Record<string, string[]>[] {
   }
 }
 
-function describeAccess(access: Access): string {
+function describeAccess(access: Access, method: string): string {
   const limit = access.limit === null ? '' : ` Rate-limit class: \`${access.limit}\`.`;
   switch (access.kind) {
     case 'public':
@@ -95,6 +101,12 @@ function describeAccess(access: Access): string {
     case 'agent':
       return `For the agent itself.${limit}`;
     case 'operator':
-      return `For operators with the role \`${access.role}\`.${limit}`;
+      return `For operators with the role \`${access.role}\`.${tokensOf(access, method)}${limit}`;
   }
+}
+
+function tokensOf(access: Extract<Access, { kind: 'operator' }>, method: string): string {
+  const scope = scopeNeeded(access, method);
+  const fleet = access.reach === 'fleet' ? ' Refused to who is bound to groups of hosts.' : '';
+  return `${scope === null ? ' No API token.' : ` API tokens: scope \`${scope}\`.`}${fleet}`;
 }
