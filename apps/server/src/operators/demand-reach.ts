@@ -26,7 +26,7 @@ export async function demandReach(
     groups: OperatorCaller['groups'];
   },
 ): Promise<void> {
-  const { reach = 'fleet' } = access;
+  const { reach } = access;
   if (groups === null || reach === 'none' || reach === 'scope') return;
   if (reach === 'fleet') {
     throw new Refusal('forbidden', {

@@ -22,7 +22,7 @@ export type Access =
       kind: 'operator';
       role: OperatorRole;
       limit: LimitClass;
-      reach?: Reach;
+      reach: Reach;
       stepUp?: boolean;
       scope?: ApiScope | null;
     };
@@ -36,8 +36,8 @@ export interface CallerToken {
 }
 
 /**
- * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. A route that says nothing
- * reaches all of it and is refused to them.
+ * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. Each route says it, so
+ * that none is added that shows them more.
  */
 export type Reach =
   /** No host: the caller itself, say. */
