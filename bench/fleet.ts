@@ -38,10 +38,17 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
+export interface FleetOptions {
+  agents: number;
+  nodeFlags?: readonly string[];
+  /** What else is to be in the database before the server starts. */
+  prepare?: (database: Database, agentIds: readonly string[]) => Promise<void>;
+}
+
 /** Starts a server with so many agents, inserted directly. Says what is missing where PostgreSQL is not there. */
 export async function startFleet(
   engine: 'sqlite' | 'postgres',
-  { agents: count, nodeFlags = [] }: { agents: number; nodeFlags?: readonly string[] },
+  { agents: count, nodeFlags = [], prepare = async () => {} }: FleetOptions,
 ): Promise<BenchServer | { missing: string }> {
   const folder = tmpDir('tidegate-bench-');
   const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: SERVER_CORE }) : null;
@@ -56,6 +63,10 @@ export async function startFleet(
     log: QUIET,
   });
   const keys = await insertFleet(database, { count, tagKey: secrets.refreshTags });
+  await prepare(
+    database,
+    keys.map(({ agentId }) => agentId),
+  );
   await database.close();
   const agents = await withTokens(keys, secrets.accessTokens);
   const server: ServerProcess = await startServerProcess(MAIN, {

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { benchAdvisories } from './advisories.ts';
 import { benchAgent } from './agent.ts';
+import { benchBulk } from './bulk.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchInventory } from './inventory.ts';
+import { benchOverview } from './overview.ts';
 import { benchRenewals } from './renewals.ts';
 import { benchVersions } from './versions.ts';
 
@@ -13,9 +15,16 @@ const BENCHES = {
   agent: benchAgent,
   advisories: benchAdvisories,
   versions: benchVersions,
+  bulk: benchBulk,
+  overview: benchOverview,
 } as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions> [--json] [--rounds N] [--seconds N] [--engine E]
+const NAMES = [
+  ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions'] as const),
+  ...(['bulk', 'overview'] as const),
+] as const;
+
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -23,6 +32,8 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   agent       start-up time and idle memory of the agent
   advisories  10,000 packages and closures of 500 judged from a mirror of AlmaLinux's size
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
+  bulk        10,000 updates with clear plans approved by one request (E4)
+  overview    the first screen of a fleet of 100,000 hosts and 500,000 updates
 
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (5)
@@ -57,9 +68,7 @@ function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boo
         engine: { type: 'string' },
       },
     });
-    const bench = (['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions'] as const).find(
-      (name) => name === positionals[0],
-    );
+    const bench = NAMES.find((name) => name === positionals[0]);
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);

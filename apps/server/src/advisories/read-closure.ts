@@ -32,9 +32,23 @@ export interface Closure {
 
 /** The packages of a closure with whom to ask about each, as they will be and as they are. */
 export async function readClosure(db: Db, request: ClosureRequest): Promise<Closure> {
-  const { agentId, ecosystem, actions } = request;
-  const installed = await readInstalled(db, { agentId, ecosystem, names: actions.map(({ name }) => name) });
-  return { ecosystem, packages: closurePackages({ ...request, installed }), installed };
+  const [closure] = await readClosures(db, [request]);
+  if (!closure) throw new Error('every request has a closure');
+  return closure;
+}
+
+/** The same for closures of one host and ecosystem, in the order given, in one read. */
+export async function readClosures(db: Db, requests: readonly ClosureRequest[]): Promise<Closure[]> {
+  const [first] = requests;
+  if (!first) return [];
+  const { agentId, ecosystem } = first;
+  const names = requests.flatMap(({ actions }) => actions.map(({ name }) => name));
+  const present = await readInstalled(db, { agentId, ecosystem, names });
+  return requests.map((request) => {
+    const wanted = new Set(request.actions.map(({ name }) => name));
+    const installed = present.filter(({ name }) => wanted.has(name));
+    return { ecosystem, packages: closurePackages({ ...request, installed }), installed };
+  });
 }
 
 /** Judges closures from what is stored, in the order given; the checks and records of all are read together. */

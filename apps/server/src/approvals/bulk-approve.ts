@@ -5,6 +5,7 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
+import { chunks } from '../platform/db/chunks.ts';
 import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
@@ -15,12 +16,12 @@ import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.t
 import {
   factsOf,
   type LoadedUpdate,
-  loadUpdate,
+  loadUpdates,
   subjectsOfUpdate,
   type Waited,
   waitForSources,
 } from './load-update.ts';
-import { mintApproval } from './mint-approval.ts';
+import { type Minting, mintApprovals } from './mint-approval.ts';
 import { type BulkBlock, recordBulkBlock } from './record-block.ts';
 
 /** Updates that are judged and minted together. */
@@ -49,7 +50,7 @@ export async function bulkApprove(
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
   const blocks: BulkBlock[] = [];
   try {
-    for (const ids of chunksOf(named.ids)) {
+    for (const ids of chunks(named.ids, CHUNK_UPDATES)) {
       blocks.push(...(await approveChunk(deps, { ids, scope, waited, operator, answer })));
     }
   } finally {
@@ -82,12 +83,13 @@ async function waitForAll(
 ): Promise<Waited> {
   const advisories = new Map<string, Subject>();
   const aged = new Map<string, AgeSubject>();
-  for (const id of ids) {
-    const loaded = await loadInScope(deps, { id, scope });
-    if (!loaded || !isOpen(loaded)) continue;
-    const subjects = subjectsOfUpdate(loaded);
-    for (const subject of subjects.advisories) advisories.set(subjectKey(subject), subject);
-    for (const subject of subjects.aged) aged.set(timeKey(subject), subject);
+  for (const some of chunks(ids, CHUNK_UPDATES)) {
+    for (const loaded of (await loadInScope(deps, { ids: some, scope })).values()) {
+      if (!isOpen(loaded)) continue;
+      const subjects = subjectsOfUpdate(loaded);
+      for (const subject of subjects.advisories) advisories.set(subjectKey(subject), subject);
+      for (const subject of subjects.aged) aged.set(timeKey(subject), subject);
+    }
   }
   const all = { advisories: [...advisories.values()], aged: [...aged.values()] };
   return waitForSources(deps, all, deps.waitMs ?? WAIT_MS);
@@ -106,8 +108,9 @@ async function approveChunk(
   { ids, scope, waited, operator, answer }: Chunk,
 ): Promise<BulkBlock[]> {
   const open: LoadedUpdate[] = [];
+  const found = await loadInScope(deps, { ids, scope });
   for (const id of ids) {
-    const loaded = await loadInScope(deps, { id, scope });
+    const loaded = found.get(id);
     if (loaded && isOpen(loaded)) open.push(loaded);
     else answer.skipped.push({ update_id: id, code: loaded ? 'conflict' : 'not_found' });
   }
@@ -119,19 +122,20 @@ async function approveChunk(
   // The answer is put together from what the committed run of the transaction says: it may run more than once.
   const written = await deps.platform.database.transact(async (tx) => {
     const results: Written[] = [];
+    const mintings: Minting[] = [];
     for (const { loaded, facts: known, verdict } of judged) {
       if (verdict.kind === 'plan_unknown') {
         const asked = await awaitPlan(tx, deps, { loaded, actor: operator, notBeforeMs: null });
         results.push({ loaded, kind: asked === 'awaiting_plan' ? asked : 'conflict' });
       } else if (verdict.kind === 'mint') {
         const minting = { ...{ loaded, facts: known, verdict }, approvedBy: operator, actor: operator };
-        const minted = await mintApproval(tx, deps, {
-          ...minting,
-          ...{ request: PLAIN, via: 'bulk', notBeforeMs: null },
-        });
-        const isMinted = minted.kind === 'minted';
-        results.push(isMinted ? { loaded, ...minted } : { loaded, kind: 'conflict' });
+        mintings.push({ ...minting, request: PLAIN, via: 'bulk', notBeforeMs: null });
       }
+    }
+    for (const [i, minted] of (await mintApprovals(tx, deps, mintings)).entries()) {
+      const loaded = mintings[i]?.loaded;
+      if (loaded)
+        results.push(minted.kind === 'minted' ? { loaded, ...minted } : { loaded, kind: 'conflict' });
     }
     return results;
   });
@@ -175,18 +179,12 @@ function addJudged(
 /** What lies outside of the operator's groups is not there for it. */
 async function loadInScope(
   deps: ApprovalDeps,
-  { id, scope }: { id: string; scope: GroupScope },
-): Promise<LoadedUpdate | null> {
-  const loaded = await loadUpdate(deps, id);
-  return loaded && isInScope(scope, loaded.agent.group_name) ? loaded : null;
+  { ids, scope }: { ids: readonly string[]; scope: GroupScope },
+): Promise<Map<string, LoadedUpdate>> {
+  const loaded = await loadUpdates(deps, ids);
+  return new Map([...loaded].filter(([, { agent }]) => isInScope(scope, agent.group_name)));
 }
 
 function isOpen({ update, agent }: LoadedUpdate): boolean {
   return (update.state === 'pending' || update.state === 'awaiting_plan') && agent.status === 'active';
-}
-
-function chunksOf(ids: readonly string[]): string[][] {
-  const parts: string[][] = [];
-  for (let i = 0; i < ids.length; i += CHUNK_UPDATES) parts.push(ids.slice(i, i + CHUNK_UPDATES));
-  return parts;
 }

@@ -6,7 +6,7 @@ import type { Platform } from '../platform/platform.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { lockUpdate, voidLiveApproval } from './store.ts';
+import { lockUpdate, voidLiveApprovals } from './store.ts';
 
 export type ChangeOutcome = { kind: 'changed' } | { kind: 'not_found' } | { kind: 'conflict'; state: string };
 
@@ -65,7 +65,7 @@ export async function withdraw(
   { updateId, reason }: { updateId: string; reason: string },
 ): Promise<void> {
   await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
-  await voidLiveApproval(tx, { updateId, reason, nowMs: platform.now() });
+  await voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: platform.now() });
 }
 
 /**
@@ -101,6 +101,6 @@ async function isWithAgent(tx: Tx, updateId: string): Promise<boolean> {
 
 /** For slices before this one: voids the live token of an update that they have closed. */
 export function createVoidApproval({ now }: Pick<Platform, 'now'>) {
-  return (tx: Tx, { updateId, reason }: { updateId: string; reason: string }): Promise<boolean> =>
-    voidLiveApproval(tx, { updateId, reason, nowMs: now() });
+  return (tx: Tx, { updateId, reason }: { updateId: string; reason: string }): Promise<void> =>
+    voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: now() });
 }

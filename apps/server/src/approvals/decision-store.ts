@@ -1,25 +1,55 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type DecisionRow = Tables['decisions'];
 
-export async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
-  await tx.insertInto('decisions').values(row).execute();
+export async function insertDecisions(tx: Tx, rows: readonly DecisionRow[]): Promise<void> {
+  for (const some of chunks(rows)) await tx.insertInto('decisions').values(some).execute();
 }
 
-export async function newestDecision(
+type NewestDecision = Pick<DecisionRow, 'id' | 'fingerprint' | 'document_sha256'>;
+
+/** Of each of these updates that has one, by update. */
+export async function newestDecisions(
   db: Db,
-  updateId: string,
-): Promise<Pick<DecisionRow, 'id' | 'fingerprint' | 'document_sha256'> | null> {
-  const row = await db
-    .selectFrom('decisions')
-    .select(['id', 'fingerprint', 'document_sha256'])
-    .where('update_id', '=', updateId)
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? null;
+  updateIds: readonly string[],
+): Promise<Map<string, NewestDecision>> {
+  const found = new Map<string, NewestDecision>();
+  for (const some of chunks(updateIds)) {
+    const newest = db
+      .selectFrom('decisions')
+      .select((e) => e.fn.max('id').as('id'))
+      .where('update_id', 'in', some)
+      .groupBy('update_id');
+    const rows = await db
+      .selectFrom('decisions')
+      .select(['id', 'update_id', 'fingerprint', 'document_sha256'])
+      .where('id', 'in', newest)
+      .execute();
+    for (const row of rows) found.set(row.update_id, row);
+  }
+  return found;
+}
+
+/** Those of these updates that have more decisions than so many. */
+export async function crowdedUpdates(
+  db: Db,
+  { updateIds, most }: { updateIds: readonly string[]; most: number },
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const some of chunks(updateIds)) {
+    const rows = await db
+      .selectFrom('decisions')
+      .select('update_id')
+      .where('update_id', 'in', some)
+      .groupBy('update_id')
+      .having((e) => e.fn.countAll(), '>', most)
+      .execute();
+    found.push(...rows.map(({ update_id }) => update_id));
+  }
+  return found;
 }
 
 export async function repeatDecision(tx: Tx, { id, nowMs }: { id: string; nowMs: number }): Promise<void> {

@@ -1,9 +1,9 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { closureSubjects } from '../advisories/closure-facts.ts';
-import { type Closure, readClosure, readClosureFacts } from '../advisories/read-closure.ts';
+import { type Closure, readClosureFacts, readClosures } from '../advisories/read-closure.ts';
 import type { Subject } from '../advisories/subjects.ts';
-import { type AgentRow, findAgent } from '../agents/store.ts';
+import { type AgentRow, findAgents } from '../agents/store.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
@@ -11,7 +11,8 @@ import type { Db } from '../platform/db/engine.ts';
 import { readReleaseTimes } from '../release-times/store.ts';
 import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
 import type { AgeOutcomes, SourceOutcome } from '../release-times/worker.ts';
-import { findUpdate, readPlan, type StoredPlan, type UpdateRow } from '../updates/store.ts';
+import { findUpdates, readPlans } from '../updates/many-store.ts';
+import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { type AgeFacts, ageFacts, ageSubjects } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate.ts';
@@ -32,24 +33,61 @@ export interface LoadedUpdate {
 }
 
 /** Null where there is no such update, or its agent is deleted. */
-export async function loadUpdate({ platform }: ApprovalDeps, id: string): Promise<LoadedUpdate | null> {
+export async function loadUpdate(deps: ApprovalDeps, id: string): Promise<LoadedUpdate | null> {
+  return (await loadUpdates(deps, [id])).get(id) ?? null;
+}
+
+/** Those that are there, by id; the statements are shared by all of them, and by host for what it has installed. */
+export async function loadUpdates(
+  { platform }: Pick<ApprovalDeps, 'platform'>,
+  ids: readonly string[],
+): Promise<Map<string, LoadedUpdate>> {
   const db = platform.database.read;
-  const update = await findUpdate(db, id);
-  const agent = update && (await findAgent(db, update.agent_id));
-  if (!update || !agent) return null;
-  const { ecosystem } = update;
-  if (!Value.Check(Ecosystem, ecosystem)) throw new Error(`the update ${id} has an unknown ecosystem`);
-  const plan = update.plan_id === null ? null : await readPlan(db, update.plan_id);
-  if (!plan) return { update, ecosystem, agent, planned: null };
-  const closure = await readClosure(db, {
-    agentId: agent.id,
-    ecosystem,
-    system: { id: agent.os_id, versionId: agent.os_version_id },
-    actions: plan.actions,
-    top: { name: update.name, arch: update.arch },
+  const updates = [...(await findUpdates(db, ids)).values()];
+  const agents = await findAgents(
+    db,
+    updates.map(({ agent_id }) => agent_id),
+  );
+  const plans = await readPlans(
+    db,
+    updates.flatMap(({ plan_id }) => plan_id ?? []),
+  );
+  const found = updates.flatMap((update): Found[] => {
+    const agent = agents.get(update.agent_id);
+    if (!agent) return [];
+    const { ecosystem } = update;
+    if (!Value.Check(Ecosystem, ecosystem))
+      throw new Error(`the update ${update.id} has an unknown ecosystem`);
+    return [{ update, ecosystem, agent, plan: (update.plan_id && plans.get(update.plan_id)) || null }];
   });
-  const aged = ageSubjects({ ecosystem, actions: plan.actions, installed: closure.installed });
-  return { update, ecosystem, agent, planned: { plan, closure, aged } };
+  const hosts = Map.groupBy(found, ({ agent, ecosystem }) => `${agent.id} ${ecosystem}`);
+  const loaded = await Promise.all([...hosts.values()].map((some) => withClosures(db, some)));
+  return new Map(loaded.flat().map((one) => [one.update.id, one]));
+}
+
+interface Found extends Omit<LoadedUpdate, 'planned'> {
+  readonly plan: StoredPlan | null;
+}
+
+/** Updates of one host and ecosystem. */
+async function withClosures(db: Db, found: readonly Found[]): Promise<LoadedUpdate[]> {
+  const closures = await readClosures(
+    db,
+    found.flatMap(({ update, ecosystem, agent, plan }) => {
+      if (!plan) return [];
+      const system = { id: agent.os_id, versionId: agent.os_version_id };
+      const top = { name: update.name, arch: update.arch };
+      return [{ agentId: agent.id, ecosystem, system, actions: plan.actions, top }];
+    }),
+  );
+  let next = 0;
+  return found.map(({ plan, ...one }) => {
+    const closure = plan ? closures[next++] : undefined;
+    if (!plan || !closure) return { ...one, planned: null };
+    const { ecosystem } = one;
+    const aged = ageSubjects({ ecosystem, actions: plan.actions, installed: closure.installed });
+    return { ...one, planned: { plan, closure, aged } };
+  });
 }
 
 /** Whom to ask about an update before it is judged. */
@@ -91,26 +129,22 @@ export async function factsOf(
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
-  const facts: UpdateFacts[] = [];
-  for (const [i, one] of loaded.entries()) {
-    const { ecosystem, planned } = one;
+  const ages = await Promise.all(
+    loaded.map(({ ecosystem, planned }) => {
+      const source = outcomeOf(waited, ecosystem);
+      return planned && readAge(deps, { ecosystem, subjects: planned.aged, source, nowMs });
+    }),
+  );
+  return loaded.map(({ ecosystem, planned }, i) => {
     const closure = planned && byClosure.get(planned.closure);
-    const age =
-      planned &&
-      (await readAge(deps, {
-        ecosystem,
-        subjects: planned.aged,
-        source: outcomeOf(waited, ecosystem),
-        nowMs,
-      }));
-    facts.push({
+    const age = ages[i];
+    return {
       ecosystem,
       judged: closure && age ? { closure, age, divergences: divergences[i] ?? [] } : null,
       advisories: waited.advisories,
       ...(information[i] ? { information: information[i] } : {}),
-    });
-  }
-  return facts;
+    };
+  });
 }
 
 /** Where the age gate does not apply nobody is asked. */

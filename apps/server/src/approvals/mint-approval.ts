@@ -4,23 +4,30 @@ import {
   ApprovalPayload,
   type Envelope,
 } from '@tidegate/protocol/documents';
-import { Value } from 'typebox/value';
+import { Compile } from 'typebox/compile';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
-import { queueCommand } from '../commands/queue-command.ts';
+import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import type { StateChange } from '../updates/many-store.ts';
 import type { StoredPlan } from '../updates/store.ts';
-import { transitionUpdate } from '../updates/transition-update.ts';
+import { transitionHeld } from '../updates/transition-update.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
 import { divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
-import { type Decision, recordDecision } from './record-decision.ts';
-import { insertApproval, lockUpdate, voidLiveApproval } from './store.ts';
+import { type Decision, recordDecisions } from './record-decision.ts';
+import {
+  type ApprovalRow,
+  insertApprovals,
+  type LockedUpdate,
+  lockUpdates,
+  voidLiveApprovals,
+} from './store.ts';
 
 /** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -57,110 +64,187 @@ export type Minted =
  * written unless the answer is `minted`. The token binds the artifact hashes of the very plan that was judged (A4).
  */
 export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting): Promise<Minted> {
-  const { platform, keyRing } = deps;
-  const { loaded, facts, verdict, actor } = minting;
-  const { update, planned } = loaded;
-  const locked = await lockUpdate(tx, update.id);
-  if (!planned || !facts.judged || locked?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
-  if (locked.state !== 'pending' && locked.state !== 'awaiting_plan') return { kind: 'conflict' };
-  // Another host may have told of another hash since the gate was asked.
-  const [diverging] = await divergencesOfPlans(tx, [loaded]);
-  if (diverging && diverging.length > 0) return { kind: 'plan_changed' };
+  const [minted] = await mintApprovals(tx, deps, [minting]);
+  if (!minted) throw new Error('every minting has an outcome');
+  return minted;
+}
 
-  const tokenId = platform.newId();
-  const nowMs = platform.now();
-  const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
-  const draft = {
-    deps,
-    minting,
-    tokenId,
-    plan: planned.plan,
-    closure: facts.judged.closure,
-    age: facts.judged.age,
-    nowMs,
-    expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS,
-  };
+/** The same for different updates, in the order given, each by itself: one that is not minted stops no other. */
+export async function mintApprovals(
+  tx: Tx,
+  deps: ApprovalDeps,
+  mintings: readonly Minting[],
+): Promise<Minted[]> {
+  const updates = mintings.map(({ loaded }) => loaded);
+  const locked = await lockUpdates(
+    tx,
+    updates.map(({ update }) => update.id),
+  );
+  // Another host may have told of another hash since the gate was asked.
+  const diverging = await divergencesOfPlans(tx, updates);
+  const tokens: Token[] = [];
+  const outcomes: Minted[] = [];
+  for (const [i, minting] of mintings.entries()) {
+    const held = locked.get(minting.loaded.update.id);
+    const draft = draftOf(deps, minting, { held, isDiverging: (diverging[i] ?? []).length > 0 });
+    if ('kind' in draft) {
+      outcomes.push(draft);
+      continue;
+    }
+    const token = await signDraft(tx, draft);
+    tokens.push(token);
+    outcomes.push({ kind: 'minted', tokenId: draft.tokenId, token: token.envelope });
+  }
+  if (tokens.length > 0) await writeTokens(tx, deps, tokens);
+  return outcomes;
+}
+
+function draftOf(
+  deps: ApprovalDeps,
+  minting: Minting,
+  { held, isDiverging }: { held: LockedUpdate | undefined; isDiverging: boolean },
+): Draft | Exclude<Minted, { kind: 'minted' }> {
+  const { platform } = deps;
+  const { planned } = minting.loaded;
+  const { judged } = minting.facts;
+  if (!planned || !judged || held?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
+  if (held.state !== 'pending' && held.state !== 'awaiting_plan') return { kind: 'conflict' };
+  if (isDiverging) return { kind: 'plan_changed' };
   // Known before anything is written: base64 adds a third, the rest of the payload less than the reserve.
   const actionBytes = Buffer.byteLength(JSON.stringify(planned.plan.actions));
   if ((actionBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
+  const nowMs = platform.now();
+  const notBeforeMs = Math.max(nowMs, minting.notBeforeMs ?? nowMs);
+  return {
+    ...{ deps, minting, tokenId: platform.newId(), state: held.state },
+    ...{ plan: planned.plan, closure: judged.closure, age: judged.age },
+    ...{ nowMs, notBeforeMs, expiresAtMs: notBeforeMs + APPROVAL_LIFETIME_MS },
+  };
+}
 
-  const override = verdict.waived ? await recordOverride(tx, deps, minting, verdict.waived) : null;
+async function signDraft(tx: Tx, draft: Draft): Promise<Token> {
+  const { deps, minting } = draft;
+  const { waived } = minting.verdict;
+  const override = waived ? await recordOverride(tx, deps, minting, waived) : null;
   const bytes = Buffer.from(JSON.stringify(payloadOf(draft, override)));
-  const signer = keyRing.signer();
-  const token = signer.sign(APPROVAL_TYPE, bytes);
-  const sha256 = sha256Hex(bytes);
-  await voidLiveApproval(tx, { updateId: update.id, reason: 'replaced', nowMs });
-  await insertApproval(tx, {
-    token_id: tokenId,
-    update_id: update.id,
-    agent_id: update.agent_id,
-    plan_id: planned.plan.id,
-    envelope: JSON.stringify(token),
+  const signer = deps.keyRing.signer();
+  const envelope = signer.sign(APPROVAL_TYPE, bytes);
+  return { draft, override, envelope, sha256: sha256Hex(bytes), keyId: signer.keyId };
+}
+
+/** Everything that belongs to signed tokens, kind by kind: a statement for each row would cost most of the time. */
+async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[]): Promise<void> {
+  const { platform } = deps;
+  const nowMs = platform.now();
+  const updateIds = tokens.map(({ draft }) => draft.minting.loaded.update.id);
+  await voidLiveApprovals(tx, { updateIds, reason: 'replaced', nowMs });
+  await insertApprovals(tx, tokens.map(approvalRow));
+  await queueCommands(tx, platform, tokens.map(installCommand));
+  await transitionHeld(tx, platform, tokens.map(stateChange));
+  const decisions = await recordDecisions(
+    tx,
+    deps,
+    tokens.map(({ draft: { minting, tokenId } }) => {
+      const { loaded, facts, verdict, request, via, actor, approvedBy } = minting;
+      const decided = { loaded, facts, verdict, request, via, actor, approvedBy, tokenId };
+      return { ...decided, outcome: 'minted', outcomeReason: null };
+    }),
+  );
+  for (const [i, { draft, override }] of tokens.entries()) {
+    const { loaded, actor, approvedBy } = draft.minting;
+    await appendEvent(tx, platform, {
+      kind: 'system',
+      type: 'update_approved',
+      severity: 'info',
+      component: 'approvals',
+      agentId: loaded.update.agent_id,
+      actor,
+      content: {
+        update_id: loaded.update.id,
+        package: packageOf(loaded),
+        token_id: draft.tokenId,
+        actor,
+        approved_by: approvedBy,
+        verdict: draft.closure.verdict,
+        override: override !== null,
+        decision: decisions[i],
+      },
+    });
+  }
+}
+
+function approvalRow({ draft, override, envelope, sha256, keyId }: Token): ApprovalRow {
+  const { loaded, facts, verdict, request, approvedBy } = draft.minting;
+  return {
+    token_id: draft.tokenId,
+    update_id: loaded.update.id,
+    agent_id: loaded.update.agent_id,
+    plan_id: draft.plan.id,
+    envelope: JSON.stringify(envelope),
     payload_sha256: sha256,
-    key_id: signer.keyId,
+    key_id: keyId,
     verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
     override_by: override?.by ?? null,
-    override_reason: override ? minting.request.overrideReason : null,
+    override_reason: override ? request.overrideReason : null,
     override_event_id: override?.event_id ?? null,
-    approved_by: minting.approvedBy,
-    issued_at: nowMs,
+    approved_by: approvedBy,
+    issued_at: draft.nowMs,
     expires_at: draft.expiresAtMs,
     voided_at: null,
     void_reason: null,
-  });
-  await queueCommand(tx, platform, {
+  };
+}
+
+function installCommand({ draft, sha256 }: Token): NewCommand {
+  const { update } = draft.minting.loaded;
+  return {
     agentId: update.agent_id,
     action: 'install_update',
     params: { update_id: update.id },
     updateId: update.id,
-    approval: { tokenId, sha256 },
-    notBeforeMs,
-    createdBy: actor,
-  });
-  await transitionUpdate(tx, platform, {
-    updateId: update.id,
-    from: [locked.state],
+    approval: { tokenId: draft.tokenId, sha256 },
+    notBeforeMs: draft.notBeforeMs,
+    createdBy: draft.minting.actor,
+  };
+}
+
+function stateChange({ draft, override }: Token): StateChange {
+  const { minting, state, tokenId } = draft;
+  const waived = minting.verdict.waived ?? { by: 'unchecked', reason: 'unreachable' };
+  return {
+    updateId: minting.loaded.update.id,
+    from: state,
     to: 'approved',
-    actor,
-    reason: override
-      ? `override of ${stopText(verdict.waived ?? { by: 'unchecked', reason: 'unreachable' })}`
-      : null,
-    set: { approval_id: tokenId, not_before: minting.notBeforeMs },
-  });
-  const { approvedBy, request, via } = minting;
-  const decided = { loaded, facts, verdict, request, via, actor, approvedBy, tokenId };
-  const decision = await recordDecision(tx, deps, { ...decided, outcome: 'minted', outcomeReason: null });
-  await appendEvent(tx, platform, {
-    kind: 'system',
-    type: 'update_approved',
-    severity: 'info',
-    component: 'approvals',
-    agentId: update.agent_id,
-    actor,
-    content: {
-      update_id: update.id,
-      package: packageOf(loaded),
-      token_id: tokenId,
-      actor,
-      approved_by: minting.approvedBy,
-      verdict: draft.closure.verdict,
-      override: override !== null,
-      decision,
-    },
-  });
-  return { kind: 'minted', tokenId, token };
+    reason: override ? `override of ${stopText(waived)}` : null,
+    actor: minting.actor,
+    approvalId: tokenId,
+    notBefore: minting.notBeforeMs,
+  };
+}
+
+interface Token {
+  readonly draft: Draft;
+  readonly override: ApprovalPayload['override'];
+  readonly envelope: Envelope;
+  readonly sha256: string;
+  readonly keyId: string;
 }
 
 interface Draft {
   readonly deps: ApprovalDeps;
   readonly minting: Minting;
   readonly tokenId: string;
+  /** Of the update, whose row is held. */
+  readonly state: 'pending' | 'awaiting_plan';
   readonly plan: StoredPlan;
   readonly closure: ClosureFacts;
   readonly age: AgeFacts;
   readonly nowMs: number;
+  readonly notBeforeMs: number;
   readonly expiresAtMs: number;
 }
+
+const payloads = Compile(ApprovalPayload);
 
 function payloadOf(draft: Draft, override: ApprovalPayload['override']): ApprovalPayload {
   const { deps, minting, plan, closure, age } = draft;
@@ -190,7 +274,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
     issued_at: rfc3339Seconds(draft.nowMs),
     expires_at: rfc3339Seconds(draft.expiresAtMs),
   };
-  if (!Value.Check(ApprovalPayload, payload)) throw new Error('an approval that no agent would take');
+  if (!payloads.Check(payload)) throw new Error('an approval that no agent would take');
   return payload;
 }
 

@@ -4,7 +4,14 @@ import { Compile } from 'typebox/compile';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { sha256Hex } from '../platform/sha256.ts';
-import { dropDecisions, insertDecision, newestDecision, repeatDecision } from './decision-store.ts';
+import {
+  crowdedUpdates,
+  type DecisionRow,
+  dropDecisions,
+  insertDecisions,
+  newestDecisions,
+  repeatDecision,
+} from './decision-store.ts';
 import { type ApprovalDeps, policyOf } from './deps.ts';
 import { type ApprovalRequest, GATE_VERSION, isBlank, type UpdateFacts, type Verdict } from './gate.ts';
 import type { LoadedUpdate } from './load-update.ts';
@@ -34,38 +41,65 @@ export interface DecisionMark {
   readonly sha256: string;
 }
 
-/**
- * Keeps what a decision rested on, in the transaction of the decision. The same decision again, from the same facts
- * but for the passing of time, is counted on the row that is there.
- */
+/** Keeps what a decision rested on, in the transaction of the decision. */
 export async function recordDecision(tx: Tx, deps: ApprovalDeps, decision: Decision): Promise<DecisionMark> {
-  const { platform } = deps;
-  const record = wellFormed(recordOf(deps, decision));
-  const fingerprint = fingerprintOf(record);
-  const updateId = decision.loaded.update.id;
-  const newest = await newestDecision(tx, updateId);
-  if (record.outcome !== 'minted' && newest?.fingerprint === fingerprint) {
-    await repeatDecision(tx, { id: newest.id, nowMs: platform.now() });
-    return { id: newest.id, sha256: newest.document_sha256 };
-  }
-  const document = canonicalJson(record);
-  const sha256 = sha256Hex(document);
-  await insertDecision(tx, {
-    id: record.id,
-    update_id: updateId,
-    plan_id: record.plan?.id ?? null,
-    outcome: record.outcome,
-    actor: record.actor,
-    token_id: record.token_id,
-    fingerprint,
-    document,
-    document_sha256: sha256,
-    decided_at: platform.now(),
-    repeated_at: null,
-    repeats: 0,
+  const [mark] = await recordDecisions(tx, deps, [decision]);
+  if (!mark) throw new Error('every decision has a mark');
+  return mark;
+}
+
+/**
+ * The same for decisions of different updates, in the order given. The same decision again, from the same facts but
+ * for the passing of time, is counted on the row that is there.
+ */
+export async function recordDecisions(
+  tx: Tx,
+  deps: ApprovalDeps,
+  decisions: readonly Decision[],
+): Promise<DecisionMark[]> {
+  const nowMs = deps.platform.now();
+  const records = decisions.map((decision) => {
+    const record = wellFormed(recordOf(deps, decision));
+    return { updateId: decision.loaded.update.id, record, fingerprint: fingerprintOf(record) };
   });
-  await dropDecisions(tx, { updateId, keep: DECISIONS_MAX });
-  return { id: record.id, sha256 };
+  const repeatable = records.filter(({ record }) => record.outcome !== 'minted');
+  const newest = await newestDecisions(
+    tx,
+    repeatable.map(({ updateId }) => updateId),
+  );
+  const rows: DecisionRow[] = [];
+  const marks: DecisionMark[] = [];
+  for (const { updateId, record, fingerprint } of records) {
+    const before = newest.get(updateId);
+    if (record.outcome !== 'minted' && before?.fingerprint === fingerprint) {
+      await repeatDecision(tx, { id: before.id, nowMs });
+      marks.push({ id: before.id, sha256: before.document_sha256 });
+      continue;
+    }
+    const document = canonicalJson(record);
+    const sha256 = sha256Hex(document);
+    rows.push({
+      id: record.id,
+      update_id: updateId,
+      plan_id: record.plan?.id ?? null,
+      outcome: record.outcome,
+      actor: record.actor,
+      token_id: record.token_id,
+      fingerprint,
+      document,
+      document_sha256: sha256,
+      decided_at: nowMs,
+      repeated_at: null,
+      repeats: 0,
+    });
+    marks.push({ id: record.id, sha256 });
+  }
+  await insertDecisions(tx, rows);
+  const updateIds = rows.map(({ update_id }) => update_id);
+  for (const updateId of await crowdedUpdates(tx, { updateIds, most: DECISIONS_MAX })) {
+    await dropDecisions(tx, { updateId, keep: DECISIONS_MAX });
+  }
+  return marks;
 }
 
 function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {

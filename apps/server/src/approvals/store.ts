@@ -6,14 +6,13 @@ import type { Tables } from '../platform/db/tables.ts';
 export type ApprovalRow = Tables['approvals'];
 export type AgeExceptionRow = Tables['age_exceptions'];
 
+export type LockedUpdate = Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'>;
+
 /**
  * Takes the row of an update for this transaction: of many approvals at once one goes on, and its plan cannot change
  * under the decision. Null where there is no such update. The one write of this slice to a table of another.
  */
-export async function lockUpdate(
-  tx: Tx,
-  updateId: string,
-): Promise<Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'> | null> {
+export async function lockUpdate(tx: Tx, updateId: string): Promise<LockedUpdate | null> {
   // A no-op update locks the row on both engines without a dialect of its own.
   const row = await tx
     .updateTable('updates')
@@ -24,22 +23,39 @@ export async function lockUpdate(
   return row ?? null;
 }
 
-export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
-  await tx.insertInto('approvals').values(row).execute();
+/** The same for many updates, by id; one that is not there is left out. */
+export async function lockUpdates(tx: Tx, updateIds: readonly string[]): Promise<Map<string, LockedUpdate>> {
+  const found = new Map<string, LockedUpdate>();
+  // In one order, so that two requests for the same updates do not wait for each other.
+  for (const some of chunks(updateIds.toSorted())) {
+    const rows = await tx
+      .updateTable('updates')
+      .set({ plan_id: sql<string | null>`plan_id` })
+      .where('id', 'in', some)
+      .returning(['id', 'state', 'plan_id', 'not_before'])
+      .execute();
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
 }
 
-/** Voids the live token of an update, where it has one: no agent is given it from then on. */
-export async function voidLiveApproval(
+export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Promise<void> {
+  for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();
+}
+
+/** Voids the live tokens of updates, where they have one: no agent is given it from then on. */
+export async function voidLiveApprovals(
   tx: Tx,
-  { updateId, reason, nowMs }: { updateId: string; reason: string; nowMs: number },
-): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('approvals')
-    .set({ voided_at: nowMs, void_reason: reason })
-    .where('update_id', '=', updateId)
-    .where('voided_at', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  { updateIds, reason, nowMs }: { updateIds: readonly string[]; reason: string; nowMs: number },
+): Promise<void> {
+  for (const some of chunks(updateIds)) {
+    await tx
+      .updateTable('approvals')
+      .set({ voided_at: nowMs, void_reason: reason })
+      .where('update_id', 'in', some)
+      .where('voided_at', 'is', null)
+      .execute();
+  }
 }
 
 /** The token of an update that still counts. */

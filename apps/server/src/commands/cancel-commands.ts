@@ -14,7 +14,15 @@ export async function cancelCommandsOfUpdate(
   let cancelled = 0;
   for (const command of await openCommandsOfUpdate(tx, updateId)) {
     const change = { status: 'cancelled', reason, finished_at: platform.now() };
-    if (await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change })) cancelled++;
+    if (
+      await compareAndSwapStatus(tx, {
+        id: command.id,
+        from: ['pending', 'sent'],
+        change,
+        nowMs: platform.now(),
+      })
+    )
+      cancelled++;
   }
   return cancelled;
 }

@@ -23,7 +23,14 @@ export async function cancelCommand(
   { command, by }: { command: CommandRow; by: string },
 ): Promise<CancelOutcome> {
   const change = { status: 'cancelled', reason: `cancelled by ${by}`, finished_at: platform.now() };
-  if (!(await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change }))) {
+  if (
+    !(await compareAndSwapStatus(tx, {
+      id: command.id,
+      from: ['pending', 'sent'],
+      change,
+      nowMs: platform.now(),
+    }))
+  ) {
     return isFinished(Value.Parse(CommandStatus, command.status)) ? 'finished' : 'with_agent';
   }
   const updateId = command.update_id;

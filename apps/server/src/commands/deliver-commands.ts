@@ -84,7 +84,14 @@ export async function deliverCommands(
     }
     const { signed } = outcome;
     const change = { ...signed, status: 'sent', seq: nextSeq, machine_sha256: machineSha256, sent_at: nowMs };
-    if (await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change })) {
+    if (
+      await compareAndSwapStatus(tx, {
+        id: command.id,
+        from: ['pending', 'sent'],
+        change,
+        nowMs: platform.now(),
+      })
+    ) {
       outgoing.push({ seq: nextSeq, text: signed.envelope });
     }
     nextSeq++;
@@ -103,7 +110,12 @@ async function withdrawUnapproved(
   for (const command of installs) {
     if (live.has(command.id)) continue;
     const change = { status: 'cancelled', reason: 'approval_gone', finished_at: nowMs };
-    await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
+    await compareAndSwapStatus(tx, {
+      id: command.id,
+      from: ['pending', 'sent'],
+      change,
+      nowMs,
+    });
   }
   return commands.filter((command) => !needsApproval(command.action) || live.has(command.id));
 }
@@ -124,14 +136,24 @@ async function isApproved(
   if (fault === null) {
     if (envelope === null || !(await isDiverging(tx, envelope))) return true;
     const change = { status: 'cancelled', reason: 'artifact_divergence', finished_at: platform.now() };
-    await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
+    await compareAndSwapStatus(tx, {
+      id: command.id,
+      from: ['pending', 'sent'],
+      change,
+      nowMs: platform.now(),
+    });
     return false;
   }
   const isKnown = keyRing.rows().some((row) => row.key_id === stored?.key_id);
   if (stored && isKnown && !keyRing.isActive(stored.key_id)) {
     // Nothing forged: its key was revoked, and the upkeep of approvals hands the update back to a human.
     const change = { status: 'cancelled', reason: 'approval_gone', finished_at: platform.now() };
-    await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change });
+    await compareAndSwapStatus(tx, {
+      id: command.id,
+      from: ['pending', 'sent'],
+      change,
+      nowMs: platform.now(),
+    });
   } else {
     await refuseToSign(tx, platform, { command, check: fault });
   }

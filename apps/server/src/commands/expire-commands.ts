@@ -22,7 +22,15 @@ export async function expireCommands(
   let expired = 0;
   for (const command of commands) {
     const change = { status: 'expired', reason: 'expired', finished_at: nowMs };
-    if (!(await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change }))) continue;
+    if (
+      !(await compareAndSwapStatus(tx, {
+        id: command.id,
+        from: ['pending', 'sent'],
+        change,
+        nowMs: platform.now(),
+      }))
+    )
+      continue;
     expired++;
     const { approval_id: tokenId, approval_sha256: sha256, update_id: updateId } = command;
     if (!live.has(command.id) || tokenId === null || sha256 === null || updateId === null) continue;

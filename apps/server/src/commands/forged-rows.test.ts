@@ -5,7 +5,7 @@ import { createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { deliverCommands } from './deliver-commands.ts';
 import { COMMAND_LIFETIME_MS, queueCommand } from './queue-command.ts';
-import { findCommand, insertCommand } from './store.ts';
+import { findCommand, insertCommands } from './store.ts';
 
 /** What somebody writes who holds the database but no key (T6). */
 interface Forgery {
@@ -104,21 +104,23 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     });
     const id = platform.newId();
     await database.transact((tx) =>
-      insertCommand(tx, {
-        id,
-        agent_id: agentId,
-        action: 'install_update',
-        params: JSON.stringify(install.params),
-        update_id: install.updateId,
-        approval_id: install.approval.tokenId,
-        approval_sha256: install.approval.sha256,
-        status: 'pending',
-        created_by: 'mallory',
-        created_at: platform.now(),
-        not_before: platform.now(),
-        expires_at: platform.now() + COMMAND_LIFETIME_MS,
-        ...row,
-      }),
+      insertCommands(tx, [
+        {
+          id,
+          agent_id: agentId,
+          action: 'install_update',
+          params: JSON.stringify(install.params),
+          update_id: install.updateId,
+          approval_id: install.approval.tokenId,
+          approval_sha256: install.approval.sha256,
+          status: 'pending',
+          created_by: 'mallory',
+          created_at: platform.now(),
+          not_before: platform.now(),
+          expires_at: platform.now() + COMMAND_LIFETIME_MS,
+          ...row,
+        },
+      ]),
     );
     const deliver = () =>
       database.transact((tx) =>

@@ -3,7 +3,7 @@ import type { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { insertCommand } from './store.ts';
+import { insertCommands } from './store.ts';
 
 /** Life of a command from the moment that it may be delivered (wire.md), in milliseconds. */
 export const COMMAND_LIFETIME_MS = 24 * 3_600_000;
@@ -28,14 +28,31 @@ export async function queueCommand(
   platform: Pick<Platform, 'newId' | 'now'>,
   command: NewCommand,
 ): Promise<string> {
+  const row = rowOf(platform, command);
+  await insertCommands(tx, [row]);
+  return row.id;
+}
+
+/** The same for many. */
+export async function queueCommands(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  commands: readonly NewCommand[],
+): Promise<void> {
+  await insertCommands(
+    tx,
+    commands.map((command) => rowOf(platform, command)),
+  );
+}
+
+function rowOf(platform: Pick<Platform, 'newId' | 'now'>, command: NewCommand) {
   if (!Value.Check(COMMAND_PARAMS[command.action], command.params)) {
     throw new Error(`the parameters of ${command.action} are not valid`);
   }
   const nowMs = platform.now();
   const notBeforeMs = Math.max(nowMs, command.notBeforeMs ?? nowMs);
-  const id = platform.newId();
-  await insertCommand(tx, {
-    id,
+  return {
+    id: platform.newId(),
     agent_id: command.agentId,
     action: command.action,
     params: JSON.stringify(command.params),
@@ -47,6 +64,6 @@ export async function queueCommand(
     created_at: nowMs,
     not_before: notBeforeMs,
     expires_at: command.expiresAtMs ?? notBeforeMs + COMMAND_LIFETIME_MS,
-  });
-  return id;
+    changed_at: nowMs,
+  };
 }

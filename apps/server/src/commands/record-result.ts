@@ -45,7 +45,7 @@ export async function recordResult(
   }
   const change = changeOf(result, platform.now());
   // Of two results at once one wins; the other meets what that one made of the command.
-  if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change }))) {
+  if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change, nowMs: platform.now() }))) {
     return recordResult(tx, platform, { agentId, commandId, result });
   }
   await moveUpdate(tx, platform, { command, result });

@@ -18,7 +18,15 @@ export async function refuseToSign(
   { command, check }: { command: CommandRow; check: ApprovalFault | 'not_valid' },
 ): Promise<void> {
   const change = { status: 'cancelled', reason: check, finished_at: platform.now() };
-  if (!(await compareAndSwapStatus(tx, { id: command.id, from: ['pending', 'sent'], change }))) return;
+  if (
+    !(await compareAndSwapStatus(tx, {
+      id: command.id,
+      from: ['pending', 'sent'],
+      change,
+      nowMs: platform.now(),
+    }))
+  )
+    return;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'COMMAND_REFUSED',

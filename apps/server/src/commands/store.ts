@@ -1,5 +1,6 @@
 import type { CommandStatus } from '@tidegate/protocol/states';
 import type { Insertable, Selectable, Updateable } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -8,8 +9,11 @@ export type CommandRow = Selectable<Tables['agent_commands']>;
 /** A command with the name of its host, as operators see it. */
 export type HostedCommand = CommandRow & { hostname: string };
 
-export async function insertCommand(tx: Tx, row: Insertable<Tables['agent_commands']>): Promise<void> {
-  await tx.insertInto('agent_commands').values(row).execute();
+export async function insertCommands(
+  tx: Tx,
+  rows: readonly Insertable<Tables['agent_commands']>[],
+): Promise<void> {
+  for (const some of chunks(rows)) await tx.insertInto('agent_commands').values(some).execute();
 }
 
 export async function findCommand(db: Db, id: string): Promise<CommandRow | null> {
@@ -25,11 +29,16 @@ export async function findHostedCommand(db: Db, id: string): Promise<HostedComma
 /** Compare-and-swap: true where the command was in one of the statuses and is changed now. */
 export async function compareAndSwapStatus(
   tx: Tx,
-  args: { id: string; from: readonly CommandStatus[]; change: Updateable<Tables['agent_commands']> },
+  args: {
+    id: string;
+    from: readonly CommandStatus[];
+    change: Updateable<Tables['agent_commands']>;
+    nowMs: number;
+  },
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('agent_commands')
-    .set(args.change)
+    .set({ ...args.change, changed_at: args.nowMs })
     .where('id', '=', args.id)
     .where('status', 'in', args.from)
     .executeTakeFirst();
@@ -43,7 +52,7 @@ export async function markReceived(
   if (args.ids.length === 0) return;
   await tx
     .updateTable('agent_commands')
-    .set({ status: 'received', received_at: args.nowMs })
+    .set({ status: 'received', received_at: args.nowMs, changed_at: args.nowMs })
     .where('agent_id', '=', args.agentId)
     .where('id', 'in', args.ids)
     .where('status', '=', 'sent')

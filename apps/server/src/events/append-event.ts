@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
 import canonicalize from 'canonicalize';
-import { beforeCommit } from '../platform/db/before-commit.ts';
+import { createGathering } from '../platform/db/before-commit.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type EventRow, insertEvent, lockHead, moveHead } from './store.ts';
+import { type EventRow, insertEvents, lockHead, moveHead } from './store.ts';
 
 interface EventBase {
   severity: Severity;
@@ -42,19 +42,24 @@ export async function appendEvent(
     content: JSON.stringify(event.content),
     created_at: platform.now(),
   };
-  beforeCommit(tx, () => chain(tx, row));
+  unchained.add(tx, row);
   return row.id;
 }
 
 type Unchained = Omit<EventRow, 'position' | 'previous_hash' | 'hash'>;
 
-async function chain(tx: Tx, unchained: Unchained): Promise<void> {
-  const head = await lockHead(tx);
-  const row = { position: head.position + 1, ...unchained, previous_hash: head.hash };
-  const hash = hashOfEvent(row);
-  await insertEvent(tx, { ...row, hash });
-  await moveHead(tx, { position: row.position, hash });
-}
+const unchained = createGathering<Unchained>(async (tx, rows) => {
+  let { position, hash } = await lockHead(tx);
+  const chained: EventRow[] = [];
+  for (const one of rows) {
+    const row = { position: position + 1, ...one, previous_hash: hash };
+    hash = hashOfEvent(row);
+    position = row.position;
+    chained.push({ ...row, hash });
+  }
+  await insertEvents(tx, chained);
+  if (hash !== null) await moveHead(tx, { position, hash });
+});
 
 /** The hash that an event with these columns must bear; content goes in as the text that is stored. */
 export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {

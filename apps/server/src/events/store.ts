@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -38,8 +39,8 @@ export async function moveHead(tx: Tx, head: { position: number; hash: string })
   await tx.updateTable('events_head').set(head).where('id', '=', 1).execute();
 }
 
-export async function insertEvent(tx: Tx, row: EventRow): Promise<void> {
-  await tx.insertInto('events').values(row).execute();
+export async function insertEvents(tx: Tx, rows: readonly EventRow[]): Promise<void> {
+  for (const some of chunks(rows)) await tx.insertInto('events').values(some).execute();
 }
 
 /** Position and hash of the newest event; null while there is none. */

@@ -1,6 +1,7 @@
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type StateChange, swapStates } from './many-store.ts';
 import { compareAndSwapState, insertHistory, type UpdateChange } from './store.ts';
 import { updateMayMove } from './transition-rules.ts';
 
@@ -45,4 +46,32 @@ export async function transitionUpdate(
     return true;
   }
   return false;
+}
+
+/**
+ * Moves many updates whose rows the caller holds and has judged, each from the state that it is in, and writes their
+ * histories. Throws where one is in another state after all: then nothing of the transaction may stay.
+ */
+export async function transitionHeld(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  changes: readonly StateChange[],
+): Promise<void> {
+  const wrong = changes.find((change) => !updateMayMove(change));
+  if (wrong) throw new Error(`an update never goes from ${wrong.from} to ${wrong.to}`);
+  const nowMs = platform.now();
+  const swapped = await swapStates(tx, { changes, nowMs });
+  if (swapped !== changes.length) throw new Error('an update that is held is in another state');
+  await insertHistory(
+    tx,
+    changes.map(({ updateId, from, to, reason, actor }) => ({
+      id: platform.newId(),
+      update_id: updateId,
+      at: nowMs,
+      from_state: from,
+      to_state: to,
+      reason,
+      actor,
+    })),
+  );
 }

@@ -1,0 +1,59 @@
+import type { UpdateState } from '@tidegate/protocol/states';
+import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import { planOf, type StoredPlan, type UpdateRow } from './store.ts';
+
+/** Rows that one statement moves: six values each. */
+const MOVED_ROWS = 200;
+
+/** Those of these updates that are there, by id. */
+export async function findUpdates(db: Db, ids: readonly string[]): Promise<Map<string, UpdateRow>> {
+  const found = new Map<string, UpdateRow>();
+  for (const some of chunks(ids)) {
+    const rows = await db.selectFrom('updates').selectAll().where('id', 'in', some).execute();
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
+}
+
+/** By id; throws where stored actions are not what was once accepted. */
+export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map<string, StoredPlan>> {
+  const found = new Map<string, StoredPlan>();
+  for (const some of chunks(planIds)) {
+    const rows = await db.selectFrom('update_plans').selectAll().where('id', 'in', some).execute();
+    for (const row of rows) found.set(row.id, planOf(row));
+  }
+  return found;
+}
+
+export interface StateChange {
+  readonly updateId: string;
+  readonly from: UpdateState;
+  readonly to: UpdateState;
+  readonly reason: string | null;
+  /** Who moves it. */
+  readonly actor: string;
+  readonly approvalId: string;
+  readonly notBefore: number | null;
+}
+
+/** Compare-and-swap of many, each in its own words; returns how many were in the state that was said. */
+export async function swapStates(
+  tx: Tx,
+  { changes, nowMs }: { changes: readonly StateChange[]; nowMs: number },
+): Promise<number> {
+  let swapped = 0;
+  for (const some of chunks(changes, MOVED_ROWS)) {
+    const rows = some.map(
+      (one) =>
+        sql`(${one.updateId}, ${one.from}, ${one.to}, ${one.reason}, ${one.approvalId}, ${one.notBefore})`,
+    );
+    const { numAffectedRows } = await sql`UPDATE updates SET state = v.column3, state_reason = v.column4,
+      approval_id = v.column5, not_before = CAST(v.column6 AS BIGINT), updated_at = ${nowMs}
+      FROM (VALUES ${sql.join(rows)}) AS v
+      WHERE updates.id = v.column1 AND updates.state = v.column2`.execute(tx);
+    swapped += Number(numAffectedRows ?? 0n);
+  }
+  return swapped;
+}
