@@ -39,6 +39,8 @@ export interface Page<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
   readonly total: number;
+  /** There are more than the server counts. */
+  readonly total_is_capped?: true;
 }
 
 /** Answers the parsed body; null for an empty one (204). Throws an ApiError for everything else than a success. */

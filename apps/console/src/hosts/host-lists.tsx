@@ -134,7 +134,8 @@ function ShortList<T>({
       <header className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{title}</h2>
         <span className="flex items-center gap-3 text-muted">
-          {data && `${Math.min(SHOWN, data.total)} of ${data.total.toLocaleString('en')}`}
+          {data &&
+            `${Math.min(SHOWN, data.total)} of ${data.total_is_capped ? 'more than ' : ''}${data.total.toLocaleString('en')}`}
           {all}
         </span>
       </header>

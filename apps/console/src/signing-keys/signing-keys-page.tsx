@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import type { AgentItem } from '@tidegate/protocol/agents-api';
+import type { Overview } from '@tidegate/protocol/overview-api';
 import { Ban, Check, CircleDashed, Hourglass, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { useListSearch } from '../api/list-search.ts';
-import { listQuery } from '../api/queries.ts';
+import { listQuery, oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
@@ -84,11 +84,8 @@ const idOf = (key: SigningKey) => key.key_id;
 
 /** Hosts that are not revoked: those that have to hold a key; null until it is known. */
 function useFleetSize(): number | null {
-  const count = (query: Record<string, string>) =>
-    listQuery<AgentItem>('hosts', '/api/v1/agents', { ...query, limit: 1 });
-  const all = useQuery(count({})).data?.total;
-  const revoked = useQuery(count({ status: 'revoked' })).data?.total;
-  return all === undefined || revoked === undefined ? null : all - revoked;
+  const { data } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
+  return data ? data.totals.hosts.count - data.totals.hosts_revoked.count : null;
 }
 
 function columnsOf({

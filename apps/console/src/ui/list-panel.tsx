@@ -64,6 +64,7 @@ function Footer<T>({
   return (
     <footer className="flex flex-wrap items-center gap-x-4 gap-y-1 border-t border-line px-3 py-1.5 text-[0.9rem] text-muted">
       <span role="status">
+        {data.total_is_capped && 'More than '}
         {data.total.toLocaleString('en')} {noun}
       </span>
       <span className="inline-flex items-center gap-1">
