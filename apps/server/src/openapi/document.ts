@@ -101,8 +101,12 @@ function describeAccess(access: Access, method: string): string {
     case 'agent':
       return `For the agent itself.${limit}`;
     case 'operator':
-      return `For operators with the role \`${access.role}\`.${tokensOf(access, method)}${limit}`;
+      return `For operators with the role \`${access.role}\`.${tokensOf(access, method)}${stepUpOf(access)}${limit}`;
   }
+}
+
+function stepUpOf({ stepUp }: Extract<Access, { kind: 'operator' }>): string {
+  return stepUp ? ' Asks for a fresh second factor where one is enrolled.' : '';
 }
 
 function tokensOf(access: Extract<Access, { kind: 'operator' }>, method: string): string {

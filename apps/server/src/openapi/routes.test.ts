@@ -23,6 +23,8 @@ describe('the document', () => {
       type: 'string',
     });
     expect(put.description).toContain('admin_operations');
+    expect(put.description).toContain('fresh second factor');
+    expect(document.paths['/api/v1/admin/rate-limits'].get.description).not.toContain('second factor');
     expect(document.paths['/api/health'].get.security).toEqual([]);
     expect(document.paths['/api/v1/admin/operators/{id}'].delete.responses['204']).toEqual({
       description: 'Done',

@@ -147,8 +147,3 @@ export async function keepNewestChallenges(
     .where('id', 'not in', newest)
     .execute();
 }
-
-/** What was begun with what has changed since is not finished. */
-export async function deleteChallenges(tx: Tx, operatorId: string): Promise<void> {
-  await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
-}
