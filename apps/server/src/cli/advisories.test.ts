@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createClock } from '@tidegate/testkit/clock';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { zipArchive } from '@tidegate/testkit/zip-archive';
@@ -13,7 +14,7 @@ const NOW = Date.UTC(2026, 10, 21, 9);
 
 describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
   async function setUp() {
-    const place = await createCliPlace(engine, NOW);
+    const place = await createCliPlace(engine, createClock(NOW));
     const { stop } = await place.start();
     await stop();
     const osv = await startFakeOsv({ covered: ['Debian:12'] });

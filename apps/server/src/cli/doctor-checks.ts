@@ -33,7 +33,7 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     const todo = "set SERVICE_DATA_DIR to the server's folder, or start the server, which makes it";
     return [...findings, { check: 'data folder', level: 'fail', detail, todo }];
   }
-  return [...findings, ...examineFolder(config), ...(await examineDatabase(config, now()))];
+  return [...findings, ...examineFolder(config), ...(await examineDatabase(config, now))];
 }
 
 function judgeSettings(env: CliWorld['env']): Finding {
@@ -83,7 +83,7 @@ function modesIn(dataDir: string): FileMode[] {
   });
 }
 
-async function examineDatabase(config: Config, nowMs: number): Promise<Finding[]> {
+async function examineDatabase(config: Config, now: () => number): Promise<Finding[]> {
   const check = 'database';
   const isSqlite = config.databaseUrl === null;
   if (isSqlite && !existsSync(join(config.dataDir, SQLITE_FILE))) {
@@ -104,7 +104,7 @@ async function examineDatabase(config: Config, nowMs: number): Promise<Finding[]
       return [{ check, level: 'fail', detail, todo }];
     }
     const reached = { check, level: 'ok', detail: `${database.engine}, schema version ${version}` } as const;
-    return [reached, ...(await examineContent(config, database, nowMs))];
+    return [reached, ...(await examineContent(config, database, now))];
   } catch (error) {
     // Whatever the driver says is the finding: nothing else can be asked of this database.
     const todo = isSqlite ? 'restore a backup' : 'start PostgreSQL, or correct SERVICE_DATABASE_URL';
@@ -114,16 +114,14 @@ async function examineDatabase(config: Config, nowMs: number): Promise<Finding[]
   }
 }
 
-async function examineContent(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
+async function examineContent(config: Config, database: Database, now: () => number): Promise<Finding[]> {
   const integrity = await judgeIntegrity(database);
   // What else is asked of a damaged database is not answered, or answered wrong.
   if (integrity.level === 'fail') return [integrity];
   const [newest] = await listEvents(database.read, { filter: {}, scope: null, limit: 1, before: null });
-  const clock = judgeClock({
-    nowMs,
-    newestEventMs: newest?.created_at ?? null,
-    databaseMs: await databaseNowMs(database),
-  });
+  const databaseMs = await databaseNowMs(database);
+  // Looked at together: what was asked before took its time, which is no difference of clocks.
+  const clock = judgeClock({ nowMs: now(), newestEventMs: newest?.created_at ?? null, databaseMs });
   return [
     integrity,
     await judgeKeys(config, database),

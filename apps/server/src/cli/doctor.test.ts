@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '@tidegate/testkit/clock';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
@@ -46,9 +47,19 @@ test('files that others may reach are named, five of them', () => {
 
 type Level = 'ok' | 'warn' | 'fail';
 
+/** The doctor compares it with that of PostgreSQL, which goes on, too. */
+function machineClock(): Clock {
+  let aheadMs = 0;
+  return {
+    now: () => Date.now() + aheadMs,
+    advance(stepMs) {
+      aheadMs += stepMs;
+    },
+  };
+}
+
 async function place(engine: TestEngine) {
-  // PostgreSQL has a clock of its own, which the doctor compares.
-  const it = await createCliPlace(engine, Date.now());
+  const it = await createCliPlace(engine, machineClock());
   await (await it.start()).stop();
   await it.run(['operators', 'add', 'olga', '--role', 'admin'], { stdin: 'a long password' });
   // The program sets its umask; these tests cannot.

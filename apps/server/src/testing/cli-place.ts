@@ -33,7 +33,7 @@ export interface CliPlace {
 /** A data directory and database for tests of the server's command line; no server has been there yet. */
 export async function createCliPlace(
   engine: TestEngine,
-  startMs = Date.UTC(2026, 10, 21, 9),
+  clock: Clock = createClock(Date.UTC(2026, 10, 21, 9)),
 ): Promise<CliPlace> {
   const { dataDir, databaseUrl } = await engine.place();
   const env: Record<string, string> = {
@@ -44,7 +44,6 @@ export async function createCliPlace(
     ...NO_REGISTRIES_ENV,
     ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
   };
-  const clock = createClock(startMs);
   const ids = createIds(clock, 'cli');
   const random = (n: number) => Buffer.from(ids.bytes(n));
   return {
