@@ -12,6 +12,6 @@ export default defineConfig({
     // What a test awaits comes when it comes: these end one that waits for nothing.
     expect: { poll: { timeout: 15_000 } },
     hookTimeout: 60_000,
-    testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 60_000,
+    testTimeout: process.env.TIDEGATE_LONG === '1' ? 1_800_000 : 120_000,
   },
 });
