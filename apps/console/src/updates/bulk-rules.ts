@@ -1,8 +1,6 @@
 import type { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 
-/** Updates that one request names, at most; the same as the server's limit. */
-export const BULK_MAX = 10_000;
 /** Updates that are rejected together: each is a request of its own. */
 export const REJECT_MAX = 50;
 

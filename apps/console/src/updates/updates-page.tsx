@@ -15,7 +15,7 @@ import { Page } from '../ui/page.tsx';
 import { type Selection, useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
 import { BulkApproval } from './bulk-approval.tsx';
-import { BULK_MAX, type Chosen, sizeOf } from './bulk-rules.ts';
+import { type Chosen, sizeOf } from './bulk-rules.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS } from './filter-rules.ts';
 import { SavedViews } from './saved-views.tsx';
@@ -78,7 +78,14 @@ export function UpdatesPage() {
       >
         {(items) => (
           <>
-            {isApprover && <AllMatching selection={selection} ids={items.map(idOf)} total={total} />}
+            {isApprover && (
+              <AllMatching
+                selection={selection}
+                ids={items.map(idOf)}
+                total={total}
+                isCapped={query.data?.total_is_capped === true}
+              />
+            )}
             <DataTable
               label="Updates"
               columns={UPDATE_COLUMNS}
@@ -129,10 +136,13 @@ function AllMatching({
   selection,
   ids,
   total,
+  isCapped,
 }: {
   selection: Selection;
   ids: readonly string[];
   total: number;
+  /** There are more than the server counts, and more than one request may name. */
+  isCapped: boolean;
 }) {
   const isPage = ids.length > 0 && ids.every((id) => selection.has(id));
   if (!isPage || total <= ids.length) return null;
@@ -144,7 +154,8 @@ function AllMatching({
       {selection.isAllMatching
         ? `All ${counted(total, 'update')} that match are selected.`
         : `All ${counted(ids.length, 'update')} on this page are selected.`}
-      {!selection.isAllMatching && total <= BULK_MAX && (
+      {isCapped && 'Too many match for one request: narrow the filter to select them all.'}
+      {!selection.isAllMatching && !isCapped && (
         <Button tone="quiet" onClick={selection.selectAllMatching}>
           Select all {total.toLocaleString('en')} matching
         </Button>
