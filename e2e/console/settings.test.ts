@@ -4,6 +4,8 @@ import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts
 
 const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describe.skipIf(missing !== null)(`settings in the console${missing ? ` (${missing})` : ''}`, () => {
   let stage: ConsoleStage;
@@ -29,9 +31,7 @@ describe.skipIf(missing !== null)(`settings in the console${missing ? ` (${missi
     const chosen = () => page.evaluate('JSON.stringify(document.documentElement.dataset)');
     expect(JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
     await page.reload();
-    await expect
-      .poll(async () => JSON.parse(String(await chosen())))
-      .toEqual({ theme: 'dark', density: 'compact' });
+    await poll(async () => JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
     await page.getByRole('checkbox', { name: /Single keys are verbs/ }).uncheck();
     await page.keyboard.press('Tab');
     await page.getByRole('heading', { name: 'Settings', exact: true }).click();
