@@ -2,7 +2,8 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { AgentItem } from '@tidegate/protocol/agents-api';
 import { CircleCheck, LoaderCircle } from 'lucide-react';
-import { listQuery, oneQuery } from '../api/queries.ts';
+import { useEffect } from 'react';
+import { listQuery, oneQuery, queryClient } from '../api/queries.ts';
 import type { EventItem } from '../events/event-item.ts';
 import { type Joined, joinedWith } from './enrolment-rules.ts';
 
@@ -27,6 +28,10 @@ export function JoinedHosts({ token }: { token: WaitedFor }) {
   });
   const joined = joinedWith(token.id, data?.items ?? []);
   const left = token.seats - joined.length;
+  useEffect(() => {
+    // Each took a seat of the token.
+    if (joined.length > 0) void queryClient.invalidateQueries({ queryKey: ['enrolment'] });
+  }, [joined.length]);
   return (
     <div role="status" className="space-y-1.5 rounded-lg border border-line px-3 py-2.5">
       <Connections joined={joined.slice(-SHOWN_MAX)} />

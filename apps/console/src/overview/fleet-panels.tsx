@@ -3,6 +3,7 @@ import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import type { ReactNode } from 'react';
 import { Panel } from '../ui/page.tsx';
 import { type BarPart, StackedBar } from '../ui/stacked-bar.tsx';
+import { HostsSeen } from './history-panels.tsx';
 import { placeOf } from './overview-rules.ts';
 
 /** The verdicts of all open updates, as parts of one bar. */
@@ -35,6 +36,7 @@ export function TotalsPanel({ overview: { totals, of } }: { overview: Overview }
         <Total word="revoked" figure={totals.hosts_revoked} />
         <Total word="open updates" figure={totals.updates_open} />
       </dl>
+      <HostsSeen />
     </Panel>
   );
 }

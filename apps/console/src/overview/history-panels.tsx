@@ -4,10 +4,13 @@ import { useMemo } from 'react';
 import { oneQuery } from '../api/queries.ts';
 import { LineChart } from '../ui/line-chart.tsx';
 import { Panel } from '../ui/page.tsx';
+import { Sparkline } from '../ui/sparkline.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { hoursText, seriesOf } from './overview-rules.ts';
 
 const DAYS = 90;
+/** What is kept of each day, oldest first. */
+const historyQuery = oneQuery<OverviewHistory>('overview', '/api/v1/overview/history', { days: DAYS });
 /** Distances between the lines of the grid, in hours: whole hours, days and weeks. */
 const HOUR_STEPS = [1, 2, 6, 12, 24, 48, 96, 168, 336, 720, 1_440, 4_320, 8_760];
 const DASHED = [6, 4] as const;
@@ -15,8 +18,7 @@ const countText = (value: number): string => Math.round(value).toLocaleString('e
 
 /** How long updates wait, and how much of the fleet is exposed, day by day. */
 export function HistoryPanels() {
-  const query = oneQuery<OverviewHistory>('overview', '/api/v1/overview/history', { days: DAYS });
-  const { data, error, isPending } = useQuery(query);
+  const { data, error, isPending } = useQuery(historyQuery);
   const series = useMemo(() => (data ? seriesOf(data.items) : null), [data]);
   const lines = useMemo(
     () =>
@@ -67,4 +69,18 @@ export function HistoryPanels() {
 
 function Span({ count }: { count: number }) {
   return <span className="text-muted">{count === 1 ? 'today' : `the last ${count} days kept`}</span>;
+}
+
+/** How many hosts were heard of, day by day: a fleet that falls silent shows. */
+export function HostsSeen() {
+  const { data } = useQuery(historyQuery);
+  const seen = data?.items.map(({ hosts_seen }) => hosts_seen) ?? [];
+  const last = seen.at(-1);
+  if (last === undefined || seen.length < 2) return null;
+  return (
+    <p className="mt-3 flex flex-wrap items-center gap-2 text-muted">
+      <Sparkline values={seen} label={`Hosts heard of in each of ${seen.length} days`} />
+      {last.toLocaleString('en')} heard of in the last day
+    </p>
+  );
 }

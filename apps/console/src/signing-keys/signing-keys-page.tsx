@@ -175,7 +175,7 @@ function Verbs({ signingKey, onOpen }: { signingKey: SigningKey; onOpen: (open: 
       {!awaitsRoot && (
         <Button
           tone="quiet"
-          aria-label={`Sign with key ${version}`}
+          aria-label={`Sign with it: key ${version}`}
           onClick={() => onOpen({ act: 'use', signingKey })}
         >
           Sign with it
