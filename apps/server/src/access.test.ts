@@ -401,6 +401,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/age-exceptions/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/bulk/:progress_id': {
+    path: `/api/v1/bulk/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'GET /api/v1/bulk/:progress_id/result': {
+    path: `/api/v1/bulk/${NOBODY}/result`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/overview': { expected: operator('viewer', '200') },
   'GET /api/v1/overview/history': { expected: operator('viewer', '200') },
   'GET /api/v1/agents/:agent_id/heartbeats': {

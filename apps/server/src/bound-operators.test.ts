@@ -20,7 +20,7 @@ const OPERATOR = 'operatorToken';
 /** Served under /api without being in the document: a page, which is nobody's. */
 const DOCS = 'GET /api/docs';
 /** What a caller finds under these is itself. */
-const OWN = ['/api/v1/auth/'];
+const OWN = ['/api/v1/auth/', '/api/v1/bulk/'];
 /** Answers without an end, which this test could not wait for; they have a test of their own. */
 const STREAMS = ['GET /api/v1/stream'];
 

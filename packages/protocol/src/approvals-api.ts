@@ -144,10 +144,13 @@ export const GateReport = strict({
 });
 export type GateReport = Static<typeof GateReport>;
 
+/** Chosen by the sender, to ask how far the request is (GET /api/v1/bulk/:progress_id). */
+const progress_id = Type.Optional(Uuid);
+
 /** E4. No field of it is an override (A6). */
 export const BulkApproveRequest = Type.Union([
-  strict({ update_ids: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX_UPDATES }) }),
-  strict({ filter: UpdateFilter, confirm_count: Count }),
+  strict({ update_ids: Type.Array(Uuid, { minItems: 1, maxItems: BULK_MAX_UPDATES }), progress_id }),
+  strict({ filter: UpdateFilter, confirm_count: Count, progress_id }),
 ]);
 export type BulkApproveRequest = Static<typeof BulkApproveRequest>;
 

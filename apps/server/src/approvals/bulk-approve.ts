@@ -10,6 +10,7 @@ import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
 import { awaitPlan } from './await-plan.ts';
+import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge } from './gate.ts';
 import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.ts';
@@ -34,7 +35,15 @@ const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason
 export type BulkOutcome =
   | { readonly kind: 'done'; readonly answer: BulkApproveAnswer }
   | { readonly kind: 'count_differs'; readonly count: number }
-  | { readonly kind: 'too_many'; readonly count: number };
+  | { readonly kind: 'too_many'; readonly count: number }
+  | { readonly kind: 'progress_id_used' };
+
+export interface BulkApproval {
+  readonly request: BulkApproveRequest;
+  readonly operator: string;
+  readonly scope: GroupScope;
+  readonly progress: Progress;
+}
 
 /**
  * Approves many updates (E4): one wait for the whole request, then each by the gate of the single path. What the gate
@@ -42,25 +51,33 @@ export type BulkOutcome =
  */
 export async function bulkApprove(
   deps: ApprovalDeps,
-  { request, operator, scope }: { request: BulkApproveRequest; operator: string; scope: GroupScope },
+  { request, operator, scope, progress }: BulkApproval,
 ): Promise<BulkOutcome> {
   const named = await updateIds(deps, { request, scope });
   if (named.kind !== 'ids') return named;
-  const waited = await waitForAll(deps, { ids: named.ids, scope });
+  if (!(await progress.start(named.ids.length))) return { kind: 'progress_id_used' };
   const answer: BulkApproveAnswer = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
   const blocks: BulkBlock[] = [];
+  let state: 'done' | 'failed' = 'failed';
   try {
+    const waited = await waitForAll(deps, { ids: named.ids, scope });
     for (const ids of chunks(named.ids, CHUNK_UPDATES)) {
       blocks.push(...(await approveChunk(deps, { ids, scope, waited, operator, answer })));
+      await progress.step(answer);
     }
+    state = 'done';
   } finally {
-    // What earlier chunks decided stays decided when a later one fails, and so does its event (A6).
-    await recordBulkBlock(deps, { blocks, actor: operator });
+    try {
+      // What earlier chunks decided stays decided when a later one fails, and so does its event (A6).
+      await recordBulkBlock(deps, { blocks, actor: operator });
+    } finally {
+      await progress.end(answer, state);
+    }
   }
   return { kind: 'done', answer };
 }
 
-type Named = { kind: 'ids'; ids: string[] } | Exclude<BulkOutcome, { kind: 'done' }>;
+type Named = { kind: 'ids'; ids: string[] } | Extract<BulkOutcome, { kind: 'count_differs' | 'too_many' }>;
 
 async function updateIds(
   { platform }: ApprovalDeps,

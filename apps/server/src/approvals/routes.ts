@@ -17,6 +17,8 @@ import { demandFreshFactor } from '../platform/http/step-up.ts';
 import { demandOverride } from '../platform/http/token-scopes.ts';
 import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
 import { bulkApprove } from './bulk-approve.ts';
+import { createProgress, NO_PROGRESS } from './bulk-progress.ts';
+import { mountBulkProgress } from './bulk-routes.ts';
 import { type ChangeOutcome, rejectUpdate, reopenUpdate } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
@@ -36,6 +38,7 @@ const NOT_BEFORE_MAX_MS = 365 * 24 * 3_600_000;
 
 /** E3, E4, and the other decisions of an operator about an update. */
 export function mountApprovals(app: App, deps: ApprovalDeps): void {
+  mountBulkProgress(app, deps.platform);
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/approve',
@@ -88,8 +91,13 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
       response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
     },
     handler: async (request) => {
-      const { username: operator, groups: scope } = operatorOf(request);
-      const outcome = await bulkApprove(deps, { request: request.body, operator, scope });
+      const { username: operator, groups: scope, operatorId } = operatorOf(request);
+      const { progress_id } = request.body;
+      const progress =
+        progress_id === undefined
+          ? NO_PROGRESS
+          : createProgress(deps.platform, { operator_id: operatorId, progress_id });
+      const outcome = await bulkApprove(deps, { request: request.body, operator, scope, progress });
       switch (outcome.kind) {
         case 'done':
           return outcome.answer;
@@ -98,6 +106,8 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
             detail: `The filter means ${outcome.count} updates by now: look again before you approve them.`,
             extra: { count: outcome.count },
           });
+        case 'progress_id_used':
+          throw new Refusal('conflict', { detail: 'You have used this progress_id within the last hour.' });
         case 'too_many':
           throw new Refusal('invalid_request', {
             detail: `The filter means ${outcome.count} updates, which is more than one request may approve.`,
