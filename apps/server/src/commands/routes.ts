@@ -1,17 +1,32 @@
 import { Readable } from 'node:stream';
-import { CommandItem, CommandQueued } from '@tidegate/protocol/commands-api';
+import {
+  COMMAND_SORT_DEFAULT,
+  COMMAND_SORTS,
+  CommandFilter,
+  CommandItem,
+  CommandQueued,
+  CommandSort,
+} from '@tidegate/protocol/commands-api';
+import { directionOf } from '@tidegate/protocol/lists-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
-import { CommandAction, CommandStatus } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
 import type { Tx } from '../platform/db/engine.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import {
+  pageOfRows,
+  positionOf,
+  SortedPageQuery,
+  sortedPageOf,
+  totalOf,
+} from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
 import { cancelCommand, retryCommand } from './change-command.ts';
 import { commandItem } from './command-view.ts';
-import { countCommands, findCommand, findHostedCommand, listCommands } from './store.ts';
+import { commandOrder, listPageOfCommands } from './list-store.ts';
+import { findCommand, findHostedCommand, type HostedCommand } from './store.ts';
 import { streamOutput } from './stream-output.ts';
 
 export interface CommandsDeps {
@@ -41,32 +56,29 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
     url: '/api/v1/commands',
     config: listing,
     schema: {
-      summary: 'Commands, newest first',
+      summary: 'Commands by creation, the newest first unless told otherwise',
       tags,
-      querystring: strict({
-        ...PageQuery,
-        agent_id: Type.Optional(Uuid),
-        update_id: Type.Optional(Uuid),
-        status: Type.Optional(CommandStatus),
-        action: Type.Optional(CommandAction),
-      }),
-      response: { 200: pageOf(CommandItem), 400: Problem },
+      querystring: strict({ ...SortedPageQuery, sort: Type.Optional(CommandSort), ...CommandFilter }),
+      response: { 200: sortedPageOf(CommandItem), 400: Problem },
     },
     handler: async (request) => {
-      const { query } = request;
-      const scope = operatorOf(request).groups;
-      const limit = pageLimit(query);
-      const { agent_id: agentId, update_id: updateId, status, action } = query;
-      const filter = { agentId, updateId, status, action };
-      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
-      const rows = await listCommands(database.read, { filter, scope, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(commandItem),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
-        total: await countCommands(database.read, { filter, scope }),
-      };
+      const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = request.query;
+      const { agent_id: agentId, update_id: updateId, status, action, since, until } = filter;
+      const limit = pageLimit(request.query);
+      const { descending } = directionOf(sort, COMMAND_SORTS);
+      const of = { sort, filter, key: commandOrder(descending).parts };
+      const { rows, count } = await listPageOfCommands(database.read, {
+        selection: {
+          filter: { agentId, updateId, status, action },
+          scope: operatorOf(request).groups,
+          sinceMs: since === undefined ? undefined : Date.parse(since),
+          untilMs: until === undefined ? undefined : Date.parse(until),
+        },
+        ...{ descending, limit: limit + 1, after: positionOf(cursor, of) },
+      });
+      const position = (row: HostedCommand) => ({ key: [row.created_at], id: row.id });
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
+      return { items: page.map(commandItem), next_cursor, ...totalOf(count) };
     },
   });
 

@@ -1,24 +1,24 @@
-import { SEVERITIES } from '@tidegate/protocol/event-types';
+import { EVENT_SORT_DEFAULT, EVENT_SORTS, EventFilter, EventSort } from '@tidegate/protocol/events-api';
+import { directionOf } from '@tidegate/protocol/lists-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
-import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { badCursor, pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
+import {
+  pageOfRows,
+  positionOf,
+  SortedPageQuery,
+  sortedPageOf,
+  totalOf,
+} from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countEvents, type EventRow, findEvent, listEvents } from './store.ts';
+import { listPageOfEvents } from './list-store.ts';
+import { type EventRow, type EventFilter as Filter, findEvent } from './store.ts';
 
-const EventQuery = strict({
-  ...PageQuery,
-  kind: Type.Optional(Type.Enum(['security', 'system'])),
-  type: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  severity: Type.Optional(Type.Enum(SEVERITIES)),
-  component: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-  agent_id: Type.Optional(Uuid),
-  since: Type.Optional(Timestamp),
-  until: Type.Optional(Timestamp),
-});
+const EventQuery = strict({ ...SortedPageQuery, sort: Type.Optional(EventSort), ...EventFilter });
 
 const Nullable = Type.Union([Type.String(), Type.Null()]);
 const EventItem = Type.Object({
@@ -44,34 +44,25 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
     url: '/api/v1/events',
     config: { access: { ...reading, reach: 'scope' } },
     schema: {
-      summary: 'E9: events, newest first',
+      summary: 'E9: events in the order of the log, the newest first unless told otherwise',
       tags: ['events'],
       querystring: EventQuery,
-      response: { 200: pageOf(EventItem), 400: Problem },
+      response: { 200: sortedPageOf(EventItem), 400: Problem },
     },
     handler: async (request) => {
-      const { query } = request;
-      const scope = operatorOf(request).groups;
-      const limit = pageLimit(query);
-      const filter = {
-        kind: query.kind,
-        type: query.type,
-        severity: query.severity,
-        component: query.component,
-        agentId: query.agent_id,
-        sinceMs: query.since === undefined ? undefined : Date.parse(query.since),
-        untilMs: query.until === undefined ? undefined : Date.parse(query.until),
-      };
-      const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
-      const db = platform.database.read;
-      const rows = await listEvents(db, { filter, scope, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
-      return {
-        items: page.map(itemOf),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.position]) : null,
-        total: await countEvents(db, { filter, scope }),
-      };
+      const { limit: _, cursor, sort = EVENT_SORT_DEFAULT, ...filter } = request.query;
+      const limit = pageLimit(request.query);
+      const of = { sort, filter, key: [] };
+      const after = positionOf(cursor, of);
+      const { rows, count } = await listPageOfEvents(platform.database.read, {
+        selection: { filter: filterOf(filter), scope: operatorOf(request).groups, q: filter.q },
+        descending: directionOf(sort, EVENT_SORTS).descending,
+        limit: limit + 1,
+        after: after === null ? null : positionIn(after.id),
+      });
+      const position = (row: EventRow) => ({ key: [], id: String(row.position) });
+      const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
+      return { items: page.map(itemOf), next_cursor, ...totalOf(count) };
     },
   });
   app.route({
@@ -90,6 +81,22 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       return itemOf(row);
     },
   });
+}
+
+const Query = strict(EventFilter);
+
+function filterOf(query: Static<typeof Query>): Filter {
+  const { kind, type, severity, component, agent_id: agentId, since, until } = query;
+  return {
+    ...{ kind, type, severity, component, agentId },
+    sinceMs: since === undefined ? undefined : Date.parse(since),
+    untilMs: until === undefined ? undefined : Date.parse(until),
+  };
+}
+
+function positionIn(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badCursor('is not a cursor that this list gave');
 }
 
 function itemOf(row: EventRow) {

@@ -56,7 +56,7 @@ import { migration as m058 } from './058-registration-token-groups.ts';
 import { migration as m059 } from './059-api-tokens.ts';
 import { migration as m061 } from './061-list-order.ts';
 import { migration as m062 } from './062-update-names.ts';
-import { migration as m063 } from './063-host-order.ts';
+import { migration as m063 } from './063-list-orders.ts';
 import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';

@@ -1,0 +1,67 @@
+import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Db } from '../platform/db/engine.ts';
+import { agentInScope } from '../platform/db/group-scope.ts';
+import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
+import type { CommandSelection, HostedCommand } from './store.ts';
+
+export interface CommandPage {
+  readonly selection: CommandSelection & {
+    readonly sinceMs?: number | undefined;
+    readonly untilMs?: number | undefined;
+  };
+  readonly descending: boolean;
+  readonly limit: number;
+  readonly after: Position | null;
+}
+
+/** Commands by creation. */
+export function commandOrder(descending: boolean): Order {
+  return { parts: [{ by: sql`c.created_at`, type: 'number' }], id: sql`c.id`, descending };
+}
+
+/** Commands in the order, and how many there are: counted up to one more than TOTAL_MAX. */
+export async function listPageOfCommands(
+  db: Db,
+  { selection, descending, limit, after }: CommandPage,
+): Promise<{ rows: HostedCommand[]; count: number }> {
+  const order = commandOrder(descending);
+  const meant = sql.join(conditionsOf(selection), sql` AND `);
+  const behind = after === null ? sql`1 = 1` : isBehind(order, after);
+  const { rows } = await sql<{ id: string }>`SELECT c.id AS id FROM agent_commands AS c
+    WHERE ${meant} AND ${behind} ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(db);
+  const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (SELECT 1 FROM agent_commands AS c WHERE ${meant} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+  const commands = await readCommands(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return { rows: commands, count: Number(counted.rows[0]?.total) };
+}
+
+async function readCommands(db: Db, ids: readonly string[]): Promise<HostedCommand[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('agent_commands')
+    .innerJoin('agents', 'agents.id', 'agent_commands.agent_id')
+    .selectAll('agent_commands')
+    .select('agents.hostname')
+    .where('agent_commands.id', 'in', ids)
+    .execute();
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+function conditionsOf({ filter, scope, sinceMs, untilMs }: CommandPage['selection']): RawBuilder<SqlBool>[] {
+  const all: (RawBuilder<SqlBool> | false)[] = [
+    sql<SqlBool>`1 = 1`,
+    scope !== null && agentInScope(scope, 'c.agent_id'),
+    filter.agentId !== undefined && sql<SqlBool>`c.agent_id = ${filter.agentId}`,
+    filter.updateId !== undefined && sql<SqlBool>`c.update_id = ${filter.updateId}`,
+    filter.status !== undefined && sql<SqlBool>`c.status = ${filter.status}`,
+    filter.action !== undefined && sql<SqlBool>`c.action = ${filter.action}`,
+    sinceMs !== undefined && sql<SqlBool>`c.created_at >= ${sinceMs}`,
+    untilMs !== undefined && sql<SqlBool>`c.created_at < ${untilMs}`,
+  ];
+  return all.filter((condition) => condition !== false);
+}
