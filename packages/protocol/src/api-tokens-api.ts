@@ -4,8 +4,8 @@ import { strict, Timestamp, Uuid, visibleText } from './scalars.ts';
 import { Role } from './states.ts';
 
 /**
- * What a token may be narrowed to: `read` what its role sees, `approve` what approvers decide, `override` the gate
- * within that, `hosts` what is done with hosts and how they enrol, `admin` the rest of what admins change.
+ * What a token may be narrowed to: `read` what its role sees, `approve` what approvers decide, `override` what
+ * passes a block of the gate, `hosts` what is done with hosts and how they enrol, `admin` the rest of what admins change.
  */
 export const API_SCOPES = ['read', 'approve', 'override', 'hosts', 'admin'] as const;
 export type ApiScope = (typeof API_SCOPES)[number];
@@ -24,7 +24,9 @@ export const NewApiToken = strict({
   role: Role,
   groups: Type.Optional(Groups),
   scopes: Type.Optional(
-    Type.Union([Scopes, Type.Null()], { description: 'null: all that the role may do, but overrides' }),
+    Type.Union([Scopes, Type.Null()], {
+      description: 'null: all that the role may do, but for what passes a block of the gate',
+    }),
   ),
   expires_at: Timestamp,
 });

@@ -190,6 +190,23 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(await approve(['approve', 'override'], 'd')).toBe('conflict');
   });
 
+  test('no token without that scope passes a block in another way', async () => {
+    const it = await open(engine);
+    const ways: [string, object][] = [
+      ['/api/v1/admin/age-exceptions', {}],
+      [`/api/v1/artifacts/divergences/${NOBODY}/decide`, {}],
+    ];
+    const ask = async (scopes: string[] | null, label: string) => {
+      const { token } = await it.make({ label, role: 'admin', scopes });
+      return Promise.all(
+        ways.map(async ([url, body]) => (await it.call('POST', url, { token, body })).body.code),
+      );
+    };
+    expect(await ask(null, 'a')).toEqual(['forbidden', 'forbidden']);
+    expect(await ask(['read', 'approve', 'hosts', 'admin'], 'b')).toEqual(['forbidden', 'forbidden']);
+    expect(await ask(['override'], 'c')).toEqual(['invalid_request', 'invalid_request']);
+  });
+
   test('it has a budget of its own', async () => {
     const it = await open(engine);
     const classes = { admin_reads: { requests: 3 } };

@@ -1,5 +1,5 @@
 import type { ApiScope } from '@tidegate/protocol/api-tokens-api';
-import type { Access, OperatorCaller } from './access.ts';
+import type { Access, CallerToken, OperatorCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
 
 /**
@@ -29,14 +29,19 @@ export function demandScope(
   if (needed === null) {
     throw new Refusal('forbidden', { detail: 'No API token may do this: log in with a password.' });
   }
-  if (token.scopes === null || token.scopes.includes(needed)) return;
+  if (opens(token.scopes, needed)) return;
   throw new Refusal('forbidden', {
-    detail: `This takes the scope ${needed}; this API token has ${token.scopes.join(', ')}.`,
+    detail: `This takes the scope ${needed}; this API token has ${token.scopes?.join(', ') ?? 'none'}.`,
   });
+}
+
+/** Without scopes a token does all that its role may, but for what passes a block of the gate. */
+function opens(scopes: CallerToken['scopes'], needed: ApiScope): boolean {
+  return scopes === null ? needed !== 'override' : scopes.includes(needed);
 }
 
 /** A person overrides the gate by the role alone, a token only where it was made for that. */
 export function demandOverride({ token }: Pick<OperatorCaller, 'token'>): void {
-  if (!token || token.scopes?.includes('override')) return;
+  if (!token || opens(token.scopes, 'override')) return;
   throw new Refusal('forbidden', { detail: 'An API token overrides the gate only with the scope override.' });
 }
