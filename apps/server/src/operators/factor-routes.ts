@@ -6,14 +6,11 @@ import {
   TotpEnrolment,
 } from '@tidegate/protocol/factors-api';
 import { rfc3339 } from '../platform/clock.ts';
-import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
-import { countFactors } from './codes-store.ts';
 import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './enrol-totp.ts';
-import { methodsOf } from './factor-refusals.ts';
 import { passkeySiteOf } from './passkey-site.ts';
 import type { CodeDeps } from './prove-code.ts';
-import { type FactorOwner, giveRecoveryCodes, recordFactor } from './record-factor.ts';
+import { renewRecoveryCodes } from './record-factor.ts';
 import { stepUp } from './step-up.ts';
 
 const tags = ['second factors'];
@@ -73,7 +70,7 @@ export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null
       response: { 201: RecoveryCodes },
     },
     handler: async (request, reply) => {
-      const codes = await renewRecoveryCodes(deps, operatorOf(request));
+      const codes = await renewRecoveryCodes(platform, operatorOf(request));
       return reply.code(201).send({ recovery_codes: codes });
     },
   });
@@ -93,18 +90,4 @@ export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null
       return { stepped_up_until: rfc3339(await stepUp(deps, by, { proof: request.body, site })) };
     },
   });
-
-  async function renewRecoveryCodes({ platform: { database } }: CodeDeps, owner: FactorOwner) {
-    return database.transact(async (tx) => {
-      if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
-        throw new Refusal('conflict', { detail: 'You have no second factor that codes could stand in for.' });
-      }
-      const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
-      await recordFactor(tx, platform, {
-        ...{ type: 'FACTOR_ADDED', owner },
-        note: { factor: 'recovery_codes' },
-      });
-      return codes;
-    });
-  }
 }

@@ -1,6 +1,7 @@
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
+import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes-store.ts';
 import { methodsOf } from './factor-refusals.ts';
@@ -49,7 +50,19 @@ export async function giveRecoveryCodes(tx: Tx, platform: Platform, operatorId: 
   return codes;
 }
 
-export async function recordFactor(
+/** The same for who asks: it takes a factor that the codes stand in for. */
+export async function renewRecoveryCodes(platform: Platform, owner: FactorOwner): Promise<string[]> {
+  return platform.database.transact(async (tx) => {
+    if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
+      throw new Refusal('conflict', { detail: 'You have no second factor that codes could stand in for.' });
+    }
+    const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
+    await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note: { factor: 'recovery_codes' } });
+    return codes;
+  });
+}
+
+async function recordFactor(
   tx: Tx,
   platform: Platform,
   act: { type: 'FACTOR_ADDED' | 'FACTOR_REMOVED'; owner: FactorOwner; note: FactorNote },
