@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, answerBatch, answerQuery, answerRecord, refusal } from './fake-osv-answers.ts';
 import { type Affects, createOsvRecords, type FullRecord, type OsvRecord } from './fake-osv-records.ts';
 import { answerFaultily, type Fault, isFault } from './faults.ts';
@@ -12,11 +11,10 @@ const RECORD_PATH = /^\/v1\/vulns\/([^/]+)$/;
 
 /**
  * How the service behaves.
- * - `slow`: an answer after `slowMs`
  * - `refuse-batch`: every batch is 400 as if its first query were bad; single queries work
  * - `page-token-without-vulns`: the first page of every query is a token and nothing else (out of time, not clean)
  */
-export type OsvMode = Fault | 'up' | 'refuse-batch' | 'page-token-without-vulns' | 'slow';
+export type OsvMode = Fault | 'up' | 'refuse-batch' | 'page-token-without-vulns';
 
 export type OsvRequest = { readonly method: string; readonly path: string; readonly body: unknown };
 
@@ -25,7 +23,6 @@ export type FakeOsvOptions = {
   covered?: readonly string[];
   /** Records on a page. */
   pageSize?: number;
-  slowMs?: number;
 };
 
 /** A running fake of the OSV API. */
@@ -43,6 +40,8 @@ export type FakeOsv = {
   clear(): void;
   /** Every record, those that prove coverage too: what an export is made of. */
   all(): FullRecord[];
+  /** Holds every answer back until the returned function is called. */
+  hold(): () => void;
   stop(): Promise<void>;
 };
 
@@ -50,6 +49,7 @@ export type FakeOsv = {
 export async function startFakeOsv(options: FakeOsvOptions = {}): Promise<FakeOsv> {
   const covered = new Set(options.covered ?? DEFAULT_COVERED);
   const records = createOsvRecords(covered);
+  let held: Promise<void> = Promise.resolve();
   const { url, stop } = await listenOnLoopback((request, response) => {
     handle(request, response).catch((error: unknown) =>
       response.destroy(error instanceof Error ? error : undefined),
@@ -66,6 +66,11 @@ export async function startFakeOsv(options: FakeOsvOptions = {}): Promise<FakeOs
     withdraw: (id, at = new Date().toISOString()) => records.withdraw(id, at),
     clear: records.clear,
     all: records.all,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
   };
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -73,12 +78,10 @@ export async function startFakeOsv(options: FakeOsvOptions = {}): Promise<FakeOs
     const text = await readBody(request, BODY_MAX_BYTES);
     const body = text === null || text === '' ? undefined : parseJson(text);
     fake.requests.push({ method, path, body });
+    await held;
     const { mode } = fake;
     if (isFault(mode)) return answerFaultily(mode, request, response);
     switch (mode) {
-      case 'slow':
-        await delay(options.slowMs ?? 250);
-        return send(response, answer({ method, path, body }));
       case 'up':
       case 'refuse-batch':
       case 'page-token-without-vulns':

@@ -602,12 +602,13 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
   test('an update that moved on is not minted from what was judged before', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '2.0.0' });
-    it.osv.mode = 'slow';
+    const release = it.osv.hold();
     const pending = it.approve(id);
     while (it.osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await it.database.transact((tx) =>
       transitionUpdate(tx, it.platform, { updateId: id, from: ['pending'], to: 'superseded', actor: 'scan' }),
     );
+    release();
     expect(await pending).toMatchObject({ status: 409, code: 'conflict' });
     expect(await stateOf(it, id)).toBe('superseded');
   });
@@ -617,12 +618,13 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     const npm = { ecosystem: 'npm' as const, name: 'left', version: '2.0.0' };
     const id = await it.addUpdate(npm);
     it.vulnerable({ ecosystem: 'npm', name: 'dep', version: '1.0.0' });
-    it.osv.mode = 'slow';
+    const release = it.osv.hold();
     const pending = it.approve(id);
     while (it.osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     const actions = [actionOf(npm), actionOf({ ...npm, name: 'dep', version: '1.0.0' })];
     const plan = { resolved_at: '2026-11-21T09:00:00Z', actions };
     await it.database.transact((tx) => storePlan(tx, it.platform, { updateId: id, plan }));
+    release();
     expect(await pending).toMatchObject({ status: 409, body: { findings: [{ package: 'dep' }] } });
     expect(await approvalsOf(it)).toEqual([]);
   });
