@@ -150,6 +150,17 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   const made = await call('POST', `${ADMIN}/registration-tokens`, { token: admin, body: { label: 'one' } });
   const registration: string = made.json.token;
   needles.set('registration token', registration);
+  const scripted = await call('POST', `${ADMIN}/api-tokens`, {
+    token: admin,
+    body: { label: 'ci', role: 'admin', expires_at: new Date(systemClock() + 86_400_000).toISOString() },
+  });
+  const apiToken: string = scripted.json.token;
+  needles.set('API token', apiToken);
+  expect(await look('GET', '/api/v1/agents', { token: apiToken })).toBe(200);
+  await look('POST', `${ADMIN}/operators`, { token: apiToken, body: { no: apiToken } });
+  await look('POST', `/nothing/${apiToken}`, { token: apiToken });
+  expect(await look('DELETE', `${ADMIN}/api-tokens/${scripted.json.id}`, { token: admin })).toBe(204);
+  expect(await look('GET', '/api/v1/agents', { token: apiToken })).toBe(401);
   const host = {
     hostname: 'host',
     os: { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' },
@@ -205,6 +216,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   for (const list of [
     ...lists,
     'admin/registration-tokens',
+    'admin/api-tokens',
     'admin/rate-limits',
     'public-keys',
     'auth/session',
