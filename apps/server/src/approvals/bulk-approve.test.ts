@@ -99,7 +99,8 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
   test('one wait for the whole request: what is not judged by then is skipped as verdict_pending', async () => {
     const it = await createApprovalsApp(engine, { waitMs: 50 });
     const known = await it.addUpdate({ name: 'known' });
-    await it.call('POST', `/api/v1/updates/${known}/preview`);
+    const previewed = async () => (await it.call('POST', `/api/v1/updates/${known}/preview`)).status;
+    await expect.poll(previewed).toBe(200);
     it.osv.mode = 'hang';
     const ids = [known];
     for (const name of ['a1', 'b1', 'c1', 'd1', 'e1']) ids.push(await it.addUpdate({ name }));
