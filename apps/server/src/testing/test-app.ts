@@ -25,6 +25,8 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   const config = defaultConfig({
     dataDir,
     advisorySource: 'off',
+    // The same with and without a built console; there is none in this folder.
+    consoleDir: dataDir,
     ...NO_REGISTRIES,
     adminUsername: ADMIN.username,
     adminPassword: ADMIN.password,
