@@ -18,7 +18,7 @@ export const Groups = Type.Union([GroupList, Type.Null()]);
 export const LoginRequest = strict({
   username: Type.String({ minLength: 1, maxLength: 64 }),
   password: Type.String({ minLength: 1, maxLength: 256 }),
-  /** One of the two, where a second factor is enrolled. */
+  /** One of the two, where a second factor is enrolled; beside `totp` the recovery code is not looked at. */
   totp: Type.Optional(TotpCode),
   recovery_code: Type.Optional(RecoveryCode),
 });

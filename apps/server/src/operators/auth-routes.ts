@@ -118,11 +118,8 @@ export function demandSameOrigin(request: FastifyRequest): void {
   throw new Refusal('forbidden', { detail: 'The request comes from another site.' });
 }
 
+/** Where both come along the recovery code is kept for another day. */
 function givenCode({ totp, recovery_code: recoveryCode }: LoginRequest): GivenCode | null {
-  if (totp !== undefined && recoveryCode !== undefined) {
-    const errors = [{ path: '/recovery_code', message: 'must not come with totp: one of them is enough' }];
-    throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
-  }
   if (totp !== undefined) return { method: 'totp', code: totp };
   return recoveryCode === undefined ? null : { method: 'recovery_code', code: recoveryCode };
 }
