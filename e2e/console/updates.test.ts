@@ -152,6 +152,34 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
     await dialog.getByText('0 approved, 55 waiting for a plan, 0 blocked, 0 skipped').waitFor();
   });
 
+  test('a bulk approval shows how far it is, and says what came of it also to who did not wait', async () => {
+    const { hostname } = await hostWith(['slow'], ['slow']);
+    const page = await browser.openAs(stage.server.url);
+    const held = Promise.withResolvers<void>();
+    const started_at = new Date().toISOString();
+    await page.route('**/api/v1/bulk/*', (route) =>
+      route.fulfill({
+        json: {
+          ...{ progress_id: route.request().url().split('/').at(-1), state: 'running', done: 3, total: 9 },
+          ...{ approved: 2, blocked: 1, waiting: 0, skipped: 0, started_at, updated_at: started_at },
+        },
+      }),
+    );
+    await page.route('**/api/v1/updates/approve', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.goto(`/updates?host=${hostname}`);
+    await page.getByLabel(`Select slow on ${hostname}`).check();
+    await page.getByRole('button', { name: /^Approve/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Approve 1 update' }).click();
+    await dialog.getByText('3 of 9 updates judged: 2 approved').waitFor();
+    await dialog.getByRole('button', { name: 'Leave it running' }).click();
+    held.resolve();
+    await page.getByText('The bulk approval has ended: 0 approved, 1 waiting for a plan').waitFor();
+  });
+
   test('an override is deliberate, says what it does not waive, and leaves its event (A3, A4, A5)', async () => {
     const { hostname, idOf } = await hostWith(['bad']);
     const page = await browser.openAs(stage.server.url);

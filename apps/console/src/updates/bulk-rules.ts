@@ -12,10 +12,12 @@ export type Chosen =
 export const sizeOf = (chosen: Chosen): number => (chosen.kind === 'ids' ? chosen.ids.length : chosen.count);
 
 /** The request: no field of it is an override (A6). */
-export function bulkBody(chosen: Chosen): Readonly<Record<string, unknown>> {
-  return chosen.kind === 'ids'
-    ? { update_ids: chosen.ids }
-    : { filter: chosen.filter, confirm_count: chosen.count };
+export function bulkBody(chosen: Chosen, progressId: string): Readonly<Record<string, unknown>> {
+  const what =
+    chosen.kind === 'ids'
+      ? { update_ids: chosen.ids }
+      : { filter: chosen.filter, confirm_count: chosen.count };
+  return { ...what, progress_id: progressId };
 }
 
 /** What came of it, in a sentence that is read out. */
@@ -38,4 +40,13 @@ export function outcomeText({
 export function nameOf(id: string, known: ReadonlyMap<string, UpdateItem>): string {
   const update = known.get(id);
   return update ? `${update.name} on ${update.hostname}` : `update ${id.slice(0, 8)}`;
+}
+
+/** A UUID of random bits, also where the page is not served securely and `randomUUID` is not there. */
+export function uuidOf(bytes: Uint8Array): string {
+  const [version, variant] = [((bytes[6] ?? 0) & 0x0f) | 0x40, ((bytes[8] ?? 0) & 0x3f) | 0x80];
+  const hex = [...bytes.slice(0, 16)]
+    .map((byte, i) => (i === 6 ? version : i === 8 ? variant : byte).toString(16).padStart(2, '0'))
+    .join('');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -13,13 +13,15 @@ import { attempt, toast } from '../ui/toasts.tsx';
 import { type FilterName, replacing } from './filter-rules.ts';
 
 const VIEWS = '/api/v1/views';
+/** Views of all pages that are read at once: the own ones and the shared ones. */
+const SHOWN_MAX = 200;
 
 /** Filters under a name, kept on the server: open one, keep the one on screen, delete one's own. */
 export function SavedViews({ list, page }: { list: ListSearch<FilterName>; page: ViewPage }) {
   const client = useQueryClient();
-  const { data, error } = useQuery(listQuery<SavedView>('operators', VIEWS, { page, limit: 100 }));
+  const { data, error } = useQuery(listQuery<SavedView>('operators', VIEWS, { limit: SHOWN_MAX }));
   const again = () => client.invalidateQueries({ queryKey: ['operators', VIEWS] });
-  const views = data?.items ?? [];
+  const views = data?.items.filter((view) => view.page === page) ?? [];
   return (
     <Popover
       label="Saved views"

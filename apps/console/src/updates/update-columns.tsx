@@ -42,7 +42,7 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
     id: 'versions',
     header: 'Versions',
     cell: (update) => (
-      <span className="inline-block max-w-52 truncate align-bottom">
+      <span className="inline-block max-w-56 truncate align-bottom">
         <Versions update={update} />
       </span>
     ),
