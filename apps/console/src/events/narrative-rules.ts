@@ -11,6 +11,12 @@ export interface Told {
 type Read = (path: string) => string;
 type Sentence = (read: Read, event: Told) => string;
 
+const SIGNS: Readonly<Record<string, string>> = {
+  boot_id_returned: 'a boot that was over came back',
+  uptime_went_back: 'the time since the boot went back',
+  address_alternates: 'its address alternates',
+};
+
 const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence> & Record<string, Sentence>> =
   {
     MACHINE_ID_MISMATCH: (read) =>
@@ -51,7 +57,7 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} decided which hashes of ${packageOf(read)} are right${because(read('reason'))}.`,
     CLONE_SUSPECTED: (read, { actor }) =>
       actor === 'server'
-        ? `Two machines seem to use the identity of the host (${read('sign') || 'unknown sign'}).`
+        ? `Two machines seem to use the identity of the host (${SIGNS[read('sign')] ?? 'unknown sign'}).`
         : `The host suspects to be a clone: ${read('message') || 'no word of it'}.`,
     CLONE_DISMISSED: (read, { actor }) =>
       `${by(actor)} said that the suspected clone is one machine${because(read('reason'))}.`,
@@ -69,9 +75,9 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     STEP_UP_FAILED: (_, { actor }) => `${by(actor)} failed to confirm their identity.`,
     STEP_UP_SUCCEEDED: (_, { actor }) => `${by(actor)} confirmed their identity.`,
     FACTOR_ADDED: (read, { actor }) =>
-      `${by(actor)} added a second factor${named(read('kind') || read('factor'))}.`,
+      `${by(actor)} added a second factor${named(read('method') || read('kind'))}.`,
     FACTOR_REMOVED: (read, { actor }) =>
-      `${by(actor)} removed a second factor${named(read('kind') || read('factor'))}.`,
+      `${by(actor)} removed a second factor${named(read('method') || read('kind'))}.`,
     FACTORS_RESET: (read, { actor }) =>
       `${by(actor)} removed every second factor of ${read('username') || 'an operator'}.`,
     RECOVERY_CODE_USED: (_, { actor }) => `${by(actor)} used a recovery code instead of a second factor.`,
@@ -111,6 +117,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     client_error: (read) => `The console failed in a browser: ${read('message') || 'no word of it'}.`,
     advisories_stale: (read) =>
       `The advisories of ${read('ecosystem') || 'an ecosystem'} are of ${read('as_of') || 'an unknown time'}: too old to judge by.`,
+    shared_view_changed: (read, { actor }) =>
+      `${by(actor)}: shared view “${read('name')}” of ${read('page') || 'a list'} ${read('change') || 'changed'}.`,
     events_pruned: (read) =>
       `Events ${read('from_position')} to ${read('to_position')} were removed, being older than ${read('retention_days')} days.`,
   };

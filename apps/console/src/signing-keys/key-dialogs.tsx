@@ -8,14 +8,15 @@ import { Button } from '../ui/button.tsx';
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { toast } from '../ui/toasts.tsx';
-import { readinessText } from './key-set-rules.ts';
+import { isHeldByAll, readinessText } from './key-set-rules.ts';
 import type { SigningKey } from './signing-key.ts';
 
 export const KEYS_PATH = '/api/v1/admin/signing-keys';
 
 interface Props {
   readonly signingKey: SigningKey;
-  readonly hosts: number;
+  /** Null: not known yet. */
+  readonly hosts: number | null;
   readonly onClose: () => void;
 }
 
@@ -70,7 +71,7 @@ export function AddKeyDialog({ onClose }: { onClose: () => void }) {
 }
 
 export function UseKeyDialog({ signingKey: key, hosts, onClose }: Props) {
-  const isReady = key.trusted_by >= hosts;
+  const isReady = isHeldByAll(key.trusted_by, hosts);
   return (
     <ConfirmDialog
       title={`Sign with key ${key.version}`}

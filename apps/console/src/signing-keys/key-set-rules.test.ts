@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readinessText, readKeySet } from './key-set-rules.ts';
+import { isHeldByAll, readinessText, readKeySet } from './key-set-rules.ts';
 
 const envelope = (payload: object) => ({
   payloadType: 'x',
@@ -37,6 +37,8 @@ test.each([
   [1, 1, 'the only host holds it'],
   [97, 100, '97 of 100 hosts hold it'],
   [100, 100, 'all 100 hosts hold it'],
-])('%i of %i: %s', (held, hosts, text) => {
+  [97, null, '97 hosts hold it, of a number that is not known yet'],
+])('%s of %s: %s', (held, hosts, text) => {
   expect(readinessText(held, hosts)).toBe(text);
+  expect(isHeldByAll(held, hosts)).toBe(hosts !== null && held >= hosts);
 });

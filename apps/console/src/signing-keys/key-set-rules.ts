@@ -39,8 +39,14 @@ function payloadOf(base64: string) {
 }
 
 /** `97 of 100 hosts hold it`; a host that was never told of it is not one that holds it. */
-export function readinessText(held: number, hosts: number): string {
+export function readinessText(held: number, hosts: number | null): string {
+  if (hosts === null) return `${held} hosts hold it, of a number that is not known yet`;
   if (hosts === 0) return 'no host has joined yet';
   if (held >= hosts) return hosts === 1 ? 'the only host holds it' : `all ${hosts} hosts hold it`;
   return `${held} of ${hosts} hosts hold it`;
+}
+
+/** Whether every host holds a key; never where it is not known how many there are. */
+export function isHeldByAll(held: number, hosts: number | null): boolean {
+  return hosts !== null && held >= hosts;
 }

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
+import type { AgentItem } from '@tidegate/protocol/agents-api';
 import type { Overview } from '@tidegate/protocol/overview-api';
 import { Ban, Check, CircleDashed, Hourglass, Plus } from 'lucide-react';
 import { useMemo, useState } from 'react';
+import type { Query } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
@@ -68,10 +70,10 @@ export function SigningKeysPage() {
       </div>
       {open?.act === 'add' && <AddKeyDialog onClose={() => setOpen(null)} />}
       {open?.act === 'use' && (
-        <UseKeyDialog signingKey={open.signingKey} hosts={hosts ?? 0} onClose={() => setOpen(null)} />
+        <UseKeyDialog signingKey={open.signingKey} hosts={hosts} onClose={() => setOpen(null)} />
       )}
       {open?.act === 'revoke' && (
-        <RevokeKeyDialog signingKey={open.signingKey} hosts={hosts ?? 0} onClose={() => setOpen(null)} />
+        <RevokeKeyDialog signingKey={open.signingKey} hosts={hosts} onClose={() => setOpen(null)} />
       )}
       {open?.act === 'behind' && keySet.data && (
         <HostsBehindDialog newest={keySet.data.version} onClose={() => setOpen(null)} />
@@ -82,10 +84,19 @@ export function SigningKeysPage() {
 
 const idOf = (key: SigningKey) => key.key_id;
 
-/** Hosts that are not revoked: those that have to hold a key; null until it is known. */
+/**
+ * Hosts that are not revoked: those that have to hold a key; null until it is known. Lists count no further than some
+ * thousands; beyond that the overview does, of moments ago.
+ */
 function useFleetSize(): number | null {
-  const { data } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
-  return data ? data.totals.hosts.count - data.totals.hosts_revoked.count : null;
+  const agents = (filter: Query) => listQuery<AgentItem>('hosts', '/api/v1/agents', { ...filter, limit: 1 });
+  const { data: all } = useQuery(agents({}));
+  const { data: revoked } = useQuery(agents({ status: 'revoked' }));
+  const isLarge = all?.total_is_capped === true;
+  const overview = oneQuery<Overview>('overview', '/api/v1/overview');
+  const { data } = useQuery({ ...overview, enabled: isLarge });
+  if (isLarge) return data ? data.totals.hosts.count - data.totals.hosts_revoked.count : null;
+  return all && revoked ? all.total - revoked.total : null;
 }
 
 function columnsOf({
