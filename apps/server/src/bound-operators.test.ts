@@ -53,6 +53,8 @@ const BODIES: Readonly<
     status: 200,
     answer: { moved: [], not_found: [agentId] },
   }),
+  // A view is a filter of the caller's own: it is refused for what it lacks, whatever hosts there are.
+  'POST /api/v1/views': () => ({ body: {}, status: 400 }),
   'POST /api/v1/admin/registration-tokens': () => ({
     body: { label: 'x', group: 'theirs' },
     status: 403,
