@@ -4,6 +4,8 @@ import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts
 
 const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${missing})` : ''}`, () => {
   let stage: ConsoleStage;
@@ -33,9 +35,9 @@ describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${m
     await stage.fleet.checkInAll();
     await stage.fleet.checkInAll();
     await page.getByRole('button', { name: 'Fetch the signing keys again' }).click();
-    await expect.poll(() => page.getByText('all 3 hosts hold it').count(), { timeout: 20_000 }).toBe(2);
+    await poll(() => page.getByText('all 3 hosts hold it').count()).toBe(2);
     await inspect(page, 'signing-keys');
-    await page.getByRole('button', { name: 'Sign with key 2' }).click();
+    await page.getByRole('button', { name: 'Sign with it: key 2' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign with it' }).click();
     await page.getByText('Key 2 signs from now on').waitFor();
     await page.getByRole('button', { name: 'Revoke key 1' }).click();
