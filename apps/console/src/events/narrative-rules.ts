@@ -74,10 +74,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} was asked for a second factor${from(read('address'))}.`,
     STEP_UP_FAILED: (_, { actor }) => `${by(actor)} failed to confirm their identity.`,
     STEP_UP_SUCCEEDED: (_, { actor }) => `${by(actor)} confirmed their identity.`,
-    FACTOR_ADDED: (read, { actor }) =>
-      `${by(actor)} added a second factor${named(read('method') || read('kind'))}.`,
-    FACTOR_REMOVED: (read, { actor }) =>
-      `${by(actor)} removed a second factor${named(read('method') || read('kind'))}.`,
+    FACTOR_ADDED: (read, { actor }) => `${by(actor)} added a second factor${named(read('factor'))}.`,
+    FACTOR_REMOVED: (read, { actor }) => `${by(actor)} removed a second factor${named(read('factor'))}.`,
     FACTORS_RESET: (read, { actor }) =>
       `${by(actor)} removed every second factor of ${read('username') || 'an operator'}.`,
     RECOVERY_CODE_USED: (_, { actor }) => `${by(actor)} used a recovery code instead of a second factor.`,
