@@ -65,7 +65,7 @@ export function startChild(command: string, args: readonly string[], options: Ch
 
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
 
-  function line(pattern: RegExp, withinMs = 30_000): Promise<string> {
+  function line(pattern: RegExp, withinMs = 90_000): Promise<string> {
     const present = [...stdout.lines, ...stderr.lines].find((text) => pattern.test(text));
     if (present !== undefined) return Promise.resolve(present);
     const { promise, resolve, reject } = Promise.withResolvers<string>();
