@@ -60,7 +60,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       await scene.expectUnharmed();
     });
 
-    const naughtyMs = isLong ? 1_800_000 : 180_000;
+    const naughtyMs = isLong ? 1_800_000 : 300_000;
     test('every naughty string at every endpoint is stored as it is or refused as a problem', {
       timeout: naughtyMs,
     }, async () => {
