@@ -8,7 +8,7 @@ const FRESH_MS = 5_000;
 /** Counting takes at most this part of the time. */
 const SHARE = 20;
 /** How long an answer waits for new counts where there are older ones, in milliseconds. */
-const WAIT_MS = 60;
+const WAIT_MS = 40;
 /** Sets of groups whose counts are kept. */
 const SCOPES_MAX = 50;
 

@@ -151,9 +151,11 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
     const stream = await open();
     platform.clock.advance(20_000);
     await write(first, platform.now());
-    await expect.poll(() => stream.messages().map(({ ids: named }) => named)).toEqual([[first]]);
+    // What is written in the middle of a look may be told twice.
+    const told = () => [...new Set(stream.messages().map(({ ids: named = [] }) => named.join()))];
+    await expect.poll(told).toEqual([first]);
     await write(second, platform.now() - 5_000);
-    await expect.poll(() => stream.messages().map(({ ids: named }) => named)).toEqual([[first], [second]]);
+    await expect.poll(told).toEqual([first, second]);
   });
 
   test('names no ids where many changed, nor to an operator of some groups', async () => {
