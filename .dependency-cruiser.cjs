@@ -25,6 +25,7 @@ const SLICES = [
   'overview',
   'health',
   'client-errors',
+  'views',
   'openapi',
   'console',
 ];

@@ -84,6 +84,7 @@ import { mountStream } from './stream/routes.ts';
 import { createChangeWatch } from './stream/watch-changes.ts';
 import { mountUpdates } from './updates/routes.ts';
 import { VERSION } from './version.ts';
+import { mountViews } from './views/routes.ts';
 
 /** The folder of the project: what the program ships with is named from here, wherever it is started. */
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -242,6 +243,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountDecisions(http, { platform, keyRing });
   mountCountersign(http, { platform });
   mountAgeExceptions(http, { platform });
+  mountViews(http, { platform });
   mountAgentApprovals(http, { platform });
   const auth = {
     ...{ platform, limiter, passwords, tokens, cookies, baseUrl: config.baseUrl },

@@ -379,6 +379,15 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'shared_view_changed', status: 201, severity: 'info', component: 'views' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'change', 'name', 'page', 'query', 'view_id'],
+    prepare: ({ asAdmin }) =>
+      asAdmin('/api/v1/views', {
+        ...{ name: 'Exploited', page: 'updates', query: { exploited: 'true' }, shared: true },
+      }),
+  },
+  {
     ...{ type: 'update_approved', status: 200, severity: 'info', component: 'approvals', actor: 'admin' },
     ...{ host: true },
     content: ['actor', 'approved_by', 'decision', 'override', 'package', 'token_id', 'update_id', 'verdict'],

@@ -54,6 +54,7 @@ export const SYSTEM_EVENT_TYPES = [
   'client_error',
   'advisories_stale',
   'events_pruned',
+  'shared_view_changed',
 ] as const;
 export type SystemEventType = (typeof SYSTEM_EVENT_TYPES)[number];
 

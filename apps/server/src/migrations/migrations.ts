@@ -57,6 +57,7 @@ import { migration as m059 } from './059-api-tokens.ts';
 import { migration as m061 } from './061-list-order.ts';
 import { migration as m062 } from './062-update-names.ts';
 import { migration as m063 } from './063-list-orders.ts';
+import { migration as m064 } from './064-saved-views.ts';
 import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
@@ -122,6 +123,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m061,
   m062,
   m063,
+  m064,
   m065,
   m066,
   m067,

@@ -270,6 +270,16 @@ export interface Tables {
     discovered_at: number;
     updated_at: number;
   };
+  saved_views: {
+    id: string;
+    operator_id: string;
+    created_by: string;
+    name: string;
+    page: string;
+    query: string;
+    shared: number;
+    created_at: number;
+  };
   /** Every name that an update ever had. */
   update_names: { ecosystem: string; name: string };
   update_plans: {

@@ -1,0 +1,151 @@
+import { Problem } from '@tidegate/protocol/problems';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { NewView, SavedView, VIEW_QUERIES, VIEWS_MAX, ViewPage } from '@tidegate/protocol/views-api';
+import { Value } from 'typebox/value';
+import { appendEvent } from '../events/append-event.ts';
+import { rfc3339 } from '../platform/clock.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { countViews, deleteView, findView, insertView, listViews, type ViewRow } from './store.ts';
+
+const URL = '/api/v1/views';
+const tags = ['views'];
+const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } as const;
+const changing = { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } as const;
+
+/** Filters under a name, of one operator or for all of them. Who is bound to groups has its own alone. */
+export function mountViews(app: App, { platform }: { platform: Platform }): void {
+  const { database } = platform;
+
+  app.route({
+    method: 'GET',
+    url: URL,
+    config: { access: reading },
+    schema: {
+      summary: 'Saved views: the own ones, and those that are shared',
+      tags,
+      querystring: strict(PageQuery),
+      response: { 200: pageOf(SavedView), 400: Problem },
+    },
+    handler: async (request) => {
+      const { operatorId, groups } = operatorOf(request);
+      const limit = pageLimit(request.query);
+      const { cursor } = request.query;
+      const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
+      const of = { operatorId, seesShared: groups === null };
+      const rows = await listViews(database.read, { ...of, limit: limit + 1, after });
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        items: page.map((row) => viewItem(row, operatorId)),
+        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        total: await countViews(database.read, of),
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: URL,
+    config: { access: changing },
+    schema: {
+      summary: 'Save a view; only an admin may share one',
+      tags,
+      body: NewView,
+      response: { 201: SavedView, 400: Problem, 403: Problem, 409: Problem },
+    },
+    handler: async (request, reply) => {
+      const { operatorId, username, role, groups } = operatorOf(request);
+      const { name, page, query, shared = false } = request.body;
+      requireQuery(page, query);
+      if (shared && (role !== 'admin' || groups !== null)) {
+        throw new Refusal('forbidden', { detail: 'Only an admin of the whole fleet may share a view.' });
+      }
+      const row = {
+        ...{ id: platform.newId(), operator_id: operatorId, created_by: username, name, page },
+        ...{ query: JSON.stringify(query), shared: shared ? 1 : 0, created_at: platform.now() },
+      };
+      await database.transact(async (tx) => {
+        if ((await countViews(tx, { operatorId, seesShared: false })) >= VIEWS_MAX) {
+          throw new Refusal('conflict', { detail: `An operator keeps at most ${VIEWS_MAX} views.` });
+        }
+        if (!(await insertView(tx, row))) {
+          throw new Refusal('conflict', { detail: 'There is a view of that name for this page.' });
+        }
+        if (shared) await noteChange(tx, platform, { row, change: 'added', actor: username });
+      });
+      return reply.code(201).send(viewItem(row, operatorId));
+    },
+  });
+
+  app.route({
+    method: 'DELETE',
+    url: `${URL}/:id`,
+    config: { access: changing },
+    schema: {
+      summary: 'Delete a view: an own one, or as an admin one that is shared',
+      tags,
+      params: strict({ id: Uuid }),
+    },
+    handler: async (request, reply) => {
+      const { operatorId, username, role, groups } = operatorOf(request);
+      await database.transact(async (tx) => {
+        const row = await findView(tx, request.params.id);
+        const isOwn = row?.operator_id === operatorId;
+        if (!row || !(isOwn || (row.shared === 1 && groups === null))) {
+          throw new Refusal('not_found', { detail: 'There is no such view.' });
+        }
+        if (row.shared === 1 && (role !== 'admin' || groups !== null)) {
+          throw new Refusal('forbidden', { detail: 'Only an admin may delete a view that is shared.' });
+        }
+        if ((await deleteView(tx, row.id)) && row.shared === 1) {
+          await noteChange(tx, platform, { row, change: 'deleted', actor: username });
+        }
+      });
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** A view opens a list: what the list would refuse is not saved. */
+function requireQuery(page: ViewPage, query: NewView['query']): void {
+  const schema = VIEW_QUERIES[page];
+  if (Value.Check(schema, query)) return;
+  const errors = Value.Errors(schema, query)
+    .slice(0, 20)
+    .map(({ instancePath, message }) => ({ path: `body/query${instancePath}`, message }));
+  const allowed = Object.keys(schema.properties).join(', ');
+  throw new Refusal('invalid_request', {
+    detail: `The query is not one of the list of ${page}, which takes ${allowed}.`,
+    errors,
+  });
+}
+
+async function noteChange(
+  tx: Tx,
+  platform: Platform,
+  { row, change, actor }: { row: ViewRow; change: 'added' | 'deleted'; actor: string },
+): Promise<void> {
+  const { id, name, page, query } = row;
+  const parsed: unknown = JSON.parse(query);
+  await appendEvent(tx, platform, {
+    ...{ kind: 'system', type: 'shared_view_changed', severity: 'info', component: 'views', actor },
+    content: { view_id: id, name, page, query: parsed, change, actor },
+  });
+}
+
+function viewItem(row: ViewRow, operatorId: string): SavedView {
+  return {
+    id: row.id,
+    name: row.name,
+    page: Value.Parse(ViewPage, row.page),
+    query: Value.Parse(SavedView.properties.query, JSON.parse(row.query)),
+    shared: row.shared === 1,
+    own: row.operator_id === operatorId,
+    created_by: row.created_by,
+    created_at: rfc3339(row.created_at),
+  };
+}
