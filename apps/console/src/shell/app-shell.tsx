@@ -124,10 +124,11 @@ export function AppShell() {
           <button
             type="button"
             onClick={() => setOpen('palette')}
+            aria-label="Search or act"
             className="flex min-h-8 w-full items-center gap-2 rounded-md border border-line-strong/60 px-2 text-muted hover:bg-sunken"
           >
             <Search aria-hidden="true" className="size-4" />
-            <span className="flex-1 whitespace-nowrap text-left">Search or act</span>
+            <span className="flex-1 text-left">Search</span>
             <Kbd text="Ctrl K" />
           </button>
         </div>

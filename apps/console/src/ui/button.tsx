@@ -61,7 +61,7 @@ export function IconButton({
 
 export function Kbd({ text }: { text: string }) {
   return (
-    <kbd className="rounded border border-current/40 px-1 font-sans text-[0.72rem] leading-4 font-normal">
+    <kbd className="rounded border border-current/40 px-1 whitespace-nowrap font-sans text-[0.72rem] leading-4 font-normal">
       {text}
     </kbd>
   );
