@@ -49,6 +49,8 @@ describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${m
     const page = await browser.openAs(stage.server.url, VIEWER);
     await page.goto('/');
     await page.getByRole('heading', { name: 'Age of open updates' }).waitFor();
+    expect(await page.locator('main canvas').count()).toBe(0);
+    await page.getByRole('button', { name: 'Show the scales' }).first().press('Enter');
     await page.locator('main canvas').first().waitFor();
     await page.getByText('The same as a table').first().click();
     await page.getByRole('table', { name: 'Age of open updates' }).waitFor();

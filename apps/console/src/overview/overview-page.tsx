@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import type { Overview } from '@tidegate/protocol/overview-api';
 import { useState } from 'react';
+import { refetchInterval } from '../api/live.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Page, Panel } from '../ui/page.tsx';
@@ -14,11 +15,18 @@ import { HistoryPanels } from './history-panels.tsx';
 import { LyingPanel } from './lying-panel.tsx';
 import { changed, needsMe } from './overview-rules.ts';
 
+const FIRST_POLL_MS = 3_000;
+
 /** Three questions: what needs me, what changed, is anything lying? */
 export function OverviewPage() {
   const { may } = useSession();
   const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
-  const query = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
+  const query = useQuery({
+    ...oneQuery<Overview>('overview', '/api/v1/overview'),
+    // The first host is waited for; the counts of the server are of seconds ago.
+    refetchInterval: ({ state }) =>
+      state.data?.totals.hosts.count === 0 ? FIRST_POLL_MS : refetchInterval(),
+  });
   const { data, error, isPending, refetch } = query;
   const isFirst = token !== null || data?.totals.hosts.count === 0;
   return (

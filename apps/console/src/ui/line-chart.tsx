@@ -1,5 +1,7 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
+import { Button } from './button.tsx';
 import { Fold } from './fold.tsx';
+import { PlainLines } from './plain-lines.tsx';
 
 const LineDrawing = lazy(() =>
   import('./line-drawing.tsx').then(({ LineDrawing }) => ({ default: LineDrawing })),
@@ -16,7 +18,10 @@ export interface Line {
   readonly values: readonly (number | null)[];
 }
 
-/** Numbers over days as lines, and the same numbers as a table for who cannot see them. */
+/**
+ * Numbers over days as lines, and the same numbers as a table for who cannot see them. What draws the scales is
+ * fetched when somebody looks closer, so that no first load waits for it.
+ */
 export function LineChart({
   label,
   days,
@@ -32,8 +37,10 @@ export function LineChart({
   /** Distances between the lines of the grid that read well; as they come unless given. */
   steps?: readonly number[];
 }) {
+  const [isScaled, setScaled] = useState(false);
+  const plain = <PlainLines lines={lines} />;
   return (
-    <div className="space-y-2">
+    <div className="space-y-2" onPointerEnter={() => setScaled(true)}>
       <ul className="flex flex-wrap gap-x-5 gap-y-1">
         {lines.map(({ id, word, tone, dash, values }) => (
           <li key={id} className="inline-flex items-center gap-2">
@@ -48,10 +55,21 @@ export function LineChart({
             {word}: <strong>{textOf(values.at(-1) ?? null, format)}</strong>
           </li>
         ))}
+        {!isScaled && (
+          <li className="ml-auto">
+            <Button tone="quiet" onClick={() => setScaled(true)}>
+              Show the scales
+            </Button>
+          </li>
+        )}
       </ul>
-      <Suspense fallback={<div className="min-h-[220px]" />}>
-        <LineDrawing days={days} lines={lines} format={format} steps={steps} />
-      </Suspense>
+      {isScaled ? (
+        <Suspense fallback={plain}>
+          <LineDrawing days={days} lines={lines} format={format} steps={steps} />
+        </Suspense>
+      ) : (
+        plain
+      )}
       <Fold summary="The same as a table">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
         <section tabIndex={0} aria-label={`${label}, as a table`} className="max-h-72 overflow-auto">

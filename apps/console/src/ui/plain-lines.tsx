@@ -1,0 +1,41 @@
+import type { Line } from './line-chart.tsx';
+
+const WIDTH = 1_000;
+const HEIGHT = 200;
+
+/** The lines alone, all on one scale that begins at zero; null is a gap. */
+export function PlainLines({ lines }: { lines: readonly Line[] }) {
+  const top = Math.max(1, ...lines.flatMap(({ values }) => values.filter((value) => value !== null)));
+  return (
+    <svg
+      aria-hidden="true"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      className="h-[220px] w-full border-b border-line"
+    >
+      {lines.map(({ id, tone, dash, values }) => (
+        <path
+          key={id}
+          d={pathOf(values, top)}
+          className={tone}
+          fill="none"
+          stroke="currentColor"
+          strokeWidth="2"
+          vectorEffect="non-scaling-stroke"
+          {...(dash ? { strokeDasharray: dash.join(' ') } : {})}
+        />
+      ))}
+    </svg>
+  );
+}
+
+function pathOf(values: readonly (number | null)[], top: number): string {
+  const step = WIDTH / Math.max(1, values.length - 1);
+  return values
+    .map((value, i) => {
+      if (value === null) return '';
+      const isBegin = i === 0 || values[i - 1] === null;
+      return `${isBegin ? 'M' : 'L'}${(i * step).toFixed(1)} ${(HEIGHT - (value / (top * 1.1)) * HEIGHT).toFixed(1)}`;
+    })
+    .join('');
+}
