@@ -124,11 +124,12 @@ export function AppShell() {
           <button
             type="button"
             onClick={() => setOpen('palette')}
-            aria-label="Search or act"
             className="flex min-h-8 w-full items-center gap-2 rounded-md border border-line-strong/60 px-2 text-muted hover:bg-sunken"
           >
             <Search aria-hidden="true" className="size-4" />
-            <span className="flex-1 text-left">Search</span>
+            <span className="flex-1 text-left">
+              Search<span className="sr-only"> or act</span>
+            </span>
             <Kbd text="Ctrl K" />
           </button>
         </div>
