@@ -1,49 +1,27 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
-import { addHost, OFFERED, offerUpdates, untilJudged } from '../harness/offer-updates.ts';
+import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { FINDING, openUpdateScene, type UpdateScene } from '../harness/update-scene.ts';
 
 const missing = browserMissing();
-const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-const SECOND = { username: 'otto', password: 'a long enough password', role: 'approver' } as const;
-const FINDING = 'CVE-2026-1';
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const rows = (page: Page) => page.locator('main tbody tr');
+const filterBox = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
 
 describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missing})` : ''}`, () => {
+  let scene: UpdateScene;
   let stage: ConsoleStage;
   let browser: Browser;
   beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 4 });
-    const { osv } = stage;
-    osv.addRecord({ id: FINDING, aliases: ['GHSA-1'], summary: 'A bad parser' }, [
-      { ecosystem: 'Debian:12', name: 'bad', versions: [OFFERED.apt] },
-    ]);
-    await stage.addOperator(VIEWER);
-    await stage.addOperator(SECOND);
-    browser = await startBrowser();
+    scene = await openUpdateScene();
+    ({ stage, browser } = scene);
   });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
-  let hosts = 0;
-  /** A host of its own for each story, with updates that the gate has judged. */
-  async function hostWith(names: readonly string[], withoutPlan: readonly string[] = []) {
-    const hostname = `story-${++hosts}`;
-    const agent = await addHost({ url: stage.server.url, operator: stage.operator }, hostname);
-    const idOf = await offerUpdates(agent, { ecosystem: 'apt', names, withoutPlan });
-    for (const name of names) if (!withoutPlan.includes(name)) await untilJudged(stage.operator, idOf(name));
-    return { agent, hostname, idOf };
-  }
-  const stateOf = async (id: string) => (await stage.operator.update(id)).state;
-  const rows = (page: Page) => page.locator('main tbody tr');
-  const filterBox = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
+  afterAll(() => scene?.[Symbol.asyncDispose]());
 
   test('an update is found, opened and approved by keyboard alone', async () => {
-    const { hostname, idOf } = await hostWith(['one', 'two']);
+    const { hostname, idOf } = await scene.hostWith(['one', 'two']);
     const page = await browser.openAs(stage.server.url);
     await page.goto('/');
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
@@ -62,17 +40,8 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
     await page.getByRole('button', { name: `Approve: signs a token for 1 package on ${hostname}` }).waitFor();
     await page.keyboard.press('a');
     await page.getByText('its token is signed').waitFor();
-    expect(await stateOf(idOf('two'))).toBe('approved');
-    expect(await stateOf(idOf('one'))).toBe('pending');
-  });
-
-  test('what is approved is taken back by the toast', async () => {
-    const { idOf } = await hostWith(['one']);
-    const page = await browser.openAs(stage.server.url);
-    await page.goto(`/updates/${idOf('one')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await poll(() => stateOf(idOf('one'))).toBe('pending');
+    expect(await scene.stateOf(idOf('two'))).toBe('approved');
+    expect(await scene.stateOf(idOf('one'))).toBe('pending');
   });
 
   test('the first visit shows what waits; text, chips and selects are one filter', async () => {
@@ -110,7 +79,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('bulk approval says what came of each, and offers no override (A6)', async () => {
-    const { hostname, idOf } = await hostWith(['bad', 'good', 'late'], ['late']);
+    const { hostname, idOf } = await scene.hostWith(['bad', 'good', 'late'], ['late']);
     const page = await browser.openAs(stage.server.url);
     await page.goto(`/updates?state=pending&host=${hostname}`);
     await poll(() => rows(page).count()).toBe(3);
@@ -127,16 +96,16 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
     await dialog.getByText('A known vulnerability is in the closure').click();
     await dialog.getByText(FINDING).first().waitFor();
     expect(await dialog.getByRole('button', { name: /override/i }).count()).toBe(0);
-    expect(await stateOf(idOf('good'))).toBe('approved');
-    expect(await stateOf(idOf('late'))).toBe('awaiting_plan');
-    expect(await stateOf(idOf('bad'))).toBe('pending');
+    expect(await scene.stateOf(idOf('good'))).toBe('approved');
+    expect(await scene.stateOf(idOf('late'))).toBe('awaiting_plan');
+    expect(await scene.stateOf(idOf('bad'))).toBe('pending');
     await dialog.getByRole('link', { name: 'Open bad to decide' }).click();
     await page.getByRole('heading', { name: `bad on ${hostname}` }).waitFor();
   });
 
   test('all that match are approved by their filter and its count', async () => {
     const names = Array.from({ length: 55 }, (_, i) => `many-${i}`);
-    const { hostname } = await hostWith(names, names);
+    const { hostname } = await scene.hostWith(names, names);
     const page = await browser.openAs(stage.server.url);
     await page.goto(`/updates?host=${hostname}`);
     await page.getByLabel('Select all on this page').check();
@@ -153,7 +122,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('a bulk approval shows how far it is, and says what came of it also to who did not wait', async () => {
-    const { hostname } = await hostWith(['slow'], ['slow']);
+    const { hostname } = await scene.hostWith(['slow'], ['slow']);
     const page = await browser.openAs(stage.server.url);
     const held = Promise.withResolvers<void>();
     const started_at = new Date().toISOString();
@@ -180,100 +149,6 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
     await page.getByText('The bulk approval has ended: 0 approved, 1 waiting for a plan').waitFor();
   });
 
-  test('an override is deliberate, says what it does not waive, and leaves its event (A3, A4, A5)', async () => {
-    const { hostname, idOf } = await hostWith(['bad']);
-    const page = await browser.openAs(stage.server.url);
-    await page.goto(`/updates/${idOf('bad')}`);
-    await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
-    expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
-    await inspect(page, 'update-blocked');
-    await page.keyboard.press('a');
-    await page.keyboard.press('o');
-    await poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
-    await page.getByText('signature and hashes are still verified').waitFor();
-    const submit = page.getByRole('button', { name: `Override for bad on ${hostname}` });
-    expect(await submit.isDisabled()).toBe(true);
-    await page.keyboard.type('   ');
-    expect(await submit.isDisabled()).toBe(true);
-    expect(await stateOf(idOf('bad'))).toBe('pending');
-    await page.keyboard.type('the parser is not used here');
-    await inspect(page, 'update-override');
-    await submit.click();
-    await page.getByText('The override is recorded.').waitFor();
-    expect(await stateOf(idOf('bad'))).toBe('approved');
-    const [event] = await stage.operator.events({ type: 'supply_chain_override' });
-    expect(event?.content).toMatchObject({
-      update_id: idOf('bad'),
-      reason: expect.stringContaining('the parser is not used here'),
-    });
-    await page.getByText(event?.id ?? 'no event').waitFor();
-    await page.getByRole('link', { name: 'See its event' }).click();
-    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
-  });
-
-  test('a second operator sees an approval without reloading', async () => {
-    const { idOf } = await hostWith(['shared']);
-    const [first, second] = [
-      await browser.openAs(stage.server.url),
-      await browser.openAs(stage.server.url, SECOND),
-    ];
-    for (const page of [first, second]) {
-      await page.goto(`/updates/${idOf('shared')}`);
-      await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
-    }
-    await first.getByRole('button', { name: /^Approve: signs a token/ }).click();
-    await first.getByText('its token is signed').waitFor();
-    await second.getByRole('button', { name: 'Take the approval back' }).waitFor();
-    expect(await second.getByRole('button', { name: /^Approve: signs a token/ }).count()).toBe(0);
-  });
-
-  test('who decides after another is told so, and sees how it is now', async () => {
-    const { idOf } = await hostWith(['raced']);
-    const page = await browser.openAs(stage.server.url, SECOND);
-    // A page that hears of nothing: what it shows is old.
-    await page.route('**/api/v1/stream', (route) => route.abort());
-    await page.goto(`/updates/${idOf('raced')}`);
-    const button = page.getByRole('button', { name: /^Approve: signs a token/ });
-    await button.waitFor();
-    await page.route(`**/api/v1/updates/${idOf('raced')}`, (route) => route.abort());
-    await stage.operator.approved(idOf('raced'));
-    await page.unroute(`**/api/v1/updates/${idOf('raced')}`);
-    await button.click();
-    await page.getByRole('alert').getByText('The update cannot be approved: it is approved.').waitFor();
-    await page.getByRole('button', { name: 'Take the approval back' }).waitFor();
-  });
-
-  test('rejecting asks for a reason that need not be given, and can be undone', async () => {
-    const { idOf, hostname } = await hostWith(['unwanted']);
-    const page = await browser.openAs(stage.server.url);
-    await page.goto(`/updates/${idOf('unwanted')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
-    await page.keyboard.press('r');
-    await page.getByRole('dialog').getByLabel('Reason (if there is one)').fill('not this one');
-    await page.getByRole('dialog').getByRole('button', { name: 'Reject', exact: true }).click();
-    await page.getByText(`unwanted on ${hostname} is rejected.`).waitFor();
-    expect(await stateOf(idOf('unwanted'))).toBe('rejected');
-    await page.getByText('not this one').first().waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await poll(() => stateOf(idOf('unwanted'))).toBe('pending');
-  });
-
-  test('who may only look is offered nothing else', async () => {
-    const { idOf } = await hostWith(['bad']);
-    const page = await browser.openAs(stage.server.url, VIEWER);
-    await page.goto('/updates');
-    await poll(() => rows(page).count()).toBeGreaterThan(0);
-    expect(await page.getByRole('checkbox').count()).toBe(0);
-    await page.goto(`/updates/${idOf('bad')}`);
-    await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
-    const verbs = page
-      .getByRole('main')
-      .getByRole('button', { name: /approve|override|reject|reopen|gate/i });
-    expect(await verbs.count()).toBe(0);
-    await page.keyboard.press('o');
-    expect(await page.getByLabel('Reason').count()).toBe(0);
-  });
-
   test('a package leads to its updates, the other filters kept', async () => {
     const page = await browser.openAs(stage.server.url);
     await page.goto('/packages?ecosystem=dnf&state=pending&q=open');
@@ -286,7 +161,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
 
   test('what an agent calls a package is text, whatever it is', async () => {
     const name = '<img src=x onerror=alert(1)>';
-    const { hostname } = await hostWith([name]);
+    const { hostname } = await scene.hostWith([name]);
     const page = await browser.openAs(stage.server.url);
     await page.goto(`/updates?host=${hostname}`);
     await page.getByRole('link', { name }).click();
@@ -301,16 +176,5 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     await poll(() => filterBox(page).inputValue()).toContain('state:pending');
     await inspect(page, 'updates');
-  });
-
-  test('the page of packages and that of one update are sound in both themes', async () => {
-    const { idOf } = await hostWith(['one']);
-    const page = await browser.openAs(stage.server.url);
-    await page.goto('/packages?ecosystem=dnf');
-    await poll(() => rows(page).count()).toBeGreaterThan(0);
-    await inspect(page, 'packages');
-    await page.goto(`/updates/${idOf('one')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
-    await inspect(page, 'update');
   });
 });

@@ -1,0 +1,171 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { openUpdateScene, SECOND, type UpdateScene, VIEWER } from '../harness/update-scene.ts';
+
+const missing = browserMissing();
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const rows = (page: Page) => page.locator('main tbody tr');
+
+describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${missing})` : ''}`, () => {
+  let scene: UpdateScene;
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    scene = await openUpdateScene();
+    ({ stage, browser } = scene);
+  });
+  afterAll(() => scene?.[Symbol.asyncDispose]());
+
+  test('what is approved is taken back by the toast', async () => {
+    const { idOf } = await scene.hostWith(['one']);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates/${idOf('one')}`);
+    await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await poll(() => scene.stateOf(idOf('one'))).toBe('pending');
+  });
+
+  test('an override is deliberate, says what it does not waive, and leaves its event (A3, A4, A5)', async () => {
+    const { hostname, idOf } = await scene.hostWith(['bad']);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates/${idOf('bad')}`);
+    await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
+    expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
+    await inspect(page, 'update-blocked');
+    await page.keyboard.press('a');
+    await page.keyboard.press('o');
+    await poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TEXTAREA');
+    await page.getByText('signature and hashes are still verified').waitFor();
+    const submit = page.getByRole('button', { name: `Override for bad on ${hostname}` });
+    expect(await submit.isDisabled()).toBe(true);
+    await page.keyboard.type('   ');
+    expect(await submit.isDisabled()).toBe(true);
+    expect(await scene.stateOf(idOf('bad'))).toBe('pending');
+    await page.keyboard.type('the parser is not used here');
+    await inspect(page, 'update-override');
+    await submit.click();
+    await page.getByText('The override is recorded.').waitFor();
+    expect(await scene.stateOf(idOf('bad'))).toBe('approved');
+    const [event] = await stage.operator.events({ type: 'supply_chain_override' });
+    expect(event?.content).toMatchObject({
+      update_id: idOf('bad'),
+      reason: expect.stringContaining('the parser is not used here'),
+    });
+    await page.getByText(event?.id ?? 'no event').waitFor();
+    await page.getByRole('link', { name: 'See its event' }).click();
+    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+  });
+
+  test('a second operator sees an approval without reloading', async () => {
+    const { idOf } = await scene.hostWith(['shared']);
+    const [first, second] = [
+      await browser.openAs(stage.server.url),
+      await browser.openAs(stage.server.url, SECOND),
+    ];
+    for (const page of [first, second]) {
+      await page.goto(`/updates/${idOf('shared')}`);
+      await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+    }
+    await first.getByRole('button', { name: /^Approve: signs a token/ }).click();
+    await first.getByText('its token is signed').waitFor();
+    await second.getByRole('button', { name: 'Take the approval back' }).waitFor();
+    expect(await second.getByRole('button', { name: /^Approve: signs a token/ }).count()).toBe(0);
+  });
+
+  test('who decides after another is told so, and sees how it is now', async () => {
+    const { idOf } = await scene.hostWith(['raced']);
+    const page = await browser.openAs(stage.server.url, SECOND);
+    // A page that hears of nothing: what it shows is old.
+    await page.route('**/api/v1/stream', (route) => route.abort());
+    await page.goto(`/updates/${idOf('raced')}`);
+    const button = page.getByRole('button', { name: /^Approve: signs a token/ });
+    await button.waitFor();
+    await page.route(`**/api/v1/updates/${idOf('raced')}`, (route) => route.abort());
+    await stage.operator.approved(idOf('raced'));
+    await page.unroute(`**/api/v1/updates/${idOf('raced')}`);
+    await button.click();
+    await page.getByRole('alert').getByText('The update cannot be approved: it is approved.').waitFor();
+    await page.getByRole('button', { name: 'Take the approval back' }).waitFor();
+  });
+
+  test('an approval may be for later, and is countersigned for hosts that ask for it', async () => {
+    const { idOf } = await scene.hostWith(['later']);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates/${idOf('later')}`);
+    await page.getByText('Install later').click();
+    const inTwoDays = new Date(Date.now() + 48 * 3_600_000);
+    const local = new Date(inTwoDays.getTime() - inTwoDays.getTimezoneOffset() * 60_000);
+    await page.getByLabel('Not before').fill(local.toISOString().slice(0, 16));
+    await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
+    await page.getByText(/, not before/).waitFor();
+    const { not_before } = await stage.operator.update(idOf('later'));
+    expect(not_before?.slice(0, 16)).toBe(inTwoDays.toISOString().slice(0, 16));
+    await page.getByText('Countersign', { exact: true }).click();
+    await page.getByLabel('Key id').fill('second-key');
+    await page.getByLabel('Signature', { exact: true }).fill(`${'_'.repeat(86)}==`);
+    await page.getByRole('button', { name: 'Add the signature' }).click();
+    await poll(() => page.getByLabel('Signature', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    await page.getByLabel('Signature', { exact: true }).fill(`${'A'.repeat(86)}==`);
+    await page.getByRole('button', { name: 'Add the signature' }).click();
+    await page.getByText('The token has 2 signatures now.').waitFor();
+  });
+
+  test('the decision on record is saved as a signed statement', async () => {
+    const { idOf } = await scene.hostWith(['kept']);
+    await stage.operator.approved(idOf('kept'));
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates/${idOf('kept')}`);
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Signed statement' }).click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toMatch(/^decision-[0-9a-f-]{36}\.dsse\.json$/);
+    const envelope: unknown = JSON.parse(await readFile(await file.path(), 'utf8'));
+    expect(envelope).toMatchObject({ payloadType: 'application/vnd.in-toto+json' });
+  });
+
+  test('rejecting asks for a reason that need not be given, and can be undone', async () => {
+    const { idOf, hostname } = await scene.hostWith(['unwanted']);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto(`/updates/${idOf('unwanted')}`);
+    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByRole('dialog').getByLabel('Reason (if there is one)').fill('not this one');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reject', exact: true }).click();
+    await page.getByText(`unwanted on ${hostname} is rejected.`).waitFor();
+    expect(await scene.stateOf(idOf('unwanted'))).toBe('rejected');
+    await page.getByText('not this one').first().waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await poll(() => scene.stateOf(idOf('unwanted'))).toBe('pending');
+  });
+
+  test('who may only look is offered nothing else', async () => {
+    const { idOf } = await scene.hostWith(['bad']);
+    const page = await browser.openAs(stage.server.url, VIEWER);
+    await page.goto('/updates');
+    await poll(() => rows(page).count()).toBeGreaterThan(0);
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+    await page.goto(`/updates/${idOf('bad')}`);
+    await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
+    const verbs = page
+      .getByRole('main')
+      .getByRole('button', { name: /approve|override|reject|reopen|gate/i });
+    expect(await verbs.count()).toBe(0);
+    await page.keyboard.press('o');
+    expect(await page.getByLabel('Reason').count()).toBe(0);
+  });
+
+  test('the page of packages and that of one update are sound in both themes', async () => {
+    const { idOf } = await scene.hostWith(['one']);
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/packages?ecosystem=dnf');
+    await poll(() => rows(page).count()).toBeGreaterThan(0);
+    await inspect(page, 'packages');
+    await page.goto(`/updates/${idOf('one')}`);
+    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+    await inspect(page, 'update');
+  });
+});

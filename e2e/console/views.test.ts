@@ -1,0 +1,47 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { openUpdateScene, type UpdateScene } from '../harness/update-scene.ts';
+
+const missing = browserMissing();
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const rows = (page: Page) => page.locator('main tbody tr');
+
+describe.skipIf(missing !== null)(`saved views in the console${missing ? ` (${missing})` : ''}`, () => {
+  let scene: UpdateScene;
+  let stage: ConsoleStage;
+  let browser: Browser;
+  beforeAll(async () => {
+    scene = await openUpdateScene();
+    ({ stage, browser } = scene);
+  });
+  afterAll(() => scene?.[Symbol.asyncDispose]());
+
+  test('a view keeps a filter under a name, opens it again, and can be brought back once deleted', async () => {
+    const page = await browser.openAs(stage.server.url);
+    await page.goto('/updates?state=pending&ecosystem=dnf&sort=-severity');
+    await poll(() => rows(page).count()).toBeGreaterThan(0);
+    const views = page.getByRole('button', { name: 'Views' });
+    await views.click();
+    await page.getByLabel('Save this filter as').fill('What dnf hosts wait for');
+    await page.getByRole('button', { name: 'Save the view' }).click();
+    const view = page.getByRole('button', { name: 'What dnf hosts wait for', exact: true });
+    await view.waitFor();
+    await inspect(page, 'updates-views');
+    await page.keyboard.press('Escape');
+    await page.goto('/updates?state=failed');
+    await views.click();
+    await view.click();
+    await poll(() => new URL(page.url()).searchParams.toString()).toBe(
+      'state=pending&ecosystem=dnf&sort=-severity',
+    );
+    await page.getByRole('button', { name: 'Delete the view What dnf hosts wait for' }).click();
+    await view.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('dialog', { name: 'Saved views' }).waitFor({ state: 'detached' });
+    await views.click();
+    await view.waitFor();
+  });
+});
