@@ -31,11 +31,15 @@ export function PlainLines({ lines }: { lines: readonly Line[] }) {
 
 function pathOf(values: readonly (number | null)[], top: number): string {
   const step = WIDTH / Math.max(1, values.length - 1);
+  const heightOf = (value: number) => (HEIGHT - (value / (top * 1.1)) * HEIGHT).toFixed(1);
+  const [only] = values;
+  // One day is no line yet: it is drawn as if every day had been like it.
+  if (values.length === 1) return only == null ? '' : `M0 ${heightOf(only)}H${WIDTH}`;
   return values
     .map((value, i) => {
       if (value === null) return '';
       const isBegin = i === 0 || values[i - 1] === null;
-      return `${isBegin ? 'M' : 'L'}${(i * step).toFixed(1)} ${(HEIGHT - (value / (top * 1.1)) * HEIGHT).toFixed(1)}`;
+      return `${isBegin ? 'M' : 'L'}${(i * step).toFixed(1)} ${heightOf(value)}`;
     })
     .join('');
 }
