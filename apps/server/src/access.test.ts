@@ -358,6 +358,12 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/admin/operators/${NOBODY}`,
     expected: operator('admin', '404 not_found'),
   },
+  'GET /api/v1/views': { expected: operator('viewer', '200') },
+  'POST /api/v1/views': { body: {}, expected: operator('viewer', '400 invalid_request') },
+  'DELETE /api/v1/views/:id': {
+    path: `/api/v1/views/${NOBODY}`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'GET /api/v1/admin/api-tokens': { expected: operator('admin', '200') },
   'POST /api/v1/admin/api-tokens': {
     body: { label: 'test', role: 'viewer', expires_at: '2026-11-20T00:00:00Z' },
