@@ -159,13 +159,6 @@ export async function listCommands(
   return query.execute();
 }
 
-export async function countCommands(db: Db, selection: CommandSelection): Promise<number> {
-  const row = await filtered(db, selection)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(row.total);
-}
-
 function filtered(db: Db, { filter, scope }: CommandSelection) {
   let query = db.selectFrom('agent_commands');
   if (scope !== null) query = query.where(agentInScope(scope, 'agent_commands.agent_id'));

@@ -33,6 +33,35 @@ async function open(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('E9 on $name', (engine) => {
+  test('the list goes both ways, page by page, and a cursor is for its own way alone', async () => {
+    const { get, append } = await open(engine);
+    const ids = [];
+    for (let n = 0; n < 5; n++) ids.push(await append(OVERRIDE));
+    for (const [sort, expected] of [
+      ['created_at', ids],
+      ['-created_at', ids.toReversed()],
+    ] as const) {
+      const first = await get(`?type=supply_chain_override&sort=${sort}&limit=3`);
+      const cursor: string = first.body.next_cursor;
+      const second = await get(`?type=supply_chain_override&sort=${sort}&limit=3&cursor=${cursor}`);
+      const seen = [...first.body.items, ...second.body.items].map(({ id }: { id: string }) => id);
+      expect([seen, first.body.total, second.body.next_cursor]).toEqual([expected, 5, null]);
+      expect((await get(`?limit=3&kind=system&cursor=${cursor}`)).status).toBe(400);
+    }
+  });
+
+  test.each([
+    ['q=CHAIN_over', 1],
+    ['q=ADM&type=supply_chain_override', 1],
+    ['q=%25', 0],
+    ['q=nothing', 0],
+    ['q=adm&type=supply_chain_override&kind=security', 0],
+  ])('%s finds %i by a part of the type or the actor', async (query, count) => {
+    const { get, append } = await open(engine);
+    await append(OVERRIDE);
+    expect((await get(`?${query}`)).body.total).toBe(count);
+  });
+
   test('an event is exactly what the wire says, in the list and by its id', async () => {
     const { app, get, append } = await open(engine);
     const id = await append(OVERRIDE);

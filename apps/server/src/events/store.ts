@@ -156,13 +156,6 @@ export async function listEvents(
   return query.execute();
 }
 
-export async function countEvents(db: Db, selection: EventSelection): Promise<number> {
-  const row = await filtered(db, selection)
-    .select((e) => e.fn.countAll<number>().as('total'))
-    .executeTakeFirstOrThrow();
-  return Number(row.total);
-}
-
 /** The content of the newest events of one agent and component, newest first, as the text that is stored. */
 export async function newestContents(
   db: Db,
