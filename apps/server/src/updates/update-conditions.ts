@@ -103,7 +103,7 @@ export function walkedByHost(
     from: sql`agents AS a CROSS JOIN updates AS u`,
     where: [
       IS_OF_HOST,
-      ...hostConditions(selection),
+      ...hostConditions(selection, { os: sql`a.os_id || ''`, group: sql`a.group_name || ''` }),
       ...rowConditions(selection.filter, checks),
       ...(start === null ? [] : [start]),
     ],
@@ -162,11 +162,14 @@ function amongNames(part: string): Condition {
     (SELECT n.ecosystem, n.name FROM update_names AS n WHERE lower(n.name) LIKE ${part} ESCAPE '\\')`;
 }
 
-export function hostConditions({ filter, scope }: UpdateSelection): Condition[] {
+export function hostConditions(
+  { filter, scope }: UpdateSelection,
+  { os = sql`a.os_id`, group = sql`a.group_name` } = {},
+): Condition[] {
   const all: (Condition | false)[] = [
     scope !== null && groupInScope(scope, 'a.group_name'),
-    filter.group !== undefined && sql<SqlBool>`a.group_name = ${filter.group}`,
-    filter.os !== undefined && sql<SqlBool>`a.os_id = ${filter.os}`,
+    filter.group !== undefined && sql<SqlBool>`${group} = ${filter.group}`,
+    filter.os !== undefined && sql<SqlBool>`${os} = ${filter.os}`,
     filter.host !== undefined && globbing(sql`a.hostname`, filter.host),
   ];
   return all.filter((condition) => condition !== false);
