@@ -4,6 +4,8 @@ import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchInventory } from './inventory.ts';
+import type { FleetSize } from './list-fleet.ts';
+import { benchLists } from './lists.ts';
 import { benchOverview } from './overview.ts';
 import { benchRenewals } from './renewals.ts';
 import { benchVersions } from './versions.ts';
@@ -15,12 +17,13 @@ const BENCHES = {
   agent: benchAgent,
   advisories: benchAdvisories,
   versions: benchVersions,
+  lists: benchLists,
   bulk: benchBulk,
   overview: benchOverview,
 } as const;
 
 const NAMES = [
-  ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions'] as const),
+  ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions', 'lists'] as const),
   ...(['bulk', 'overview'] as const),
 ] as const;
 
@@ -31,6 +34,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
   advisories  10,000 packages and closures of 500 judged from a mirror of AlmaLinux's size
+  lists       every list of the console with every filter and sort, over --hosts and --updates
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
   bulk        10,000 updates with clear plans approved by one request (E4)
   overview    the first screen of a fleet of 100,000 hosts and 500,000 updates
@@ -38,6 +42,8 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (5)
   --seconds   length of a round (2)
+  --hosts     hosts of the lists (100,000)
+  --updates   updates of the lists, and as many events (500,000)
   --engine    sqlite or postgres alone; both unless given`;
 
 export interface BenchOptions {
@@ -57,7 +63,7 @@ if (options === null) {
   process.stdout.write(`${options.json ? JSON.stringify(result) : JSON.stringify(result, null, 2)}\n`);
 }
 
-function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boolean }) | null {
+function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHES; json: boolean }) | null {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -66,16 +72,20 @@ function readOptions(): (BenchOptions & { bench: keyof typeof BENCHES; json: boo
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '2' },
         engine: { type: 'string' },
+        hosts: { type: 'string', default: '100000' },
+        updates: { type: 'string', default: '500000' },
       },
     });
     const bench = NAMES.find((name) => name === positionals[0]);
     const rounds = Number(values.rounds);
     const seconds = Number(values.seconds);
+    const hosts = Number(values.hosts);
+    const updates = Number(values.updates);
     const engines = (['sqlite', 'postgres'] as const).filter((e) => !values.engine || e === values.engine);
     if (!bench || positionals.length !== 1 || engines.length === 0) return null;
-    if (!(rounds >= 1 && seconds > 0)) return null;
+    if (!(rounds >= 1 && seconds > 0 && hosts >= 100 && updates >= 100)) return null;
     const say = (line: string) => void process.stderr.write(`${line}\n`);
-    return { bench, json: values.json, rounds, seconds, engines, say };
+    return { bench, json: values.json, rounds, seconds, engines, hosts, updates, events: updates, say };
   } catch {
     return null;
   }
