@@ -4,7 +4,7 @@ import type { Database } from '../platform/db/engine.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
-import type { AgentListFilter } from './agent-conditions.ts';
+import type { AgentListFilter } from './filter-store.ts';
 import { agentOrder, listAgents } from './list-store.ts';
 
 const NOW_MS = 10_000_000;

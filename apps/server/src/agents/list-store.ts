@@ -15,13 +15,7 @@ import {
   sortedBy,
   stretchesOf,
 } from '../platform/db/keyset.ts';
-import {
-  type AgentSelection,
-  agentConditions,
-  HOSTS,
-  type Presence,
-  statusRank,
-} from './agent-conditions.ts';
+import { type AgentSelection, agentConditions, HOSTS, type Presence, statusRank } from './filter-store.ts';
 import { type AgentRow, findAgents } from './store.ts';
 
 export interface AgentOrder extends Order {

@@ -24,8 +24,8 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { AgentListFilter } from './agent-conditions.ts';
 import { dismissClone } from './dismiss-clone.ts';
+import type { AgentListFilter } from './filter-store.ts';
 import { mountGroups } from './group-routes.ts';
 import { mountHostCommands, type QueueCommand } from './host-commands.ts';
 import { agentOrder, listAgents } from './list-store.ts';

@@ -6,7 +6,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { insertListedFleet, type ListedTestUpdate } from '../testing/listed-fleet.ts';
 import { countUpdates, listUpdates } from './list-store.ts';
-import { updateOrder, updatePosition } from './update-sorts.ts';
+import { updateOrder, updatePosition } from './sort-store.ts';
 
 const DIRECTED: readonly UpdateSort[] = UPDATE_SORTS.flatMap((field) => [field, `-${field}` as const]);
 const FILTERS: readonly [UpdateFilter, (row: ListedTestUpdate) => boolean][] = [

@@ -5,8 +5,8 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import { isBehind, type Order, type Position, sortedBy, stretchesOf } from '../platform/db/keyset.ts';
-import { and, found, type Source, type UpdateSelection, walked, walkedByHost } from './update-conditions.ts';
-import { type UpdateOrder, updateOrder } from './update-sorts.ts';
+import { and, found, type Source, type UpdateSelection, walked, walkedByHost } from './filter-store.ts';
+import { type UpdateOrder, updateOrder } from './sort-store.ts';
 
 export type ListedUpdate = Awaited<ReturnType<typeof rowsOf>>[number];
 

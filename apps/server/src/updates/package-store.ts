@@ -10,9 +10,9 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { isBehind, type Order, type Position, type SortPart, sortedBy } from '../platform/db/keyset.ts';
 import { containing } from '../platform/db/like.ts';
+import { and, found, hostConditions, ofPackage, type UpdateSelection } from './filter-store.ts';
 import { SEVERITIES_RISING } from './queue-rules.ts';
-import { and, found, hostConditions, ofPackage, type UpdateSelection } from './update-conditions.ts';
-import { SEVERITY_RANK } from './update-sorts.ts';
+import { SEVERITY_RANK } from './sort-store.ts';
 
 export interface PackageRow {
   ecosystem: string;

@@ -31,9 +31,9 @@ import {
 import type { Platform } from '../platform/platform.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
+import { updateOrder, updatePosition } from './sort-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
 import { storePlan } from './store-plan.ts';
-import { updateOrder, updatePosition } from './update-sorts.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
 interface Planned {

@@ -6,7 +6,7 @@ import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { containing, globbing } from '../platform/db/like.ts';
 import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
-import { SEVERITY_RANK, type UpdateOrder } from './update-sorts.ts';
+import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
 
 /** Which updates a caller means: a filter, within what it may see of the fleet. */
 export interface UpdateSelection {
