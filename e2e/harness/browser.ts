@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import axe from 'axe-core';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import { OPERATOR } from './server-process.ts';
@@ -100,7 +99,7 @@ export function watch(page: Page): string[] {
 
 /** What axe-core finds on the page as it is shown now, as one line for each element. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  await page.evaluate(await axeSource());
+  await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
     `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(
       ({ violations }) => violations.flatMap(({ id, help, nodes }) =>
@@ -123,11 +122,4 @@ export async function inspect(page: Page, name: string): Promise<void> {
 async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(OUT, { recursive: true });
   await page.screenshot({ path: join(OUT, `${name}.png`), fullPage: true });
-}
-
-let source: Promise<string> | undefined;
-
-function axeSource(): Promise<string> {
-  source ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-  return source;
 }
