@@ -53,7 +53,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
     const secret = title?.split(': ')[1] ?? '';
     await dialog.getByLabel('Code that the app shows').fill('000000');
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
-    await dialog.getByText(/wrong/).waitFor();
+    await dialog.getByText('The code does not fit the secret.').waitFor();
     await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, 0));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });

@@ -24,7 +24,7 @@ describe.skipIf(missing !== null)(`logging in to the console${missing ? ` (${mis
     await inspect(page, 'login');
     await page.getByLabel('Username').fill(OPERATOR.username);
     await page.getByLabel('Password').fill('a wrong password');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Password').fill(OPERATOR.password);
     await page.keyboard.press('Enter');

@@ -1,6 +1,6 @@
 import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-query';
 import { ApiError, get, type Page, type Query } from './client.ts';
-import { refetchInterval, setConnection, type Topic } from './live.ts';
+import { noteAnswer, refetchInterval, type Topic } from './live.ts';
 
 /** Answers that will not change by asking again. */
 const FINAL = new Set([400, 401, 403, 404, 409]);
@@ -17,10 +17,13 @@ export const queryClient = new QueryClient({
   },
 });
 
-queryClient.getQueryCache().subscribe(({ type, query }) => {
-  if (type !== 'updated') return;
-  const { error } = query.state;
-  if (error instanceof ApiError && error.code === 'unreachable') setConnection('offline');
+queryClient.getQueryCache().subscribe((event) => {
+  if (event.type !== 'updated') return;
+  if (event.action.type === 'success') noteAnswer(true);
+  if (event.action.type === 'failed' || event.action.type === 'error') {
+    const { error } = event.action;
+    noteAnswer(!(error instanceof ApiError && error.code === 'unreachable'));
+  }
 });
 
 /** One thing at a path. */

@@ -1,7 +1,7 @@
 import type { ClientErrorReport } from '@tidegate/protocol/client-errors-api';
 import { call } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
-import { EmptyState } from '../ui/states.tsx';
+import { Page } from '../ui/page.tsx';
 
 const MESSAGE_MAX = 10_000;
 const URL_MAX = 2_000;
@@ -41,21 +41,17 @@ export function reportUncaught(): void {
 /** In the place of a page that failed; the frame around it and the other pages go on. */
 export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
   return (
-    <div role="alert">
-      <EmptyState
-        title="This page failed"
-        action={
-          <div className="flex gap-2">
-            <Button tone="primary" onClick={reset}>
-              Try again
-            </Button>
-            <Button onClick={() => location.assign('/')}>Go to the overview</Button>
-          </div>
-        }
-      >
+    <Page title="This page failed">
+      <div role="alert" className="space-y-3">
         <p>{error instanceof Error ? error.message : String(error)}</p>
-        <p>It was reported to the server. What you did before is not lost.</p>
-      </EmptyState>
-    </div>
+        <p className="text-muted">It was reported to the server. What you did before is not lost.</p>
+        <div className="flex gap-2">
+          <Button tone="primary" onClick={reset}>
+            Try again
+          </Button>
+          <Button onClick={() => location.assign('/')}>Go to the overview</Button>
+        </div>
+      </div>
+    </Page>
   );
 }
