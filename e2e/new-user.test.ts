@@ -82,6 +82,8 @@ async function expectFirstOperator(child: Child): Promise<void> {
   const made = await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token);
   expect((await parsed(made, CreatedRegistrationToken)).token).toMatch(/^tgr_/);
   expect((await fetch(`${url}/api/docs`)).status).toBe(200);
+  const console = await fetch(`${url}/`);
+  expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('/assets/index-')]);
 }
 
 function post(url: string, body: unknown, token?: string): Promise<Response> {
