@@ -59,6 +59,7 @@ const routeTree = root.addChildren([
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
     page('/exceptions', () => import('./exceptions/exceptions-page.tsx'), 'ExceptionsPage'),
+    page('/divergences', () => import('./divergences/divergences-page.tsx'), 'DivergencesPage'),
     page('/enrolment', () => import('./enrolment/enrolment-page.tsx'), 'EnrolmentPage'),
     page('/signing-keys', () => import('./signing-keys/signing-keys-page.tsx'), 'SigningKeysPage'),
     page('/rate-limits', () => import('./rate-limits/rate-limits-page.tsx'), 'RateLimitsPage'),

@@ -23,7 +23,7 @@ describe('the overview', () => {
     ],
     [
       { list: 'divergences', filter: { open: 'true' } },
-      { to: '/events', search: { type: 'ARTIFACT_DIVERGENCE' } },
+      { to: '/divergences', search: { open: 'true' } },
     ],
   ] as const)('%j leads to %j', (opens, place) => {
     expect(placeOf(opens)).toEqual(place);

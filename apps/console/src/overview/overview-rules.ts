@@ -6,7 +6,7 @@ const PAGES: Readonly<Record<Opens['list'], string>> = {
   updates: '/updates',
   commands: '/commands',
   events: '/events',
-  divergences: '/events',
+  divergences: '/divergences',
   'signing-keys': '/signing-keys',
   'registration-tokens': '/enrolment',
 };
@@ -18,10 +18,7 @@ export interface Place {
 
 /** Where a number leads; null where no list shows just what it counts. */
 export function placeOf(opens: Opens | null): Place | null {
-  if (opens === null) return null;
-  // There is no list of divergences yet: each is told by its event.
-  const search = opens.list === 'divergences' ? { type: 'ARTIFACT_DIVERGENCE' } : opens.filter;
-  return { to: PAGES[opens.list], search };
+  return opens && { to: PAGES[opens.list], search: opens.filter };
 }
 
 export type Tone = 'bad' | 'warn' | 'unknown' | 'plain';

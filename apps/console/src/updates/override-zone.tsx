@@ -152,8 +152,11 @@ function DivergenceWayOut({ gate }: { gate: GateReport }) {
   return (
     <div className="space-y-1.5">
       <p>
-        This has no override. Somebody has to find out which file is the right one; the runbook of divergences
-        says how, and an admin then accepts or refuses the artifact.
+        This has no override. Somebody has to find out which file is the right one, and{' '}
+        <Link to="/divergences" search={{ open: 'true' }}>
+          decide
+        </Link>
+        ; the runbook of divergences says how.
       </p>
       <ul className="space-y-1">
         {gate.divergences.map((one) => (

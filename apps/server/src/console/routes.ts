@@ -23,6 +23,7 @@ export const PAGES = [
   '/commands/:id',
   '/events',
   '/exceptions',
+  '/divergences',
   '/enrolment',
   '/signing-keys',
   '/rate-limits',
