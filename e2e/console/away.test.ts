@@ -58,7 +58,7 @@ describe.skipIf(missing !== null)(`while the server is away${missing ? ` (${miss
     await page.goto('/updates');
     await page.getByText('This page failed').waitFor();
     await inspect(page, 'page-failed');
-    await page.getByRole('link', { name: 'Hosts' }).click();
+    await page.getByRole('link', { name: 'Hosts', exact: true }).click();
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
     const told = async () => (await stage.operator.events({ type: 'client_error' })).length;
     await expect.poll(told, { timeout: 10_000 }).toBeGreaterThan(0);
