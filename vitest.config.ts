@@ -6,6 +6,8 @@ const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 export default defineConfig({
   test: {
     pool: 'threads',
+    // One for each core: vitest would leave one idle, which is half of a small machine.
+    maxWorkers: '100%',
     include: ['apps/*/src/**/*.test.ts', 'packages/*/src/**/*.test.ts', 'scripts/**/*.test.ts'],
     globalSetup: ['apps/server/src/testing/shared-databases.ts'],
     reporters: ['default', closingLine({ refuseSkips })],

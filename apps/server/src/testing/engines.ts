@@ -49,7 +49,7 @@ function postgres({ url, template }: { url: string; template: string }): TestEng
 
 const shared = inject('postgres');
 
-/** Both engines; PostgreSQL is left out where it is not installed, which the run says once. */
+/** Both engines; PostgreSQL is left out where it is not installed or not asked for, which the run says once. */
 export const ENGINES: readonly TestEngine[] = 'url' in shared ? [sqlite, postgres(shared)] : [sqlite];
 
 let databases = 0;

@@ -26,6 +26,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const file = join(folder.path, 'template.db');
   await migrated(openSqlite(file));
   project.provide('sqliteTemplate', file);
+  // Another Node has another SQLite in it; PostgreSQL is the same server behind the same driver.
+  if (process.env.TIDEGATE_ENGINES === 'sqlite') {
+    project.provide('postgres', { missing: 'TIDEGATE_ENGINES=sqlite' });
+    return async () => folder.remove();
+  }
   const server = await startPostgres({ settings: { max_connections: 300 } });
   if ('missing' in server) {
     process.stderr.write(
