@@ -144,8 +144,8 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
   });
 
   test.each<[string, string, string, number]>([
-    ['disable olga', '', 'This is the last admin.', 1],
-    ['set-role olga viewer', '', 'This is the last admin.', 1],
+    ['disable olga', '', 'This is the last admin of the whole fleet.', 1],
+    ['set-role olga viewer', '', 'This is the last admin of the whole fleet.', 1],
     ['add olga --role viewer', PASSWORD, 'exists already', 1],
     ['add vera --role viewer', 'short', '8 to 256 characters', 1],
     ['add vera --role viewer', '', '8 to 256 characters', 1],
