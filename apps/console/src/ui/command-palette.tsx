@@ -1,6 +1,6 @@
 import { Command } from 'cmdk';
 import type { Action } from '../actions/actions.ts';
-import { Kbd } from './button.tsx';
+import { ActionLine } from './action-line.tsx';
 import { Dialog } from './dialog.tsx';
 
 /** A list of actions that typing narrows; Enter runs the one that is marked. */
@@ -34,13 +34,7 @@ export function CommandPalette({ actions, onClose }: { actions: readonly Action[
                   }}
                   className="flex min-h-9 cursor-pointer items-center gap-2 rounded-md px-2 data-[selected=true]:bg-accent-soft"
                 >
-                  {action.icon && (
-                    <span aria-hidden="true" className="[&>svg]:size-4">
-                      {action.icon}
-                    </span>
-                  )}
-                  <span className="flex-1">{action.label}</span>
-                  {action.shortcut && <Kbd text={action.shortcut} />}
+                  <ActionLine action={action} />
                 </Command.Item>
               ))}
             </Command.Group>

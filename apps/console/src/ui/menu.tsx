@@ -1,7 +1,7 @@
 import * as Radix from '@radix-ui/react-dropdown-menu';
 import type { ReactNode } from 'react';
 import type { Action } from '../actions/actions.ts';
-import { Kbd } from './button.tsx';
+import { ActionLine } from './action-line.tsx';
 
 /** A menu of actions. Not modal: a modal one would put a style element into the page, which the policy forbids. */
 export function Menu({ trigger, actions }: { trigger: ReactNode; actions: readonly Action[] }) {
@@ -21,13 +21,7 @@ export function Menu({ trigger, actions }: { trigger: ReactNode; actions: readon
               onSelect={action.run}
               className="flex min-h-8 cursor-pointer items-center gap-2 rounded-md px-2 py-1 outline-none data-disabled:cursor-not-allowed data-disabled:text-muted data-highlighted:bg-accent-soft"
             >
-              {action.icon && (
-                <span aria-hidden="true" className="[&>svg]:size-4">
-                  {action.icon}
-                </span>
-              )}
-              <span className="flex-1">{action.label}</span>
-              {action.shortcut && <Kbd text={action.shortcut} />}
+              <ActionLine action={action} />
             </Radix.Item>
           ))}
         </Radix.Content>
