@@ -1,28 +1,17 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 import { totpAt } from '../harness/totp.ts';
 
-const missing = browserMissing();
 const STEP_MS = 30_000;
 
-describe.skipIf(missing !== null)(`second factors in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
+describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
   let operator: { username: string; password: string; role: 'admin' };
   let count = 0;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 2 });
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
   beforeEach(async () => {
     operator = { username: `anna${++count}`, password: 'correct horse battery', role: 'admin' };
-    await stage.addOperator(operator);
+    await scene.stage.addOperator(operator);
   });
 
   const logIn = async (page: Page) => {
@@ -41,7 +30,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   const codeAfter = (secret: string, steps: number) => totpAt(secret, Date.now() + steps * STEP_MS);
 
   test('an authenticator app is added by its code, asked for at the login, and recovery codes stand in for it once', async () => {
-    const page = await browser.openAs(stage.server.url, operator);
+    const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
     await inspect(page, 'account');
@@ -83,7 +72,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   });
 
   test('a passkey is made by the authenticator, logs in alone, and is asked for before what matters', async () => {
-    const page = await browser.openAs(localhost(stage.server.url), operator);
+    const page = await scene.browser.openAs(localhost(scene.stage.server.url), operator);
     const session = await page.context().newCDPSession(page);
     await session.send('WebAuthn.enable');
     await session.send('WebAuthn.addVirtualAuthenticator', {
@@ -116,7 +105,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   });
 
   test('what matters asks for a fresh second factor, and goes on by itself once it is proven', async () => {
-    const page = await browser.openAs(stage.server.url, operator);
+    const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByRole('button', { name: 'Add an app' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
@@ -137,8 +126,8 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   });
 
   test('a session is ended from another one', async () => {
-    const page = await browser.openAs(stage.server.url, operator);
-    const other = await browser.openAs(stage.server.url, operator);
+    const page = await scene.openAs(operator);
+    const other = await scene.openAs(operator);
     await other.goto('/account');
     await page.goto('/account');
     await page.getByRole('button', { name: /^End the session of/ }).click();
@@ -148,7 +137,7 @@ describe.skipIf(missing !== null)(`second factors in the console${missing ? ` ($
   });
 
   test('a new password is taken with the old one alone', async () => {
-    const page = await browser.openAs(stage.server.url, operator);
+    const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByLabel('Current password').fill('not the password');
     await page.getByLabel('New password', { exact: true }).fill('another horse battery');

@@ -1,53 +1,40 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
-
-describe.skipIf(missing !== null)(`while the server is away${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 3 });
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('while the server is away', { hosts: 3 }, (scene) => {
   test('what was shown stays, says how old it is, and follows again by itself after a restart', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/hosts');
     await page.getByText('Live', { exact: true }).waitFor();
-    await stage.server.kill();
+    await scene.stage.server.kill();
     await page.getByRole('button', { name: 'Fetch the hosts again' }).click();
     await page.getByText('The server does not answer', { exact: true }).first().waitFor();
     expect(await page.getByRole('row').count()).toBe(1 + 3);
     await inspect(page, 'hosts-server-away');
-    await stage.server.restart();
+    await scene.stage.server.restart();
     await page.getByText('Live', { exact: true }).waitFor();
     await expect.poll(() => page.getByText('The server does not answer').count()).toBe(0);
   });
 
   test('an act while it is away fails in words, and is not lost from the form', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/operators');
     await page.getByRole('button', { name: 'Add an operator' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an operator' });
     await dialog.getByLabel('Username').fill('walter');
     await dialog.getByLabel('First password').fill('correct horse battery');
-    await stage.server.kill();
+    await scene.stage.server.kill();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('The server does not answer.').waitFor();
     expect(await dialog.getByLabel('Username').inputValue()).toBe('walter');
-    await stage.server.restart();
+    await scene.stage.server.restart();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('row', { name: /walter/ }).waitFor();
   });
 
   test('a page that fails takes nothing else with it, and the server hears of it (E7)', async () => {
-    const page = await browser.openUnwatched(stage.server.url);
+    const page = await scene.openUnwatched();
     await page
       .context()
       .request.post('/api/v1/auth/login', { data: { username: 'olga', password: 'a long enough password' } });
@@ -60,7 +47,7 @@ describe.skipIf(missing !== null)(`while the server is away${missing ? ` (${miss
     await inspect(page, 'page-failed');
     await page.getByRole('link', { name: 'Hosts', exact: true }).click();
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
-    const told = async () => (await stage.operator.events({ type: 'client_error' })).length;
+    const told = async () => (await scene.stage.operator.events({ type: 'client_error' })).length;
     await expect.poll(told, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 });

@@ -1,8 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { describeConsole } from '../harness/describe-console.ts';
 
 const SCRIPT_MAX_BYTES = 175_000;
 const INTERACTIVE_MAX_MS = 1_500;
@@ -10,22 +9,9 @@ const CPU_SLOWDOWN = 4;
 /** The best of these counts: what else the machine does is not what is measured. */
 const LOADS = 5;
 
-const missing = browserMissing();
-
-describe.skipIf(missing !== null)(`the budget of the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage();
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('the budget of the console', {}, (scene) => {
   test('the first load of the overview fetches at most 175 kB of script, compressed with gzip', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     const sizes = new Map<string, number>();
     const bodies: Promise<void>[] = [];
     page.on('response', (response) => {
@@ -44,7 +30,7 @@ describe.skipIf(missing !== null)(`the budget of the console${missing ? ` (${mis
   });
 
   test('the overview can be used within 1.5 s on a machine four times slower', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     const session = await page.context().newCDPSession(page);
     await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN });
     const times: number[] = [];

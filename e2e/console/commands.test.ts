@@ -1,35 +1,22 @@
 import { CheckInAnswer } from '@tidegate/protocol/agent-api';
 import { CommandQueued } from '@tidegate/protocol/agents-api';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { BareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 import { addHost } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
-describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 0 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
   let hosts = 0;
   async function hostAsked(to: 'scan' | 'reboot' = 'scan') {
     const hostname = `story-${++hosts}`;
-    const agent = await addHost({ url: stage.server.url, operator: stage.operator }, hostname);
-    const asked = await stage.operator.call('POST', `/api/v1/agents/${agent.agentId}/${to}`, {});
+    const agent = await addHost({ url: scene.stage.server.url, operator: scene.stage.operator }, hostname);
+    const asked = await scene.stage.operator.call('POST', `/api/v1/agents/${agent.agentId}/${to}`, {});
     const { command_id: id } = expectAnswer(asked, 202, CommandQueued);
     return { agent, hostname, id };
   }
@@ -61,7 +48,7 @@ describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missi
   test('what a host writes appears as it is written: as text, without what it says to a terminal', async () => {
     const { agent, hostname, id } = await hostAsked();
     await begin({ agent, id });
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
     await page.getByRole('heading', { name: `scan on ${hostname}` }).waitFor();
     await page.getByText('Nothing was written yet.').waitFor();
@@ -97,7 +84,7 @@ describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missi
     const { agent, id } = await hostAsked();
     await begin({ agent, id });
     await end({ agent, id }, 'failed');
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
     await page.getByText('the disk is full').waitFor();
     await page.getByRole('button', { name: 'Ask once more' }).click();
@@ -108,12 +95,12 @@ describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missi
 
   test('what its host has not fetched is cancelled after a question; afterwards it is too late', async () => {
     const { agent, id } = await hostAsked('reboot');
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
     await page.getByRole('button', { name: 'Cancel the command' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Cancel', exact: true }).click();
-    expect((await stage.operator.commands()).find((one) => one.id === id)?.status).toBe('pending');
+    expect((await scene.stage.operator.commands()).find((one) => one.id === id)?.status).toBe('pending');
     await page.getByRole('button', { name: 'Cancel the command' }).click();
     await dialog.getByRole('button', { name: 'Cancel the command' }).click();
     await page.getByText('The command is cancelled.').waitFor();
@@ -128,7 +115,7 @@ describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missi
 
   test('the list filters by its URL, leads to each command and its host, and is sound in both themes', async () => {
     const { agent, hostname, id } = await hostAsked('reboot');
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/commands');
     await page.getByLabel('Command', { exact: true }).selectOption('reboot');
     await poll(() => new URL(page.url()).search).toBe('?action=reboot');
@@ -150,7 +137,7 @@ describe.skipIf(missing !== null)(`commands in the console${missing ? ` (${missi
 
   test('who may only look is offered no verb', async () => {
     const { id } = await hostAsked();
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto(`/commands/${id}`);
     await page.getByText('pending', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: /cancel the command|ask once more/i }).count()).toBe(0);

@@ -1,58 +1,55 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const RIGHT = 'a'.repeat(64);
 const WRONG = 'b'.repeat(64);
 
-describe.skipIf(missing !== null)(`divergences in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 1 });
-    browser = await startBrowser();
-    for (const [i, sha256] of [RIGHT, WRONG].entries()) await reportPlan(stage, { i, sha256 });
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
+describeConsole(
+  'divergences in the console',
+  {
+    hosts: 1,
+    prepare: async (stage) => {
+      for (const [i, sha256] of [RIGHT, WRONG].entries()) await reportPlan(stage, { i, sha256 });
+    },
+  },
+  (scene) => {
+    test('the first page leads to it, and who may only look is shown the hashes', async () => {
+      const viewer = { username: 'vera', password: 'correct horse battery', role: 'viewer' } as const;
+      await scene.stage.addOperator(viewer);
+      const page = await scene.openAs(viewer);
+      await page.goto('/');
+      await page.getByRole('link', { name: /packages with two hashes/ }).click();
+      await page.getByRole('heading', { name: 'Divergences', exact: true }).waitFor();
+      await inspect(page, 'divergences');
+      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
+      await dialog.getByText(WRONG).waitFor();
+      expect(await dialog.getByRole('button', { name: /Accept/ }).count()).toBe(0);
+    });
 
-  test('the first page leads to it, and who may only look is shown the hashes', async () => {
-    const viewer = { username: 'vera', password: 'correct horse battery', role: 'viewer' } as const;
-    await stage.addOperator(viewer);
-    const page = await browser.openAs(stage.server.url, viewer);
-    await page.goto('/');
-    await page.getByRole('link', { name: /packages with two hashes/ }).click();
-    await page.getByRole('heading', { name: 'Divergences', exact: true }).waitFor();
-    await inspect(page, 'divergences');
-    await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-    const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
-    await dialog.getByText(WRONG).waitFor();
-    expect(await dialog.getByRole('button', { name: /Accept/ }).count()).toBe(0);
-  });
-
-  test('one hash is accepted with a reason, and the other stays blocked', async () => {
-    const page = await browser.openAs(stage.server.url);
-    await page.goto('/divergences?open=true');
-    await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-    const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
-    const accept = dialog.getByRole('button', { name: 'Accept this hash, block the others' });
-    expect(await accept.isDisabled()).toBe(true);
-    await inspect(page, 'divergence');
-    await dialog.getByRole('radio', { name: `Accept ${RIGHT.slice(0, 12)}` }).check();
-    await dialog.getByLabel('Reason').fill('compared with the signed index of the archive');
-    await accept.click();
-    await page.getByText('No divergences match the filter').waitFor();
-    await page.goto('/divergences');
-    await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-    await page.getByText(/^refused; told by/).waitFor();
-    const told = await stage.operator.events({ type: 'ARTIFACT_DIVERGENCE_DECIDED' });
-    expect(told).toHaveLength(1);
-  });
-});
+    test('one hash is accepted with a reason, and the other stays blocked', async () => {
+      const page = await scene.openAs();
+      await page.goto('/divergences?open=true');
+      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
+      const accept = dialog.getByRole('button', { name: 'Accept this hash, block the others' });
+      expect(await accept.isDisabled()).toBe(true);
+      await inspect(page, 'divergence');
+      await dialog.getByRole('radio', { name: `Accept ${RIGHT.slice(0, 12)}` }).check();
+      await dialog.getByLabel('Reason').fill('compared with the signed index of the archive');
+      await accept.click();
+      await page.getByText('No divergences match the filter').waitFor();
+      await page.goto('/divergences');
+      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      await page.getByText(/^refused; told by/).waitFor();
+      const told = await scene.stage.operator.events({ type: 'ARTIFACT_DIVERGENCE_DECIDED' });
+      expect(told).toHaveLength(1);
+    });
+  },
+);
 
 /** A host that was offered one version, by a plan that binds this hash. */
 async function reportPlan({ server, operator }: ConsoleStage, { i, sha256 }: { i: number; sha256: string }) {

@@ -1,29 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = '"><img src=x onerror=alert(1)>';
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describe.skipIf(missing !== null)(`adding hosts in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 1 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
   test('a token is made, its line is copied once, and the hosts appear by themselves', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByLabel('Label').fill(HOSTILE);
     await page.getByLabel('Hosts', { exact: true }).fill('2');
@@ -39,14 +26,18 @@ describe.skipIf(missing !== null)(`adding hosts in the console${missing ? ` (${m
     await inspect(page, 'enrolment');
     const registrationToken = /tgr_[\w-]{43}/.exec(copied)?.[0] ?? '';
     const join = (hostname: string) =>
-      enrolBareAgent(stage.server.url, { registrationToken, machineId: `machine-${hostname}`, hostname });
+      enrolBareAgent(scene.stage.server.url, {
+        registrationToken,
+        machineId: `machine-${hostname}`,
+        hostname,
+      });
     const { agentId } = await join('db-01');
     await page.getByText('db-01 connected').waitFor();
     await page.getByText('Waiting for 1 more host').waitFor();
     await join('db-02');
     await page.getByText('db-02 connected').waitFor();
     await page.getByRole('row').filter({ hasText: '2 of 2' }).getByText('used up').waitFor();
-    const { body } = await stage.operator.call('GET', `/api/v1/agents/${agentId}`);
+    const { body } = await scene.stage.operator.call('GET', `/api/v1/agents/${agentId}`);
     expect(body).toMatchObject({ group: 'rack 4' });
     await page.reload();
     await page.getByRole('cell', { name: HOSTILE, exact: true }).waitFor();
@@ -54,8 +45,8 @@ describe.skipIf(missing !== null)(`adding hosts in the console${missing ? ` (${m
   });
 
   test('a token is withdrawn, and what the server refuses is told beside its field', async () => {
-    await stage.operator.call('POST', '/api/v1/admin/registration-tokens', { label: 'to withdraw' });
-    const page = await browser.openAs(stage.server.url);
+    await scene.stage.operator.call('POST', '/api/v1/admin/registration-tokens', { label: 'to withdraw' });
+    const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByRole('button', { name: 'Withdraw to withdraw' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
@@ -69,7 +60,7 @@ describe.skipIf(missing !== null)(`adding hosts in the console${missing ? ` (${m
   });
 
   test('a viewer is told to ask an admin, and is offered no form', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/enrolment');
     await page.getByRole('heading', { name: 'Only an admin adds hosts' }).waitFor();
     expect(await page.getByRole('button', { name: 'Make a token' }).count()).toBe(0);

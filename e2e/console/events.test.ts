@@ -1,41 +1,35 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = `=cmd|'/c calc'!A1 "><svg onload=alert(1)> </script><b>bold</b> \u202eabc`;
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  let agentId: string;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 3 });
-    await stage.addOperator(VIEWER);
-    const agent = await enrolBareAgent(stage.server.url, {
-      registrationToken: await stage.operator.registrationToken(),
-      machineId: 'machine-of-the-liar',
-      hostname: 'liar',
-    });
-    ({ agentId } = agent);
-    const event = { type: 'AGENT_ERROR', severity: 'error', message: HOSTILE, at: new Date().toISOString() };
-    expect((await agent.call('POST', '/events', { events: [event] })).status).toBe(202);
-    browser = await startBrowser();
+let agentId: string;
+
+/** A host reports an error in words that would be markup, a formula or a script, were they not text. */
+async function liarSpeaks(stage: ConsoleStage): Promise<void> {
+  const agent = await enrolBareAgent(stage.server.url, {
+    registrationToken: await stage.operator.registrationToken(),
+    machineId: 'machine-of-the-liar',
+    hostname: 'liar',
   });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
+  ({ agentId } = agent);
+  const event = { type: 'AGENT_ERROR', severity: 'error', message: HOSTILE, at: new Date().toISOString() };
+  expect((await agent.call('POST', '/events', { events: [event] })).status).toBe(202);
+}
+
+describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepare: liarSpeaks }, (scene) => {
   const rows = (page: Page) => page.locator('main tbody tr');
 
   test('an event is told in a sentence, its content is folded, and its hash leads to the one before', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/events?type=AGENT_ENROLLED');
     await page.getByText('web-00001.example.invalid enrolled.').waitFor();
     await inspect(page, 'events');
@@ -50,7 +44,7 @@ describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing
   });
 
   test('filters stand in the URL, times in UTC, and what is filtered away is said', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/events');
     await poll(() => rows(page).count()).toBeGreaterThan(3);
     await page.getByLabel('Kind').selectOption('security');
@@ -61,7 +55,7 @@ describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing
   });
 
   test('what an agent says of itself is text on the page, and no formula in a file', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto(`/events?agent_id=${agentId}&type=AGENT_ERROR`);
     await page.getByText(`The agent reported an error: ${HOSTILE}.`).waitFor();
     await page.locator('main summary').first().click();
@@ -85,7 +79,7 @@ describe.skipIf(missing !== null)(`events in the console${missing ? ` (${missing
   });
 
   test('the page says how the log is verified without this server', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/events');
     await page.getByText('How to verify that nobody changed these events').click();
     await page.getByText('tidegate doctor --verify-events --file events.ndjson --keys keys').waitFor();

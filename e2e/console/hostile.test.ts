@@ -1,10 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type BareAgent, enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
-
-const missing = browserMissing();
+import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
 /** What becomes a script, an element or an attribute wherever it is not escaped. */
 const ATTACK = `"'><img data-attack src=x onerror="globalThis.attacked=1"><script data-attack>attacked=1</script>\${attacked=1}`;
@@ -26,68 +25,66 @@ const NAMES = [
   'x'.repeat(200),
 ];
 
-describe.skipIf(missing !== null)(`what a hostile host says${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  let agent: BareAgent;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 1 });
-    browser = await startBrowser();
-    agent = await hostileHost(stage);
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
+let agent: BareAgent;
 
-  const PAGES: readonly [path: string, shows: boolean][] = [
-    ['/', false],
-    ['/hosts', true],
-    ['/hosts/:agent', true],
-    ['/updates', true],
-    ['/updates/:update', true],
-    ['/packages', true],
-    ['/commands', false],
-    ['/commands/:command', true],
-    ['/events', true],
-  ];
+describeConsole(
+  'what a hostile host says',
+  {
+    hosts: 1,
+    prepare: async (stage) => {
+      agent = await hostileHost(stage);
+    },
+  },
+  (scene) => {
+    const PAGES: readonly [path: string, shows: boolean][] = [
+      ['/', false],
+      ['/hosts', true],
+      ['/hosts/:agent', true],
+      ['/updates', true],
+      ['/updates/:update', true],
+      ['/packages', true],
+      ['/commands', false],
+      ['/commands/:command', true],
+      ['/events', true],
+    ];
 
-  test.each(PAGES)('%s shows it as text', async (path, shows) => {
-    const { operator } = stage;
-    const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
-    const [command] = await operator.commands({ agent_id: agent.agentId });
-    const page = await browser.openAs(stage.server.url);
-    await page.goto(
-      path
-        .replace(':agent', agent.agentId)
-        .replace(':update', update?.id ?? 'none')
-        .replace(':command', command?.id ?? 'none'),
-    );
-    if (shows) await page.getByText('<img data-attack').first().waitFor();
-    else await page.getByRole('heading', { level: 1 }).waitFor();
-    await expectUnharmed(page);
-    if (path === '/hosts') await inspect(page, 'hostile-hosts');
-  });
-
-  test.each(NAMES)('a package named %j is listed and found', async (name) => {
-    const page = await browser.openAs(stage.server.url);
-    await page.goto(`/updates?${new URLSearchParams({ name })}`);
-    const row = page.getByRole('row').filter({ hasText: name });
-    await row.first().waitFor();
-    await expectUnharmed(page);
-  });
-
-  test('an address that is an attack is a filter and no more', async () => {
-    const page = await browser.openAs(stage.server.url);
-    for (const path of ['/updates', '/hosts', '/events', '/commands', '/packages']) {
+    test.each(PAGES)('%s shows it as text', async (path, shows) => {
+      const { operator } = scene.stage;
+      const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
+      const [command] = await operator.commands({ agent_id: agent.agentId });
+      const page = await scene.openAs();
       await page.goto(
-        `${path}?${new URLSearchParams({ q: ATTACK, sort: ATTACK, state: ATTACK, __proto__: ATTACK })}`,
+        path
+          .replace(':agent', agent.agentId)
+          .replace(':update', update?.id ?? 'none')
+          .replace(':command', command?.id ?? 'none'),
       );
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      if (shows) await page.getByText('<img data-attack').first().waitFor();
+      else await page.getByRole('heading', { level: 1 }).waitFor();
       await expectUnharmed(page);
-    }
-  });
-});
+      if (path === '/hosts') await inspect(page, 'hostile-hosts');
+    });
+
+    test.each(NAMES)('a package named %j is listed and found', async (name) => {
+      const page = await scene.openAs();
+      await page.goto(`/updates?${new URLSearchParams({ name })}`);
+      const row = page.getByRole('row').filter({ hasText: name });
+      await row.first().waitFor();
+      await expectUnharmed(page);
+    });
+
+    test('an address that is an attack is a filter and no more', async () => {
+      const page = await scene.openAs();
+      for (const path of ['/updates', '/hosts', '/events', '/commands', '/packages']) {
+        await page.goto(
+          `${path}?${new URLSearchParams({ q: ATTACK, sort: ATTACK, state: ATTACK, __proto__: ATTACK })}`,
+        );
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await expectUnharmed(page);
+      }
+    });
+  },
+);
 
 async function expectUnharmed(page: Page): Promise<void> {
   expect(await page.evaluate('globalThis.attacked')).toBeUndefined();

@@ -1,33 +1,20 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 /** What would be markup, a script, a path or a link, were it not text. */
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}} \u202egnp.exe`;
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 5 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scene) => {
   let added = 0;
   async function addHost(hostname: string) {
-    return enrolBareAgent(stage.server.url, {
-      registrationToken: await stage.operator.registrationToken(),
+    return enrolBareAgent(scene.stage.server.url, {
+      registrationToken: await scene.stage.operator.registrationToken(),
       machineId: `machine-added-${++added}`,
       hostname,
     });
@@ -40,7 +27,7 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
   const rows = (page: Page) => page.locator('main tbody tr');
 
   test('the list is searched, narrowed and sorted by its URL, and a link to it is the view', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/hosts');
     await page.getByRole('link', { name: 'web-00003.example.invalid' }).waitFor();
     await inspect(page, 'hosts');
@@ -61,7 +48,7 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
   });
 
   test('hosts are selected by keyboard, asked to scan, and put into a group', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/hosts?q=web-0000');
     await poll(() => rows(page).count()).toBe(5);
     await rows(page).first().focus();
@@ -73,7 +60,7 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
     await page.keyboard.press('s');
     await page.getByRole('button', { name: 'Scan now' }).last().click();
     await page.getByText('3 hosts are asked to scan').waitFor();
-    expect(await stage.operator.commands({ action: 'scan' })).toHaveLength(3);
+    expect(await scene.stage.operator.commands({ action: 'scan' })).toHaveLength(3);
     await page.getByRole('button', { name: 'Set group' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set the group of 3 hosts' });
     await dialog.getByLabel('Group').fill('rack 4');
@@ -84,7 +71,7 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
   });
 
   test('a host shows how it stands, its updates, its commands and what happened to it', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/hosts?q=web-00004');
     await page.getByRole('link', { name: 'web-00004.example.invalid' }).click();
     await page.getByRole('heading', { name: 'web-00004.example.invalid' }).waitFor();
@@ -101,7 +88,7 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
 
   test('a hostile host name is text in the list, on its page and in the events, and its id is what is typed', async () => {
     const { agentId } = await addHost(HOSTILE);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/hosts?q=${agentId}`);
     await page.getByRole('link', { name: HOSTILE }).click();
     await page.getByRole('heading', { name: HOSTILE }).waitFor();
@@ -118,14 +105,14 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
     await typed.press('Enter');
     await page.getByText('The credentials are revoked').waitFor();
     await page.getByText('revoked', { exact: true }).first().waitFor();
-    const [event] = await stage.operator.events({ type: 'AGENT_REVOKED', agent_id: agentId });
+    const [event] = await scene.stage.operator.events({ type: 'AGENT_REVOKED', agent_id: agentId });
     expect(event?.actor).toBe('olga');
   });
 
   test('a suspected clone shows its evidence, and each next step is a button', async () => {
     const agent = await addHost('twin');
     for (const boot of ['another-boot', 'boot']) expect((await checkIn(agent, boot)).status).toBe(200);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/hosts?clone_suspected=true');
     await page.getByRole('link', { name: 'twin' }).click();
     await page.getByRole('heading', { name: 'Two machines seem to use the identity of this host' }).waitFor();
@@ -137,13 +124,13 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
     await dialog.getByRole('button', { name: 'It is one machine' }).click();
     await page.getByText('The suspicion is closed').waitFor();
     await poll(() => page.getByRole('heading', { name: 'Two machines seem to use' }).count()).toBe(0);
-    const [event] = await stage.operator.events({ type: 'CLONE_DISMISSED', agent_id: agent.agentId });
+    const [event] = await scene.stage.operator.events({ type: 'CLONE_DISMISSED', agent_id: agent.agentId });
     expect(event?.content.reason).toBe('restored from a snapshot');
   });
 
   test('a rebind asks for the name and a reason, and clears the binding (E2)', async () => {
     const agent = await addHost('moved');
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/hosts/${agent.agentId}`);
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Rebind to another machine' }).click();
@@ -153,12 +140,12 @@ describe.skipIf(missing !== null)(`hosts in the console${missing ? ` (${missing}
     await dialog.getByRole('button', { name: 'Clear the binding' }).click();
     await page.getByText('bound to no machine').waitFor();
     await page.getByText('not bound', { exact: true }).first().waitFor();
-    const [event] = await stage.operator.events({ type: 'MACHINE_REBOUND', agent_id: agent.agentId });
+    const [event] = await scene.stage.operator.events({ type: 'MACHINE_REBOUND', agent_id: agent.agentId });
     expect(event?.content.reason).toBe('new mainboard');
   });
 
   test('a viewer is offered nothing that changes a host', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/hosts?q=web-00002');
     await poll(() => rows(page).count()).toBe(1);
     expect(await page.getByRole('checkbox').count()).toBe(0);

@@ -1,24 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 import { OPERATOR } from '../harness/server-process.ts';
 
-const missing = browserMissing();
-
-describe.skipIf(missing !== null)(`logging in to the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 2 });
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
   test('who is not logged in is asked, and comes to the place that was wanted', async () => {
-    const page = await browser.open(stage.server.url);
+    const page = await scene.open();
     await page.goto('/hosts?q=web');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
     await inspect(page, 'login');
@@ -35,18 +22,18 @@ describe.skipIf(missing !== null)(`logging in to the console${missing ? ` (${mis
   test.each(['//evil.example/', 'https://evil.example/', '/\\evil.example'])(
     'a link that wants %s after the login leads to the overview',
     async (next) => {
-      const page = await browser.open(stage.server.url);
+      const page = await scene.open();
       await page.goto(`/login?next=${encodeURIComponent(next)}`);
       await page.getByLabel('Username').fill(OPERATOR.username);
       await page.getByLabel('Password').fill(OPERATOR.password);
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
-      expect(new URL(page.url()).origin).toBe(stage.server.url);
+      expect(new URL(page.url()).origin).toBe(scene.stage.server.url);
     },
   );
 
   test('a session begins with a new token each time, and no script can read it', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     const tokenOf = async () =>
       (await page.context().cookies()).find(({ name }) => name === 'tidegate_session');
     const first = await tokenOf();
@@ -59,7 +46,7 @@ describe.skipIf(missing !== null)(`logging in to the console${missing ? ` (${mis
   });
 
   test('after logging out nothing of the session is left', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/');
     await page.getByRole('button', { name: new RegExp(OPERATOR.username) }).click();
     await page.getByRole('menuitem', { name: 'Log out' }).click();
@@ -70,7 +57,7 @@ describe.skipIf(missing !== null)(`logging in to the console${missing ? ` (${mis
   });
 
   test('the console cannot be framed', async () => {
-    const page = await browser.open(stage.server.url);
+    const page = await scene.open();
     const answer = await page.goto('/login');
     const headers = answer?.headers() ?? {};
     expect(headers['x-frame-options']).toBe('DENY');

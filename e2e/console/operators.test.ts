@@ -1,24 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const PASSWORD = 'correct horse battery';
 
-describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 2 });
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('operators in the console', { hosts: 2 }, (scene) => {
   test('an operator is added, bound, disabled with a way back, and deleted by name', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/operators');
     await page.getByRole('button', { name: 'Add an operator' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an operator' });
@@ -48,7 +36,7 @@ describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${miss
   });
 
   test('an API token is shown once, works within its role, and is refused once it is revoked', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/operators');
     await page.getByRole('button', { name: 'Make a token' }).click();
     await page.getByLabel('Label').fill('nightly report');
@@ -59,7 +47,7 @@ describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${miss
     expect(token).toMatch(/^tg_[\w-]{43}$/);
     await shown.getByRole('button', { name: 'I have kept it' }).click();
     const statusOf = async (path: string) =>
-      (await fetch(stage.server.url + path, { headers: { authorization: `Bearer ${token}` } })).status;
+      (await fetch(scene.stage.server.url + path, { headers: { authorization: `Bearer ${token}` } })).status;
     expect([await statusOf('/api/v1/agents'), await statusOf('/api/v1/admin/operators')]).toEqual([200, 403]);
     await page.getByRole('button', { name: 'Revoke nightly report' }).click();
     await page.getByLabel('Type nightly report to go on').fill('nightly report');
@@ -70,8 +58,8 @@ describe.skipIf(missing !== null)(`operators in the console${missing ? ` (${miss
 
   test('a viewer is not offered the page, and is refused by its address', async () => {
     const viewer = { username: 'vera', password: PASSWORD, role: 'viewer' } as const;
-    await stage.addOperator(viewer);
-    const page = await browser.openAs(stage.server.url, viewer);
+    await scene.stage.addOperator(viewer);
+    const page = await scene.openAs(viewer);
     await page.goto('/hosts');
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
     expect(await page.getByRole('link', { name: 'Operators' }).count()).toBe(0);

@@ -1,35 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { enrolBareAgent } from '../harness/bare-agent.ts';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 /** The history is written once a minute at the latest, and a busy machine takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 90_000 });
 
-describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${missing})` : ''}`, () => {
-  let browser: Browser;
-  let stage: ConsoleStage;
-  let empty: ConsoleStage;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 4 });
-    empty = await openConsoleStage({ hosts: 0 });
-    await stage.addOperator(VIEWER);
-    await empty.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-    await empty?.[Symbol.asyncDispose]();
-  });
-
-  const answer = async (path: string) => JSON.stringify((await stage.operator.call('GET', path)).body);
+describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }, (scene) => {
+  const answer = async (path: string) => JSON.stringify((await scene.stage.operator.call('GET', path)).body);
 
   test('the first screen answers three questions, and each number opens the list that it counts', async () => {
     await poll(() => answer('/api/v1/overview')).toContain('"hosts_enrolled":{"count":4,');
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/');
     for (const name of ['What needs me?', 'What changed?', 'Is anything lying?', 'Verdicts of open updates'])
       await page.getByRole('heading', { name }).waitFor();
@@ -46,7 +29,7 @@ describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${m
 
   test('what is drawn over time is there as a table, too', async () => {
     await poll(() => answer('/api/v1/overview/history')).toContain('"day":');
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/');
     await page.getByRole('heading', { name: 'Age of open updates' }).waitFor();
     expect(await page.locator('main canvas').count()).toBe(0);
@@ -57,15 +40,25 @@ describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${m
     await inspect(page, 'overview-table');
   });
 
+  test('a viewer is offered nothing that adds a host', async () => {
+    const page = await scene.openAs(VIEWER);
+    await page.goto('/');
+    await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+    expect(await page.getByText('registration tokens about to end').count()).toBe(0);
+    expect(await page.getByRole('button', { name: /line for the first host/ }).count()).toBe(0);
+  });
+});
+
+describeConsole('the overview of an empty console', { hosts: 0 }, (scene) => {
   test('before there is a host, the page makes the line for the first one, which then connects', async () => {
-    const page = await browser.openAs(empty.server.url);
+    const page = await scene.openAs();
     await page.goto('/');
     await page.getByRole('heading', { name: 'No host has joined yet' }).waitFor();
     await inspect(page, 'overview-first');
     await page.getByRole('button', { name: 'Show the line for the first host' }).click();
     const line = await page.getByTitle(/TIDEGATE_TOKEN=/).innerText();
     const registrationToken = /tgr_[\w-]{43}/.exec(line)?.[0] ?? '';
-    await enrolBareAgent(empty.server.url, {
+    await enrolBareAgent(scene.stage.server.url, {
       registrationToken,
       machineId: 'machine-1',
       hostname: 'first-01',
@@ -73,13 +66,5 @@ describe.skipIf(missing !== null)(`the overview of the console${missing ? ` (${m
     await page.getByText('first-01 connected').waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
-  });
-
-  test('a viewer is offered nothing that adds a host', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
-    await page.goto('/');
-    await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
-    expect(await page.getByText('registration tokens about to end').count()).toBe(0);
-    expect(await page.getByRole('button', { name: /line for the first host/ }).count()).toBe(0);
   });
 });

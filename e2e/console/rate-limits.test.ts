@@ -1,26 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 
-describe.skipIf(missing !== null)(`rate limits in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 0 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-  const classes = async () => (await stage.operator.call('GET', '/api/v1/admin/rate-limits')).body;
+describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
+  const classes = async () => (await scene.stage.operator.call('GET', '/api/v1/admin/rate-limits')).body;
 
   test('a refused change is told beside its field and changes nothing; a good one is in force', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/rate-limits');
     await page.getByText(/half of each budget counts|The whole budgets count/).waitFor();
     const requests = page.getByLabel('Requests of Renewals of tokens');
@@ -42,7 +30,7 @@ describe.skipIf(missing !== null)(`rate limits in the console${missing ? ` (${mi
   });
 
   test('the defaults come back after a question, and a toast takes that back', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/rate-limits');
     await page.getByRole('button', { name: 'Back to the defaults' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Reset all limits' }).click();
@@ -58,7 +46,7 @@ describe.skipIf(missing !== null)(`rate limits in the console${missing ? ` (${mi
   });
 
   test('a viewer is offered none of it', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/rate-limits');
     await page.getByRole('heading', { name: 'Only an admin sees the rate limits' }).waitFor();
     expect(await page.getByRole('button', { name: /save|defaults/i }).count()).toBe(0);

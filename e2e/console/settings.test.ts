@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describe.skipIf(missing !== null)(`settings in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 1 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
   test('what the server runs with is shown, and how the console looks is chosen and kept', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/settings');
     await page.getByText('never noticed').waitFor();
-    await page.getByText(new URL(stage.server.url).origin).waitFor();
+    await page.getByText(new URL(scene.stage.server.url).origin).waitFor();
     await inspect(page, 'settings');
     await page.getByLabel('Dark').check();
     await page.getByLabel('Compact').check();
@@ -45,7 +32,7 @@ describe.skipIf(missing !== null)(`settings in the console${missing ? ` (${missi
   });
 
   test('a viewer sees them, without what only an admin may change', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/settings');
     await page.getByText('never noticed').waitFor();
     expect(await page.getByRole('button', { name: /resync/i }).count()).toBe(0);

@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect, startBrowser } from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
-const missing = browserMissing();
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
-describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 3 });
-    await stage.addOperator(VIEWER);
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }, (scene) => {
   test('a rotation: add, see who holds it, use, and revoke the old key by typing what is done', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/signing-keys');
     await page.getByText('all 3 hosts hold it').waitFor();
     await page.getByRole('button', { name: 'Add a key' }).click();
@@ -32,8 +19,8 @@ describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${m
     await inspect(page, 'signing-keys-behind');
     await page.getByRole('button', { name: 'Close' }).click();
     // The hosts hear of it with their next check-in, and say so with the one after.
-    await stage.fleet.checkInAll();
-    await stage.fleet.checkInAll();
+    await scene.stage.fleet.checkInAll();
+    await scene.stage.fleet.checkInAll();
     await page.getByRole('button', { name: 'Fetch the signing keys again' }).click();
     await poll(() => page.getByText('all 3 hosts hold it').count()).toBe(2);
     await inspect(page, 'signing-keys');
@@ -47,7 +34,7 @@ describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${m
     await dialog.getByLabel('Type revoke 1 to go on').fill('revoke 1');
     await confirm.click();
     await page.getByText('Key 1 is revoked').waitFor();
-    const keys = await stage.operator.keys();
+    const keys = await scene.stage.operator.keys();
     expect(keys.map(({ version, status, in_use }) => [version, status, in_use])).toEqual([
       [2, 'active', true],
       [1, 'revoked', false],
@@ -55,7 +42,7 @@ describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${m
   });
 
   test('a public half that is no key is refused beside its field', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/signing-keys');
     await page.getByRole('button', { name: 'Add a key' }).click();
     const dialog = page.getByRole('dialog');
@@ -65,7 +52,7 @@ describe.skipIf(missing !== null)(`signing keys in the console${missing ? ` (${m
   });
 
   test('a viewer sees the keys and is offered no verb', async () => {
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/signing-keys');
     await page.getByText('signs', { exact: true }).waitFor();
     await page.getByText('none', { exact: true }).waitFor();

@@ -1,28 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
-import type { ConsoleStage } from '../harness/console-stage.ts';
-import { openUpdateScene, SECOND, type UpdateScene, VIEWER } from '../harness/update-scene.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
-const missing = browserMissing();
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
-describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${missing})` : ''}`, () => {
-  let scene: UpdateScene;
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    scene = await openUpdateScene();
-    ({ stage, browser } = scene);
-  });
-  afterAll(() => scene?.[Symbol.asyncDispose]());
-
+describeUpdates('one update in the console', (scene) => {
   test('what is approved is taken back by the toast', async () => {
     const { idOf } = await scene.hostWith(['one']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates/${idOf('one')}`);
     await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -31,7 +20,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('an override is deliberate, says what it does not waive, and leaves its event (A3, A4, A5)', async () => {
     const { hostname, idOf } = await scene.hostWith(['bad']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates/${idOf('bad')}`);
     await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
     expect(await page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
@@ -50,7 +39,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
     await submit.click();
     await page.getByText('The override is recorded.').waitFor();
     expect(await scene.stateOf(idOf('bad'))).toBe('approved');
-    const [event] = await stage.operator.events({ type: 'supply_chain_override' });
+    const [event] = await scene.stage.operator.events({ type: 'supply_chain_override' });
     expect(event?.content).toMatchObject({
       update_id: idOf('bad'),
       reason: expect.stringContaining('the parser is not used here'),
@@ -62,10 +51,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('a second operator sees an approval without reloading', async () => {
     const { idOf } = await scene.hostWith(['shared']);
-    const [first, second] = [
-      await browser.openAs(stage.server.url),
-      await browser.openAs(stage.server.url, SECOND),
-    ];
+    const [first, second] = [await scene.openAs(), await scene.openAs(SECOND)];
     for (const page of [first, second]) {
       await page.goto(`/updates/${idOf('shared')}`);
       await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
@@ -78,14 +64,14 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('who decides after another is told so, and sees how it is now', async () => {
     const { idOf } = await scene.hostWith(['raced']);
-    const page = await browser.openAs(stage.server.url, SECOND);
+    const page = await scene.openAs(SECOND);
     // A page that hears of nothing: what it shows is old.
     await page.route('**/api/v1/stream', (route) => route.abort());
     await page.goto(`/updates/${idOf('raced')}`);
     const button = page.getByRole('button', { name: /^Approve: signs a token/ });
     await button.waitFor();
     await page.route(`**/api/v1/updates/${idOf('raced')}`, (route) => route.abort());
-    await stage.operator.approved(idOf('raced'));
+    await scene.stage.operator.approved(idOf('raced'));
     await page.unroute(`**/api/v1/updates/${idOf('raced')}`);
     await button.click();
     await page.getByRole('alert').getByText('The update cannot be approved: it is approved.').waitFor();
@@ -94,7 +80,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('an approval may be for later, and is countersigned for hosts that ask for it', async () => {
     const { idOf } = await scene.hostWith(['later']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates/${idOf('later')}`);
     await page.getByText('Install later').click();
     const inTwoDays = new Date(Date.now() + 48 * 3_600_000);
@@ -102,7 +88,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
     await page.getByLabel('Not before').fill(local.toISOString().slice(0, 16));
     await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
     await page.getByText(/, not before/).waitFor();
-    const { not_before } = await stage.operator.update(idOf('later'));
+    const { not_before } = await scene.stage.operator.update(idOf('later'));
     expect(not_before?.slice(0, 16)).toBe(inTwoDays.toISOString().slice(0, 16));
     await page.getByText('Countersign', { exact: true }).click();
     await page.getByLabel('Key id').fill('second-key');
@@ -116,8 +102,8 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('the decision on record is saved as a signed statement', async () => {
     const { idOf } = await scene.hostWith(['kept']);
-    await stage.operator.approved(idOf('kept'));
-    const page = await browser.openAs(stage.server.url);
+    await scene.stage.operator.approved(idOf('kept'));
+    const page = await scene.openAs();
     await page.goto(`/updates/${idOf('kept')}`);
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Signed statement' }).click();
@@ -129,7 +115,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('rejecting asks for a reason that need not be given, and can be undone', async () => {
     const { idOf, hostname } = await scene.hostWith(['unwanted']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates/${idOf('unwanted')}`);
     await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
     await page.keyboard.press('r');
@@ -144,7 +130,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('who may only look is offered nothing else', async () => {
     const { idOf } = await scene.hostWith(['bad']);
-    const page = await browser.openAs(stage.server.url, VIEWER);
+    const page = await scene.openAs(VIEWER);
     await page.goto('/updates');
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     expect(await page.getByRole('checkbox').count()).toBe(0);
@@ -160,7 +146,7 @@ describe.skipIf(missing !== null)(`one update in the console${missing ? ` (${mis
 
   test('the page of packages and that of one update are sound in both themes', async () => {
     const { idOf } = await scene.hostWith(['one']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/packages?ecosystem=dnf');
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     await inspect(page, 'packages');

@@ -1,28 +1,17 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
-import type { ConsoleStage } from '../harness/console-stage.ts';
-import { FINDING, openUpdateScene, type UpdateScene } from '../harness/update-scene.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeUpdates, FINDING } from '../harness/update-scene.ts';
 
-const missing = browserMissing();
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 const filterBox = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
 
-describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missing})` : ''}`, () => {
-  let scene: UpdateScene;
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    scene = await openUpdateScene();
-    ({ stage, browser } = scene);
-  });
-  afterAll(() => scene?.[Symbol.asyncDispose]());
-
+describeUpdates('updates in the console', (scene) => {
   test('an update is found, opened and approved by keyboard alone', async () => {
     const { hostname, idOf } = await scene.hostWith(['one', 'two']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/');
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     await page.keyboard.press('g');
@@ -45,7 +34,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('the first visit shows what waits; text, chips and selects are one filter', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/updates');
     const chips = page.getByRole('list', { name: 'Filters in force' });
     await chips.getByRole('button', { name: /state: pending/ }).waitFor();
@@ -65,7 +54,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('columns that are hidden stay hidden', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/updates');
     await page.getByRole('columnheader', { name: 'Origin' }).waitFor();
     await page.getByRole('button', { name: 'Columns' }).click();
@@ -80,7 +69,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
 
   test('bulk approval says what came of each, and offers no override (A6)', async () => {
     const { hostname, idOf } = await scene.hostWith(['bad', 'good', 'late'], ['late']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates?state=pending&host=${hostname}`);
     await poll(() => rows(page).count()).toBe(3);
     await page.keyboard.press('j');
@@ -106,7 +95,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   test('all that match are approved by their filter and its count', async () => {
     const names = Array.from({ length: 55 }, (_, i) => `many-${i}`);
     const { hostname } = await scene.hostWith(names, names);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates?host=${hostname}`);
     await page.getByLabel('Select all on this page').check();
     await page.getByRole('button', { name: 'Select all 55 matching' }).click();
@@ -123,7 +112,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
 
   test('a bulk approval shows how far it is, and says what came of it also to who did not wait', async () => {
     const { hostname } = await scene.hostWith(['slow'], ['slow']);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     const held = Promise.withResolvers<void>();
     const started_at = new Date().toISOString();
     await page.route('**/api/v1/bulk/*', (route) =>
@@ -150,7 +139,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('a package leads to its updates, the other filters kept', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/packages?ecosystem=dnf&state=pending&q=open');
     await page.getByRole('link', { name: 'openssl', exact: true }).click();
     await page.getByRole('heading', { name: 'Updates', exact: true }).waitFor();
@@ -162,7 +151,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   test('what an agent calls a package is text, whatever it is', async () => {
     const name = '<img src=x onerror=alert(1)>';
     const { hostname } = await scene.hostWith([name]);
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto(`/updates?host=${hostname}`);
     await page.getByRole('link', { name }).click();
     await page.getByRole('heading', { name: `${name} on ${hostname}` }).waitFor();
@@ -170,7 +159,7 @@ describe.skipIf(missing !== null)(`updates in the console${missing ? ` (${missin
   });
 
   test('the list is sound in both themes', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     // Two hosts are enough: axe-core looks at every cell.
     await page.goto('/updates?state=pending&host=web-0000*&ecosystem=dnf');
     await poll(() => rows(page).count()).toBeGreaterThan(0);

@@ -1,26 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Browser, browserMissing, inspect } from '../harness/browser.ts';
-import type { ConsoleStage } from '../harness/console-stage.ts';
-import { openUpdateScene, type UpdateScene } from '../harness/update-scene.ts';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeUpdates } from '../harness/update-scene.ts';
 
-const missing = browserMissing();
 /** The pages are there when they are: on a busy machine that takes a while. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
-describe.skipIf(missing !== null)(`saved views in the console${missing ? ` (${missing})` : ''}`, () => {
-  let scene: UpdateScene;
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    scene = await openUpdateScene();
-    ({ stage, browser } = scene);
-  });
-  afterAll(() => scene?.[Symbol.asyncDispose]());
-
+describeUpdates('saved views in the console', (scene) => {
   test('a view keeps a filter under a name, opens it again, and can be brought back once deleted', async () => {
-    const page = await browser.openAs(stage.server.url);
+    const page = await scene.openAs();
     await page.goto('/updates?state=pending&ecosystem=dnf&sort=-severity');
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     const views = page.getByRole('button', { name: 'Views' });

@@ -1,28 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  accessibilityFaults,
-  type Browser,
-  browserMissing,
-  startBrowser,
-  watch,
-} from '../harness/browser.ts';
-import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
-
-const missing = browserMissing();
+import { expect, test } from 'vitest';
+import { accessibilityFaults, watch } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
 
 /** The stories rest on these: a check that cannot fail is none. */
-describe.skipIf(missing !== null)(`what the stories watch for${missing ? ` (${missing})` : ''}`, () => {
-  let stage: ConsoleStage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openConsoleStage({ hosts: 0 });
-    browser = await startBrowser();
-  });
-  afterAll(async () => {
-    await browser?.[Symbol.asyncDispose]();
-    await stage?.[Symbol.asyncDispose]();
-  });
-
+describeConsole('what the stories watch for', { hosts: 0 }, (scene) => {
   test.each([
     [
       'an inline script',
@@ -47,7 +28,7 @@ describe.skipIf(missing !== null)(`what the stories watch for${missing ? ` (${mi
     ['a call to elsewhere', `fetch('http://127.0.0.1:9/').catch(() => {})`],
     ['an uncaught error', `setTimeout(() => { throw new Error('thrown') })`],
   ])('%s is seen', async (_what, act) => {
-    const page = await browser.openUnwatched(stage.server.url);
+    const page = await scene.openUnwatched();
     const faults = watch(page);
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
@@ -56,7 +37,7 @@ describe.skipIf(missing !== null)(`what the stories watch for${missing ? ` (${mi
   });
 
   test('a control without a name and text without contrast are seen', async () => {
-    const page = await browser.openUnwatched(stage.server.url);
+    const page = await scene.openUnwatched();
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -1,5 +1,4 @@
-import { type Browser, startBrowser } from './browser.ts';
-import { type ConsoleStage, openConsoleStage } from './console-stage.ts';
+import { type ConsoleScene, describeConsole } from './describe-console.ts';
 import { addHost, OFFERED, offerUpdates, untilJudged } from './offer-updates.ts';
 
 export const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
@@ -7,10 +6,8 @@ export const SECOND = { username: 'otto', password: 'a long enough password', ro
 /** What is known of every package that is called `bad`. */
 export const FINDING = 'CVE-2026-1';
 
-/** A stage with two more operators and a browser, on which each story has a host of its own. */
-export interface UpdateScene extends AsyncDisposable {
-  readonly stage: ConsoleStage;
-  readonly browser: Browser;
+/** A console with two more operators, in which each story has a host of its own. */
+export interface UpdateScene extends ConsoleScene {
   /** A host that was offered updates of these packages, which the gate has judged. */
   hostWith(
     names: readonly string[],
@@ -19,31 +16,41 @@ export interface UpdateScene extends AsyncDisposable {
   stateOf(updateId: string): Promise<string>;
 }
 
-export async function openUpdateScene(): Promise<UpdateScene> {
-  const stack = new AsyncDisposableStack();
-  try {
-    const stage = stack.use(await openConsoleStage({ hosts: 4 }));
-    const { operator, osv, server } = stage;
-    osv.addRecord({ id: FINDING, aliases: ['GHSA-1'], summary: 'A bad parser' }, [
-      { ecosystem: 'Debian:12', name: 'bad', versions: [OFFERED.apt] },
-    ]);
-    for (const one of [VIEWER, SECOND]) await stage.addOperator(one);
-    const browser = stack.use(await startBrowser());
-    const held = stack.move();
-    let hosts = 0;
-    return {
-      ...{ stage, browser },
-      async hostWith(names, withoutPlan = []) {
-        const hostname = `story-${++hosts}`;
-        const agent = await addHost({ url: server.url, operator }, hostname);
-        const idOf = await offerUpdates(agent, { ecosystem: 'apt', names, withoutPlan });
-        for (const name of names) if (!withoutPlan.includes(name)) await untilJudged(operator, idOf(name));
-        return { hostname, idOf };
+/** Stories about updates: every package that is called `bad` has a finding. */
+export function describeUpdates(title: string, stories: (scene: UpdateScene) => void): void {
+  describeConsole(
+    title,
+    {
+      hosts: 4,
+      operators: [VIEWER, SECOND],
+      prepare: async ({ osv }) => {
+        osv.addRecord({ id: FINDING, aliases: ['GHSA-1'], summary: 'A bad parser' }, [
+          { ecosystem: 'Debian:12', name: 'bad', versions: [OFFERED.apt] },
+        ]);
       },
-      stateOf: async (id) => (await operator.update(id)).state,
-      [Symbol.asyncDispose]: () => held.disposeAsync(),
-    };
-  } finally {
-    await stack.disposeAsync();
-  }
+    },
+    (scene) => {
+      let hosts = 0;
+      stories({
+        get stage() {
+          return scene.stage;
+        },
+        get browser() {
+          return scene.browser;
+        },
+        open: scene.open,
+        openAs: scene.openAs,
+        openUnwatched: scene.openUnwatched,
+        async hostWith(names, withoutPlan = []) {
+          const { operator, server } = scene.stage;
+          const hostname = `story-${++hosts}`;
+          const agent = await addHost({ url: server.url, operator }, hostname);
+          const idOf = await offerUpdates(agent, { ecosystem: 'apt', names, withoutPlan });
+          for (const name of names) if (!withoutPlan.includes(name)) await untilJudged(operator, idOf(name));
+          return { hostname, idOf };
+        },
+        stateOf: async (id) => (await scene.stage.operator.update(id)).state,
+      });
+    },
+  );
 }
