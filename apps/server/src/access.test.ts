@@ -173,6 +173,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/agents/${NOBODY}`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/agents/:agent_id/inventory': {
+    path: `/api/v1/agents/${NOBODY}/inventory`,
+    expected: operator('viewer', '404 not_found'),
+  },
   'DELETE /api/v1/agents/:agent_id': {
     path: `/api/v1/agents/${NOBODY}`,
     expected: operator('admin', '404 not_found'),

@@ -116,6 +116,7 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
     });
     for (const url of [
       `/api/v1/agents/${agentId}`,
+      `/api/v1/agents/${agentId}/inventory`,
       `/api/v1/updates/${updateId}`,
       `/api/v1/commands/${commandId}`,
       `/api/v1/events/${eventId}`,

@@ -12,10 +12,11 @@ import { type FieldFault, Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import { compileValidator } from '../platform/http/validate.ts';
 import { openUpdates } from '../updates/record-scan.ts';
+import { mountInstalled } from './installed-routes.ts';
 import { type ReportDeps, recordReport } from './record-report.ts';
 import { findReport } from './store.ts';
 
-/** The reports of agents: what is installed, what could be updated, and with which plan. */
+/** The reports of agents: what is installed, what could be updated, and with which plan; and what operators read of them. */
 export function mountInventory(app: App, deps: ReportDeps): void {
   const { database } = deps.platform;
   app.route({
@@ -57,6 +58,7 @@ export function mountInventory(app: App, deps: ReportDeps): void {
       return { accepted: true, updates };
     },
   });
+  mountInstalled(app, deps);
 }
 
 const reports = Compile(InventoryReport);

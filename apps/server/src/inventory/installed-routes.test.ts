@@ -1,0 +1,190 @@
+import type { InventoryPackage, InventoryReport } from '@tidegate/protocol/agent-api';
+import type { InstalledItem } from '@tidegate/protocol/inventory-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { countStatements } from '../testing/count-statements.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { mountInventory } from './routes.ts';
+
+const ARCH = 'amd64';
+const OFFER = {
+  ...{ name: 'openssl', arch: ARCH, current_version: '3.0.1-1' },
+  ...{ available_version: '3.0.2-1', security: true },
+};
+const PACKAGES: InventoryPackage[] = [
+  { name: 'zlib1g', version: '1.2.13-1', arch: ARCH, held: true },
+  { name: 'openssl', version: '3.0.1-1', arch: ARCH, source_name: 'openssl', source_version: '3.0.1-1' },
+  { name: 'libX_1', version: '1', arch: ARCH, origin: 'Debian:12' },
+  // Two versions of one package side by side, as of kernels.
+  { name: 'kernel', version: '6.2', arch: ARCH },
+  { name: 'kernel', version: '6.1', arch: ARCH },
+];
+const REPORT: InventoryReport = {
+  ...{ scanned_at: '2026-11-21T08:59:00Z', complete: true },
+  packages: PACKAGES,
+  updates: [OFFER, { ...OFFER, name: 'kernel', current_version: '6.2', available_version: '6.3' }],
+};
+
+describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
+  async function setUp() {
+    const counted = countStatements(await engine.open());
+    const platform = createTestPlatform(counted.database);
+    const app = createSliceApp(platform);
+    mountInventory(app, { platform, voidApproval: async () => undefined, noteSeen: async () => undefined });
+    onTestFinished(() => app.close());
+    const key = await insertTestAgent(counted.database, { n: 1 });
+    async function report(body: InventoryReport, { of = key, ecosystem = 'apt' as Ecosystem } = {}) {
+      const answer = await app.inject({
+        method: 'PUT',
+        url: `/api/v1/agents/${of.agentId}/inventory/${ecosystem}`,
+        headers: {
+          'x-machine-id': 'machine-1',
+          'x-test-agent': of.agentId,
+          'x-test-family': of.familyId,
+        },
+        payload: body,
+      });
+      expect(answer.statusCode).toBe(200);
+    }
+    async function list(query = '', of = key.agentId) {
+      counted.reset();
+      const answer = await app.inject({ url: `/api/v1/agents/${of}/inventory?${query}` });
+      return { status: answer.statusCode, body: answer.json(), ...counted.counts() };
+    }
+    const found = async (query: string): Promise<string[]> =>
+      (await list(query)).body.items.map(({ name, version }: InstalledItem) => `${name} ${version}`);
+    return { ...counted, platform, key, report, list, found };
+  }
+
+  test('a host that has reported nothing yet has no report, which is not a report of nothing', async () => {
+    const { report, list } = await setUp();
+    const nothing = { items: [], next_cursor: null, total: 0 };
+    expect((await list()).body).toEqual({ ...nothing, reports: [] });
+    await report({ ...REPORT, packages: [], updates: [] });
+    const { reports, ...rest } = (await list()).body;
+    expect(rest).toEqual(nothing);
+    expect(reports).toEqual([
+      {
+        ecosystem: 'apt',
+        scanned_at: '2026-11-21T08:59:00.000Z',
+        received_at: '2026-11-21T09:00:00.000Z',
+        complete: true,
+        packages: 0,
+      },
+    ]);
+  });
+
+  test('a package is shown as it was reported, with the open update of just this version', async () => {
+    const { report, list } = await setUp();
+    await report(REPORT);
+    const { body } = await list();
+    const nothing = { source_name: null, source_version: null, origin: null, held: false, update: null };
+    const of = { ecosystem: 'apt', arch: ARCH, ...nothing };
+    const update = { id: expect.any(String), state: 'pending', verdict: null, security: true };
+    expect(body.items).toEqual([
+      { ...of, name: 'kernel', version: '6.1' },
+      { ...of, name: 'kernel', version: '6.2', update: { ...update, available_version: '6.3' } },
+      { ...of, name: 'libX_1', version: '1', origin: 'Debian:12' },
+      {
+        ...{ ...of, name: 'openssl', version: '3.0.1-1', source_name: 'openssl', source_version: '3.0.1-1' },
+        update: { ...update, available_version: '3.0.2-1' },
+      },
+      { ...of, name: 'zlib1g', version: '1.2.13-1', held: true },
+    ]);
+    expect(body.total).toBe(5);
+  });
+
+  test('an update that is over is not shown, and a rejected one is', async () => {
+    const { database, report, list, found } = await setUp();
+    await report(REPORT);
+    const setState = (name: string, state: string) =>
+      database.transact((tx) => tx.updateTable('updates').set({ state }).where('name', '=', name).execute());
+    await setState('openssl', 'superseded');
+    await setState('kernel', 'rejected');
+    expect(await found('update=true')).toEqual(['kernel 6.2']);
+    expect((await list('q=openssl')).body.items[0].update).toBeNull();
+  });
+
+  test('an update that names no architecture is of every one', async () => {
+    const { report, list } = await setUp();
+    const { arch: _, ...offer } = OFFER;
+    await report({ ...REPORT, updates: [offer] });
+    expect((await list('update=true')).body.items).toMatchObject([
+      { name: 'openssl', update: { available_version: '3.0.2-1' } },
+    ]);
+  });
+
+  test('is narrowed by a part of the name, the ecosystem, updates and their verdict', async () => {
+    const { database, report, list, found } = await setUp();
+    await report(REPORT);
+    await report(
+      {
+        ...REPORT,
+        packages: [{ name: 'left-pad', version: '1.3.0', arch: '/srv/app' }],
+        updates: [],
+      },
+      { ecosystem: 'npm' },
+    );
+    await database.transact((tx) =>
+      tx.updateTable('updates').set({ verdict: 'vulnerable' }).where('name', '=', 'openssl').execute(),
+    );
+    expect(await found('q=LIBx')).toEqual(['libX_1 1']);
+    expect(await found('q=_')).toEqual(['libX_1 1']);
+    expect(await found('q=%25')).toEqual([]);
+    expect(await found('ecosystem=npm')).toEqual(['left-pad 1.3.0']);
+    expect(await found('update=true')).toEqual(['kernel 6.2', 'openssl 3.0.1-1']);
+    expect(await found('update=false&ecosystem=apt')).toEqual(['kernel 6.1', 'libX_1 1', 'zlib1g 1.2.13-1']);
+    expect(await found('verdict=vulnerable')).toEqual(['openssl 3.0.1-1']);
+    expect(await found('verdict=clear')).toEqual([]);
+    // What is not judged yet is not unchecked either.
+    expect(await found('verdict=unchecked')).toEqual([]);
+    // The reports are those of the host, whatever is asked for of them.
+    expect((await list('q=nothing')).body.reports).toHaveLength(2);
+    expect((await list('update=maybe')).status).toBe(400);
+    expect((await list('sort=version')).status).toBe(400);
+  });
+
+  test.each(['name', '-name'])(
+    'by %s its pages are the whole, each in five reads however long it is',
+    async (sort) => {
+      const { report, list, found } = await setUp();
+      await report(REPORT);
+      await report({ ...REPORT, packages: PACKAGES, updates: [] }, { ecosystem: 'dnf' });
+      const whole = await found(`sort=${sort}`);
+      expect(whole).toHaveLength(10);
+      for (const limit of [1, 3, 10]) {
+        const seen: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const { body, transactions, reads }: Awaited<ReturnType<typeof list>> = await list(
+            `sort=${sort}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`,
+          );
+          expect([transactions, reads]).toEqual([0, 5]);
+          seen.push(...body.items.map(({ name, version }: InstalledItem) => `${name} ${version}`));
+          cursor = body.next_cursor;
+        } while (cursor !== null);
+        expect(seen).toEqual(whole);
+      }
+    },
+  );
+
+  test('a package with the longest of everything is a place to go on from', async () => {
+    const { report, list } = await setUp();
+    const longest = { name: '\u0001'.repeat(214), version: '\u0001'.repeat(256), arch: '\u0001'.repeat(256) };
+    await report({ ...REPORT, packages: [longest, ...PACKAGES], updates: [] });
+    const { body } = await list('limit=1');
+    expect(body.items).toMatchObject([longest]);
+    expect((await list(`limit=1&cursor=${body.next_cursor}`)).body.items).toMatchObject([{ name: 'kernel' }]);
+  });
+
+  test('a host that is not there, or was deleted, is 404', async () => {
+    const { database, list } = await setUp();
+    const gone = await insertTestAgent(database, { n: 2, deletedAtMs: 1 });
+    for (const id of [gone.agentId, '01900000-0000-7000-8000-00000000ffff', 'x']) {
+      expect((await list('', id)).status).toBe(404);
+    }
+  });
+});

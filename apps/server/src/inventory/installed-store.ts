@@ -1,0 +1,147 @@
+import {
+  INSTALLED_SORT_DEFAULT,
+  INSTALLED_SORTS,
+  type InstalledSort,
+} from '@tidegate/protocol/inventory-api';
+import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { VulnerabilityVerdict } from '@tidegate/protocol/states';
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import type { Db } from '../platform/db/engine.ts';
+import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
+import { containing } from '../platform/db/like.ts';
+import type { Tables } from '../platform/db/tables.ts';
+import { CLOSED_STATES } from '../updates/transition-rules.ts';
+import type { ReportRow } from './store.ts';
+
+export interface InstalledSelection {
+  readonly agentId: string;
+  readonly filter: {
+    readonly q?: string | undefined;
+    readonly ecosystem?: Ecosystem | undefined;
+    readonly hasUpdate?: boolean | undefined;
+    readonly verdict?: VulnerabilityVerdict | undefined;
+  };
+}
+
+export interface InstalledPage extends InstalledSelection {
+  readonly order: Order;
+  readonly limit: number;
+  readonly after: Position | null;
+}
+
+export type InstalledRow = Selectable<Tables['agent_packages']>;
+export type OfferRow = Pick<
+  Selectable<Tables['updates']>,
+  | 'id'
+  | 'ecosystem'
+  | 'name'
+  | 'arch'
+  | 'current_version'
+  | 'available_version'
+  | 'state'
+  | 'verdict'
+  | 'security'
+>;
+
+/** By name, then by all else that tells two packages of a host apart. */
+export function installedOrder(sort: InstalledSort = INSTALLED_SORT_DEFAULT): Order {
+  const { descending } = directionOf(sort, INSTALLED_SORTS);
+  return {
+    parts: [
+      { by: sql`p.name`, type: 'string' },
+      { by: sql`p.ecosystem`, type: 'string' },
+      { by: sql`p.arch`, type: 'string' },
+    ],
+    id: sql`p.version`,
+    descending,
+  };
+}
+
+export function installedPosition({ name, ecosystem, arch, version }: InstalledRow): Position {
+  return { key: [name, ecosystem, arch], id: version };
+}
+
+/**
+ * Packages of one host in the order, and how many there are: counted up to one more than TOTAL_MAX. All that the host
+ * has is one stretch of the primary key, and few enough to be sorted.
+ */
+export async function listInstalled(
+  db: Db,
+  page: InstalledPage,
+): Promise<{ rows: InstalledRow[]; count: number }> {
+  const { order, after, limit } = page;
+  const where = conditionsOf(page);
+  const behind = after === null ? [] : [isBehind(order, after)];
+  const { rows } = await sql<InstalledRow>`SELECT p.* FROM agent_packages AS p
+    WHERE ${and([...where, ...behind])} ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(db);
+  const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (SELECT 1 FROM agent_packages AS p WHERE ${and(where)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+  return { rows, count: Number(counted.rows[0]?.total) };
+}
+
+/** The updates of a host that are not over, of packages of these names; the newest first. */
+export async function openOffers(
+  db: Db,
+  { agentId, names }: { agentId: string; names: readonly string[] },
+): Promise<OfferRow[]> {
+  if (names.length === 0) return [];
+  return db
+    .selectFrom('updates')
+    .select(['id', 'ecosystem', 'name', 'arch', 'current_version', 'available_version'])
+    .select(['state', 'verdict', 'security'])
+    .where('agent_id', '=', agentId)
+    .where('name', 'in', names)
+    .where('state', 'not in', CLOSED_STATES)
+    .orderBy('id', 'desc')
+    .execute();
+}
+
+/** The newest report of each ecosystem of a host. */
+export async function listReports(db: Db, agentId: string): Promise<ReportRow[]> {
+  return db
+    .selectFrom('inventory_reports')
+    .selectAll()
+    .where('agent_id', '=', agentId)
+    .orderBy('ecosystem')
+    .execute();
+}
+
+type Condition = RawBuilder<SqlBool>;
+
+function conditionsOf({
+  agentId,
+  filter: { q, ecosystem, hasUpdate, verdict },
+}: InstalledSelection): Condition[] {
+  return [
+    sql<SqlBool>`p.agent_id = ${agentId}`,
+    ...(ecosystem === undefined ? [] : [sql<SqlBool>`p.ecosystem = ${ecosystem}`]),
+    ...(q === undefined ? [] : [sql<SqlBool>`lower(p.name) LIKE ${containing(q)} ESCAPE '\\'`]),
+    ...(hasUpdate === undefined ? [] : [hasUpdate ? hasOffer([]) : sql<SqlBool>`NOT ${hasOffer([])}`]),
+    ...(verdict === undefined ? [] : [hasOffer([sql<SqlBool>`u.verdict = ${verdict}`])]),
+  ];
+}
+
+/** Whether an update is of this package, as `isOfferOf` says it of rows. */
+function hasOffer(more: readonly Condition[]): Condition {
+  return sql<SqlBool>`EXISTS (SELECT 1 FROM updates AS u WHERE ${and([
+    sql<SqlBool>`u.agent_id = p.agent_id AND u.ecosystem = p.ecosystem AND u.name = p.name`,
+    sql<SqlBool>`u.arch IN (p.arch, '') AND u.current_version = p.version`,
+    sql<SqlBool>`u.state NOT IN (${sql.join(CLOSED_STATES)})`,
+    ...more,
+  ])})`;
+}
+
+/** An update without an architecture is of any of them, as for a scan. */
+export function isOfferOf(offer: OfferRow, installed: InstalledRow): boolean {
+  return (
+    offer.ecosystem === installed.ecosystem &&
+    offer.name === installed.name &&
+    (offer.arch === installed.arch || offer.arch === '') &&
+    offer.current_version === installed.version
+  );
+}
+
+function and(conditions: readonly Condition[]): RawBuilder<unknown> {
+  return sql.join([...conditions], sql` AND `);
+}

@@ -1,0 +1,53 @@
+import { type Static, Type } from 'typebox';
+import { type Directed, sortBy } from './lists-api.ts';
+import { Count, Ecosystem, PackageName, PackageVersion, ShortText, Timestamp, Uuid } from './scalars.ts';
+import { UpdateState, VulnerabilityVerdict } from './states.ts';
+
+const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+/** What a host reported to have installed, and the open update of just this version where there is one. */
+export const InstalledItem = Type.Object({
+  ecosystem: Ecosystem,
+  name: PackageName,
+  version: PackageVersion,
+  arch: nullable(ShortText),
+  source_name: nullable(PackageName),
+  source_version: nullable(PackageVersion),
+  origin: nullable(Type.String()),
+  held: Type.Boolean({ description: 'the package manager is told not to change it' }),
+  update: nullable(
+    Type.Object({
+      id: Uuid,
+      available_version: PackageVersion,
+      state: UpdateState,
+      verdict: nullable(VulnerabilityVerdict),
+      security: Type.Boolean(),
+    }),
+  ),
+});
+export type InstalledItem = Static<typeof InstalledItem>;
+
+/** The report that the packages of an ecosystem are from. */
+export const ReportItem = Type.Object({
+  ecosystem: Ecosystem,
+  scanned_at: Timestamp,
+  received_at: Timestamp,
+  complete: Type.Boolean({ description: 'false: the scan failed in part, and there may be more' }),
+  packages: Count,
+});
+export type ReportItem = Static<typeof ReportItem>;
+
+/** Filters of the list; query values are text. */
+export const InstalledFilter = {
+  q: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'part of the package name' })),
+  ecosystem: Type.Optional(Ecosystem),
+  update: Type.Optional(
+    Type.Enum(['true', 'false'], { description: 'whether it has an update that is not over' }),
+  ),
+  verdict: Type.Optional(VulnerabilityVerdict),
+};
+
+export const INSTALLED_SORTS = ['name'] as const;
+export type InstalledSort = Directed<(typeof INSTALLED_SORTS)[number]>;
+export const INSTALLED_SORT_DEFAULT = 'name';
+export const InstalledSort = sortBy(INSTALLED_SORTS, 'default name');
