@@ -1,0 +1,45 @@
+import type { Scope } from './values.ts';
+
+export type Decision =
+  | { readonly allowed: true; readonly scope: Scope }
+  | { readonly allowed: false; readonly reason: string };
+
+/** What was found for one window, webview and origin. */
+export interface Found {
+  /** For each capability whether it serves the caller. */
+  readonly served: readonly boolean[];
+  /** By command; of the commands that capabilities grant alone, so that there are not more than those. */
+  readonly decisions: Map<string, Decision>;
+}
+
+/** Callers that are remembered: windows are few, but a page can take on ever new URLs. */
+const MAX_CALLERS = 256;
+
+type ByWebview = Map<string, Found>;
+
+/** Keeps what was found for callers who ask again. When it is full it begins anew. */
+export class Memory {
+  readonly #byOrigin = new Map<string, Map<string, ByWebview>>();
+  #callers = 0;
+
+  find({ origin, window, webview }: CallerKey): Found | undefined {
+    return this.#byOrigin.get(origin)?.get(window)?.get(webview);
+  }
+
+  keep({ origin, window, webview }: CallerKey, found: Found): void {
+    if (this.#callers >= MAX_CALLERS) {
+      this.#byOrigin.clear();
+      this.#callers = 0;
+    }
+    const byWindow = this.#byOrigin.get(origin) ?? new Map<string, ByWebview>();
+    const byWebview = byWindow.get(window) ?? new Map<string, Found>();
+    this.#byOrigin.set(origin, byWindow.set(window, byWebview.set(webview, found)));
+    this.#callers += 1;
+  }
+}
+
+interface CallerKey {
+  readonly origin: string;
+  readonly window: string;
+  readonly webview: string;
+}

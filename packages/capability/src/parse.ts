@@ -1,0 +1,239 @@
+import { pointTo, quote, Report } from './findings.ts';
+import { parseGlob } from './glob.ts';
+import { identifierFault } from './identifier.ts';
+import {
+  flag,
+  listOf,
+  oneOf,
+  optional,
+  orNull,
+  type Place,
+  readField,
+  readMembers,
+  required,
+  type Shape,
+  schemaOfFields,
+  text,
+} from './shape.ts';
+import { readUrlPattern } from './url-pattern.ts';
+import { canonical, isMembers, kindOf, readValue, type Value } from './values.ts';
+
+/** The platforms that a capability or permission can be kept to, in upstream's spelling. */
+export const TARGETS = ['linux', 'macOS', 'windows', 'android', 'iOS'] as const;
+export type Target = (typeof TARGETS)[number];
+
+/** A permission with what it adds to the scope; `null` where the file has no list. */
+export interface PermissionEntry {
+  readonly identifier: string;
+  readonly allow: readonly Value[] | null;
+  readonly deny: readonly Value[] | null;
+}
+
+/** One capability of a file (R8), with every default filled in. */
+export interface Capability {
+  readonly identifier: string;
+  readonly description: string;
+  readonly remote: { readonly urls: readonly string[] } | null;
+  readonly local: boolean;
+  readonly windows: readonly string[];
+  readonly webviews: readonly string[];
+  readonly permissions: readonly PermissionEntry[];
+  /** `null` is every platform, an empty list is none. */
+  readonly platforms: readonly Target[] | null;
+}
+
+/** Capabilities of one file. */
+const MAX_CAPABILITIES = 10_000;
+
+const anyValue: Shape<Value> = {
+  schema: { $ref: '#/$defs/Value' },
+  read: (raw, at) => readValue(raw, at.path, at.report),
+};
+const glob = text((source) => {
+  const result = parseGlob(source);
+  return result.ok ? null : `${quote(source)} is no pattern of labels: ${result.fault}`;
+});
+const urlPattern = text((source) => {
+  const result = readUrlPattern(source);
+  return result.ok ? null : `${quote(source)} ${result.fault}`;
+});
+const permissionIdentifier = text(identifierFault, {
+  minLength: 1,
+  maxLength: 116,
+  pattern: '^[A-Za-z0-9][A-Za-z0-9:-]*$',
+});
+
+const ENTRY = {
+  identifier: required('identifier', permissionIdentifier, 'Permission or set: `<plugin>:<permission>`.'),
+  allow: optional('allow', orNull(listOf(anyValue, 'values')), null, 'Added to what the scope allows.'),
+  deny: optional(
+    'deny',
+    orNull(listOf(anyValue, 'values')),
+    null,
+    'Added to what the scope denies, which wins.',
+  ),
+};
+
+const permissionEntry: Shape<PermissionEntry> = {
+  schema: { anyOf: [permissionIdentifier.schema, schemaOfFields(Object.values(ENTRY))] },
+  read(raw, at) {
+    if (typeof raw === 'string') {
+      const identifier = permissionIdentifier.read(raw, at);
+      return identifier === undefined ? undefined : { identifier, allow: null, deny: null };
+    }
+    const what = 'a permission identifier or an object with one';
+    const members = readMembers(raw, { what, fields: Object.values(ENTRY), at });
+    if (members === undefined) return undefined;
+    const identifier = readField(ENTRY.identifier, members, at);
+    const allow = readField(ENTRY.allow, members, at);
+    const deny = readField(ENTRY.deny, members, at);
+    if (identifier === undefined || allow === undefined || deny === undefined) return undefined;
+    return { identifier, allow, deny };
+  },
+};
+
+const entries = listOf(permissionEntry, 'permissions');
+const uniqueEntries: Shape<readonly PermissionEntry[]> = {
+  schema: { ...entries.schema, uniqueItems: true },
+  read(raw, at) {
+    if (Array.isArray(raw)) reportRepeated(raw, at);
+    return entries.read(raw, at);
+  },
+};
+
+const REMOTE = {
+  urls: required('urls', listOf(urlPattern, 'URL patterns'), 'URL patterns of the remote content.'),
+};
+const remoteContent: Shape<Capability['remote']> = {
+  schema: schemaOfFields(Object.values(REMOTE)),
+  read(raw, at) {
+    const what = 'an object with "urls", or null';
+    const members = readMembers(raw, { what, fields: Object.values(REMOTE), at });
+    const urls = members && readField(REMOTE.urls, members, at);
+    return urls === undefined ? undefined : { urls };
+  },
+};
+
+/** The fields of a capability: what the reader accepts and what the schema says are this one table. */
+const FIELDS = {
+  identifier: required('identifier', text(), 'Identifier of the capability; no two have the same.'),
+  description: optional('description', text(), '', 'What the grouped permissions allow.'),
+  remote: optional(
+    'remote',
+    orNull(remoteContent),
+    null,
+    'Gives the permissions to remote content too; without it to none.',
+  ),
+  local: optional('local', flag, true, 'Whether the content of the application itself has the permissions.'),
+  windows: optional(
+    'windows',
+    listOf(glob, 'window labels'),
+    [],
+    'Labels or patterns of windows; the capability holds for all webviews of a window that matches.',
+  ),
+  webviews: optional(
+    'webviews',
+    listOf(glob, 'webview labels'),
+    [],
+    'Labels or patterns of webviews, whatever their window is.',
+  ),
+  permissions: required('permissions', uniqueEntries, 'Permissions and sets that are given.'),
+  platforms: optional(
+    'platforms',
+    orNull(listOf(oneOf(TARGETS, 'platform'), 'platforms')),
+    null,
+    'Platforms on which the capability is active; all without it, none where the list is empty.',
+  ),
+};
+
+/** The schema of one capability; it refers to `#/$defs/Value`. */
+export const CAPABILITY_SCHEMA = schemaOfFields(Object.values(FIELDS));
+
+/** The capabilities of a file that has been read: one, a list, or an object with the list (R8). */
+export function readCapabilities(file: unknown, report: Report): readonly Capability[] {
+  const list = listed(file, report);
+  if (list === null) return [];
+  if (list.items.length > MAX_CAPABILITIES) {
+    report.error(list.path, `has ${list.items.length} capabilities; a file has at most ${MAX_CAPABILITIES}`);
+    return [];
+  }
+  const seen = new Map<string, string>();
+  return list.items.flatMap(({ raw, path }) => {
+    const capability = readCapability(raw, { path, report });
+    const identifier = capability?.identifier ?? identifierOf(raw);
+    if (identifier !== null) reportTaken(identifier, { path, report }, seen);
+    return capability === undefined ? [] : [capability];
+  });
+}
+
+interface Listed {
+  readonly path: string;
+  readonly items: readonly { readonly raw: unknown; readonly path: string }[];
+}
+
+function listed(file: unknown, report: Report): Listed | null {
+  const [list, path] =
+    isMembers(file) && Object.hasOwn(file, 'capabilities')
+      ? [file.capabilities, '/capabilities']
+      : [file, ''];
+  if (path !== '' && isMembers(file)) warnOfOthers(file, report);
+  if (Array.isArray(list))
+    return { path, items: list.map((raw: unknown, i) => ({ raw, path: pointTo(path, i) })) };
+  if (path === '' && isMembers(list)) return { path, items: [{ raw: list, path }] };
+  const expected =
+    path === '' ? 'a capability, a list of them, or an object with "capabilities"' : 'a list of capabilities';
+  report.error(path, `expected ${expected}, found ${kindOf(list)}`);
+  return null;
+}
+
+function warnOfOthers(file: Readonly<Record<string, unknown>>, report: Report): void {
+  for (const name of Object.keys(file)) {
+    if (name === 'capabilities') continue;
+    const message =
+      name === '$schema'
+        ? 'is for editors and ignored here'
+        : `${quote(name)} is ignored beside "capabilities"`;
+    report.warn(pointTo('', name), message);
+  }
+}
+
+function readCapability(raw: unknown, at: Place): Capability | undefined {
+  const members = readMembers(raw, { what: 'a capability (an object)', fields: Object.values(FIELDS), at });
+  if (members === undefined) return undefined;
+  const identifier = readField(FIELDS.identifier, members, at);
+  const description = readField(FIELDS.description, members, at);
+  const remote = readField(FIELDS.remote, members, at);
+  const local = readField(FIELDS.local, members, at);
+  const windows = readField(FIELDS.windows, members, at);
+  const webviews = readField(FIELDS.webviews, members, at);
+  const permissions = readField(FIELDS.permissions, members, at);
+  const platforms = readField(FIELDS.platforms, members, at);
+  if (identifier === undefined || description === undefined || remote === undefined) return undefined;
+  if (local === undefined || windows === undefined || webviews === undefined) return undefined;
+  if (permissions === undefined || platforms === undefined) return undefined;
+  return { identifier, description, remote, local, windows, webviews, permissions, platforms };
+}
+
+/** A capability with another fault still takes its identifier. */
+function identifierOf(raw: unknown): string | null {
+  return isMembers(raw) && typeof raw.identifier === 'string' ? raw.identifier : null;
+}
+
+function reportTaken(identifier: string, { path, report }: Place, seen: Map<string, string>): void {
+  const first = seen.get(identifier);
+  if (first === undefined) seen.set(identifier, path);
+  else report.error(`${path}/identifier`, `capability ${quote(identifier)} already exists at ${first}`);
+}
+
+function reportRepeated(raw: readonly unknown[], { path, report }: Place): void {
+  const seen = new Map<string, number>();
+  for (const [i, item] of raw.entries()) {
+    const value = readValue(item, '', new Report());
+    if (value === undefined) continue;
+    const key = canonical(value);
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, i);
+    else
+      report.error(pointTo(path, i), `repeats the item ${first}; the permissions of a capability are unique`);
+  }
+}

@@ -1,0 +1,35 @@
+/** Names that are compared with one that is unknown; manifests of more are not searched to their end. */
+const MAX_COMPARED = 5_000;
+/** Longest name that is compared: no known one is longer than an identifier may be. */
+const MAX_LENGTH = 116;
+
+/** The known name that is nearest to an unknown one, or null where none is near: a third of it may differ. */
+export function nearest(unknown: string, known: Iterable<string>): string | null {
+  if (unknown.length > MAX_LENGTH) return null;
+  let best: string | null = null;
+  let allowed = Math.max(1, Math.floor(unknown.length / 3));
+  let compared = 0;
+  for (const name of known) {
+    if (compared++ >= MAX_COMPARED) break;
+    if (Math.abs(name.length - unknown.length) > allowed || name.length > MAX_LENGTH) continue;
+    const edits = editsBetween(unknown.toLowerCase(), name.toLowerCase());
+    if (edits > allowed || (best !== null && edits === allowed)) continue;
+    best = name;
+    allowed = edits;
+  }
+  return best;
+}
+
+/** Levenshtein's distance: letters to put in, to leave out or to change. */
+function editsBetween(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 0; i < a.length; i++) {
+    const row = [i + 1];
+    for (let j = 0; j < b.length; j++) {
+      const change = (previous[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
+      row.push(Math.min(change, (previous[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}
