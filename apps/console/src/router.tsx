@@ -55,6 +55,7 @@ const routeTree = root.addChildren([
     page('/packages', () => import('./updates/packages-page.tsx'), 'PackagesPage'),
     page('/hosts', () => import('./hosts/hosts-page.tsx'), 'HostsPage'),
     page('/hosts/$id', () => import('./hosts/host-page.tsx'), 'HostPage'),
+    page('/hosts/$id/inventory', () => import('./hosts/inventory-page.tsx'), 'InventoryPage'),
     page('/commands', () => import('./commands/commands-page.tsx'), 'CommandsPage'),
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),

@@ -26,6 +26,12 @@ export function SystemPanel({ host }: { host: AgentItem }) {
               {host.pending_updates.toLocaleString('en')}
             </Link>,
           ],
+          [
+            'Packages',
+            <Link key="packages" to="/hosts/$id/inventory" params={{ id: host.id }}>
+              What is installed
+            </Link>,
+          ],
           ['Group', host.group ?? <span className="text-muted">none</span>],
           ['Checks in every', intervalText(host.check_in_interval_seconds)],
           ['Last seen', <Time key="seen" at={host.last_seen_at} />],

@@ -19,6 +19,7 @@ export const PAGES = [
   '/packages',
   '/hosts',
   '/hosts/:id',
+  '/hosts/:id/inventory',
   '/commands',
   '/commands/:id',
   '/events',

@@ -1,0 +1,34 @@
+import { Select } from './field.tsx';
+
+/** One filter of a list as a field: nothing chosen is everything. */
+export function FilterSelect({
+  label,
+  value,
+  choices,
+  onChoose,
+  any = 'any',
+}: {
+  label: string;
+  value: string | undefined;
+  /** What can be chosen, in words. */
+  choices: Readonly<Record<string, string>>;
+  onChoose: (value: string | undefined) => void;
+  any?: string;
+}) {
+  return (
+    <div className="min-w-32 max-w-56">
+      <Select
+        label={label}
+        value={value ?? ''}
+        onChange={({ target }) => onChoose(target.value === '' ? undefined : target.value)}
+      >
+        <option value="">{any}</option>
+        {Object.entries(choices).map(([choice, word]) => (
+          <option key={choice} value={choice}>
+            {word}
+          </option>
+        ))}
+      </Select>
+    </div>
+  );
+}
