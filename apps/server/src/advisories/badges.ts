@@ -1,13 +1,15 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { findAgent } from '../agents/store.ts';
+import { findAgents } from '../agents/store.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { lockUpdates } from '../updates/lock-updates.ts';
+import { readPlans, setVerdicts } from '../updates/many-store.ts';
 import { queueRank, type Urgency } from '../updates/queue-rules.ts';
-import { readPlan, setVerdict, type UpdateRow } from '../updates/store.ts';
+import type { UpdateRow } from '../updates/store.ts';
 import { type ClosureFacts, closureSubjects } from './closure-facts.ts';
 import { readFetchedAt } from './exploited/store.ts';
-import { type Closure, readClosure, readClosureFacts } from './read-closure.ts';
+import { type Closure, readClosureFacts, readClosures } from './read-closure.ts';
 import { readOpenUpdates } from './store.ts';
 import type { AdvisoryWorker } from './worker.ts';
 
@@ -65,11 +67,7 @@ export async function refreshBadges(
     const last = updates.at(-1);
     if (!last) return;
     after = last.id;
-    const known: { update: UpdateRow; closure: Closure }[] = [];
-    for (const update of updates) {
-      const closure = await closureOf(platform, update);
-      if (closure) known.push({ update, closure });
-    }
+    const known = await closuresOf(platform, updates);
     const closures = known.map(({ closure }) => closure);
     const sides = closures.map(({ packages }) => closureSubjects(packages));
     await worker.judgeInBackground(
@@ -84,19 +82,44 @@ export async function refreshBadges(
   }
 }
 
-async function closureOf(platform: Platform, update: UpdateRow): Promise<Closure | null> {
+/** Those whose plan and host are there, each with its closure; what a host has installed is read once for all of its. */
+async function closuresOf(platform: Platform, updates: readonly UpdateRow[]): Promise<KnownUpdate[]> {
   const db = platform.database.read;
-  const plan = update.plan_id === null ? null : await readPlan(db, update.plan_id);
-  const agent = await findAgent(db, update.agent_id);
-  const { ecosystem } = update;
-  if (!plan || !agent || !Value.Check(Ecosystem, ecosystem)) return null;
-  return readClosure(db, {
-    agentId: agent.id,
-    ecosystem,
-    system: { id: agent.os_id, versionId: agent.os_version_id },
-    actions: plan.actions,
-    top: { name: update.name, arch: update.arch },
+  const plans = await readPlans(
+    db,
+    updates.flatMap(({ plan_id }) => plan_id ?? []),
+  );
+  const agents = await findAgents(
+    db,
+    updates.map(({ agent_id }) => agent_id),
+  );
+  const requests = updates.flatMap((update) => {
+    const plan = update.plan_id === null ? undefined : plans.get(update.plan_id);
+    const agent = agents.get(update.agent_id);
+    const { ecosystem } = update;
+    if (!plan || !agent || !Value.Check(Ecosystem, ecosystem)) return [];
+    const system = { id: agent.os_id, versionId: agent.os_version_id };
+    const top = { name: update.name, arch: update.arch };
+    return [{ update, request: { agentId: agent.id, ecosystem, system, actions: plan.actions, top } }];
   });
+  const known: KnownUpdate[] = [];
+  const hosts = Map.groupBy(requests, ({ request }) => `${request.agentId} ${request.ecosystem}`);
+  for (const some of hosts.values()) {
+    const closures = await readClosures(
+      db,
+      some.map(({ request }) => request),
+    );
+    for (const [i, closure] of closures.entries()) {
+      const update = some[i]?.update;
+      if (update) known.push({ update, closure });
+    }
+  }
+  return known;
+}
+
+interface KnownUpdate {
+  readonly update: UpdateRow;
+  readonly closure: Closure;
 }
 
 async function writeBadges(
@@ -117,8 +140,10 @@ async function writeBadges(
   });
   if (changed.length === 0) return;
   await platform.database.transact(async (tx) => {
-    const nowMs = platform.now();
-    for (const one of changed) await setVerdict(tx, { ...one, nowMs });
+    const { engine } = platform.database;
+    // First the rows, in the order in which approvals take them: two that want the same ones would wait for each other.
+    await lockUpdates(tx, { engine, updateIds: changed.map(({ updateId }) => updateId) });
+    await setVerdicts(tx, { badges: changed, nowMs: platform.now() });
   });
 }
 

@@ -30,14 +30,10 @@ export interface Closure {
   readonly installed: readonly InstalledPackage[];
 }
 
-/** The packages of a closure with whom to ask about each, as they will be and as they are. */
-export async function readClosure(db: Db, request: ClosureRequest): Promise<Closure> {
-  const [closure] = await readClosures(db, [request]);
-  if (!closure) throw new Error('every request has a closure');
-  return closure;
-}
-
-/** The same for closures of one host and ecosystem, in the order given, in one read. */
+/**
+ * The packages of closures of one host and ecosystem, in the order given, with whom to ask about each, as they will be
+ * and as they are; in one read.
+ */
 export async function readClosures(db: Db, requests: readonly ClosureRequest[]): Promise<Closure[]> {
   const [first] = requests;
   if (!first) return [];

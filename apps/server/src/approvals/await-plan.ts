@@ -1,9 +1,9 @@
 import { queueCommand } from '../commands/queue-command.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { lockUpdate } from '../updates/lock-updates.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { LoadedUpdate } from './load-update.ts';
-import { lockUpdate } from './store.ts';
 
 export type AwaitOutcome = 'awaiting_plan' | 'plan_changed' | 'conflict';
 
@@ -17,7 +17,7 @@ export async function awaitPlan(
   { loaded, actor, notBeforeMs }: { loaded: LoadedUpdate; actor: string; notBeforeMs: number | null },
 ): Promise<AwaitOutcome> {
   const { update, ecosystem } = loaded;
-  const locked = await lockUpdate(tx, update.id);
+  const locked = await lockUpdate(tx, { engine: platform.database.engine, updateId: update.id });
   if (locked?.plan_id !== null) return 'plan_changed';
   if (locked.state === 'awaiting_plan') return 'awaiting_plan';
   const moved = await transitionUpdate(tx, platform, {

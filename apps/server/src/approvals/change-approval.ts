@@ -3,10 +3,11 @@ import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import { listCommands } from '../commands/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { lockUpdate } from '../updates/lock-updates.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { lockUpdate, voidLiveApprovals } from './store.ts';
+import { voidLiveApprovals } from './store.ts';
 
 export type ChangeOutcome = { kind: 'changed' } | { kind: 'not_found' } | { kind: 'conflict'; state: string };
 
@@ -32,7 +33,7 @@ export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<
  */
 export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
   return deps.platform.database.transact(async (tx) => {
-    const locked = await lockUpdate(tx, change.updateId);
+    const locked = await lockUpdate(tx, { engine: deps.platform.database.engine, updateId: change.updateId });
     if (locked?.state === 'approved' && (await isWithAgent(tx, change.updateId))) {
       return { kind: 'conflict', state: 'received' } as const;
     }
@@ -77,7 +78,7 @@ export async function takeBackApproval(
   { updateId, reason, sparesInstalling }: { updateId: string; reason: string; sparesInstalling: boolean },
 ): Promise<void> {
   await platform.database.transact(async (tx) => {
-    const locked = await lockUpdate(tx, updateId);
+    const locked = await lockUpdate(tx, { engine: platform.database.engine, updateId });
     if (sparesInstalling && locked?.state === 'installing') return;
     await withdraw(tx, { platform }, { updateId, reason });
     await transitionUpdate(tx, platform, {

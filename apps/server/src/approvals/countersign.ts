@@ -4,7 +4,8 @@ import { maximumSignatures } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addApprovalSignature, findApprovalOfUpdate, lockUpdate } from './store.ts';
+import { lockUpdate } from '../updates/lock-updates.ts';
+import { addApprovalSignature, findApprovalOfUpdate } from './store.ts';
 
 export type CountersignOutcome =
   | { kind: 'signed'; token: Envelope }
@@ -24,7 +25,7 @@ export async function countersignApproval(
 ): Promise<CountersignOutcome> {
   const { updateId, operator, signature } = given;
   return platform.database.transact(async (tx): Promise<CountersignOutcome> => {
-    if (!(await lockUpdate(tx, updateId))) return { kind: 'not_found' };
+    if (!(await lockUpdate(tx, { engine: platform.database.engine, updateId }))) return { kind: 'not_found' };
     const row = await findApprovalOfUpdate(tx, { updateId, nowMs: platform.now() });
     if (!row) return { kind: 'conflict' };
     const stored = parseStrictJson(row.envelope);

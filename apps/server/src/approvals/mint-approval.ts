@@ -12,6 +12,7 @@ import { rfc3339Seconds } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import { sha256Hex } from '../platform/sha256.ts';
+import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import type { StateChange } from '../updates/many-store.ts';
 import type { StoredPlan } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
@@ -21,13 +22,7 @@ import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
 import { divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
-import {
-  type ApprovalRow,
-  insertApprovals,
-  type LockedUpdate,
-  lockUpdates,
-  voidLiveApprovals,
-} from './store.ts';
+import { type ApprovalRow, insertApprovals, voidLiveApprovals } from './store.ts';
 
 /** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -76,10 +71,10 @@ export async function mintApprovals(
   mintings: readonly Minting[],
 ): Promise<Minted[]> {
   const updates = mintings.map(({ loaded }) => loaded);
-  const locked = await lockUpdates(
-    tx,
-    updates.map(({ update }) => update.id),
-  );
+  const locked = await lockUpdates(tx, {
+    engine: deps.platform.database.engine,
+    updateIds: updates.map(({ update }) => update.id),
+  });
   // Another host may have told of another hash since the gate was asked.
   const diverging = await divergencesOfPlans(tx, updates);
   const tokens: Token[] = [];

@@ -1,43 +1,9 @@
-import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type ApprovalRow = Tables['approvals'];
 export type AgeExceptionRow = Tables['age_exceptions'];
-
-export type LockedUpdate = Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'>;
-
-/**
- * Takes the row of an update for this transaction: of many approvals at once one goes on, and its plan cannot change
- * under the decision. Null where there is no such update. The one write of this slice to a table of another.
- */
-export async function lockUpdate(tx: Tx, updateId: string): Promise<LockedUpdate | null> {
-  // A no-op update locks the row on both engines without a dialect of its own.
-  const row = await tx
-    .updateTable('updates')
-    .set({ plan_id: sql<string | null>`plan_id` })
-    .where('id', '=', updateId)
-    .returning(['state', 'plan_id', 'not_before'])
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-/** The same for many updates, by id; one that is not there is left out. */
-export async function lockUpdates(tx: Tx, updateIds: readonly string[]): Promise<Map<string, LockedUpdate>> {
-  const found = new Map<string, LockedUpdate>();
-  // In one order, so that two requests for the same updates do not wait for each other.
-  for (const some of chunks(updateIds.toSorted())) {
-    const rows = await tx
-      .updateTable('updates')
-      .set({ plan_id: sql<string | null>`plan_id` })
-      .where('id', 'in', some)
-      .returning(['id', 'state', 'plan_id', 'not_before'])
-      .execute();
-    for (const row of rows) found.set(row.id, row);
-  }
-  return found;
-}
 
 export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Promise<void> {
   for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();

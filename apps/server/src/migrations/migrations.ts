@@ -62,6 +62,7 @@ import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
 import { migration as m068 } from './068-fleet-history.ts';
+import { migration as m075 } from './075-envelope-storage.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -128,4 +129,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m066,
   m067,
   m068,
+  m075,
 ];

@@ -4,8 +4,8 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { planOf, type StoredPlan, type UpdateRow } from './store.ts';
 
-/** Rows that one statement moves: six values each. */
-const MOVED_ROWS = 200;
+/** Rows that one statement changes: six or seven values each. */
+const CHANGED_ROWS = 200;
 
 /** Those of these updates that are there, by id. */
 export async function findUpdates(db: Db, ids: readonly string[]): Promise<Map<string, UpdateRow>> {
@@ -44,7 +44,7 @@ export async function swapStates(
   { changes, nowMs }: { changes: readonly StateChange[]; nowMs: number },
 ): Promise<number> {
   let swapped = 0;
-  for (const some of chunks(changes, MOVED_ROWS)) {
+  for (const some of chunks(changes, CHANGED_ROWS)) {
     const rows = some.map(
       (one) =>
         sql`(${one.updateId}, ${one.from}, ${one.to}, ${one.reason}, ${one.approvalId}, ${one.notBefore})`,
@@ -56,4 +56,27 @@ export async function swapStates(
     swapped += Number(numAffectedRows ?? 0n);
   }
   return swapped;
+}
+
+export type Badge = Pick<
+  UpdateRow,
+  'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank' | 'fixes'
+>;
+
+/** The badges for lists: what the newest judgement said. No decision rests on them. */
+export async function setVerdicts(
+  tx: Tx,
+  { badges, nowMs }: { badges: readonly { updateId: string; badge: Badge }[]; nowMs: number },
+): Promise<void> {
+  for (const some of chunks(badges, CHANGED_ROWS)) {
+    const rows = some.map(
+      ({ updateId, badge: of }) =>
+        sql`(${updateId}, ${of.verdict}, ${of.severity}, ${of.known_exploited}, ${of.epss}, ${of.queue_rank}, ${of.fixes})`,
+    );
+    await sql`UPDATE updates SET verdict = v.column2, severity = v.column3,
+      known_exploited = CAST(v.column4 AS INTEGER), epss = CAST(v.column5 AS DOUBLE PRECISION),
+      queue_rank = CAST(v.column6 AS BIGINT), fixes = CAST(v.column7 AS INTEGER), judged_at = ${nowMs}
+      FROM (VALUES ${sql.join(rows)}) AS v
+      WHERE updates.id = v.column1`.execute(tx);
+  }
 }

@@ -165,20 +165,3 @@ export function planOf(row: Selectable<Tables['update_plans']>): StoredPlan {
     planSha256: row.plan_sha256,
   };
 }
-
-export type Badge = Pick<
-  UpdateRow,
-  'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank' | 'fixes'
->;
-
-/** The badge for lists: what the newest judgement said. No decision rests on it. */
-export async function setVerdict(
-  tx: Tx,
-  { updateId, badge, nowMs }: { updateId: string; badge: Badge; nowMs: number },
-): Promise<void> {
-  await tx
-    .updateTable('updates')
-    .set({ ...badge, judged_at: nowMs })
-    .where('id', '=', updateId)
-    .execute();
-}
