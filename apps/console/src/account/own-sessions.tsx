@@ -68,7 +68,7 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
     { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
     {
       id: 'end',
-      header: 'Act',
+      header: 'Actions',
       cell: ({ id, is_current, user_agent }) =>
         is_current ? null : (
           <Button

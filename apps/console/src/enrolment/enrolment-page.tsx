@@ -110,7 +110,7 @@ function columnsOf(
     { id: 'created_at', header: 'Made', cell: (token) => <Time at={token.created_at} /> },
     {
       id: 'verbs',
-      header: 'Verbs',
+      header: 'Actions',
       cell: (token) => (
         <Button tone="quiet" aria-label={`Withdraw ${token.label}`} onClick={() => onWithdraw(token)}>
           Withdraw

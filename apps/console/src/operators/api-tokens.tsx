@@ -104,7 +104,7 @@ function columnsOf(open: (token: ApiTokenItem) => void): readonly Column<ApiToke
     { id: 'expires_at', header: 'Ends', cell: ({ expires_at }) => <Time at={expires_at} /> },
     {
       id: 'revoke',
-      header: 'Act',
+      header: 'Actions',
       cell: (token) => (
         <Button tone="quiet" aria-label={`Revoke ${token.label}`} onClick={() => open(token)}>
           Revoke

@@ -153,7 +153,7 @@ function columnsOf({
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
     {
       id: 'acts',
-      header: 'Acts',
+      header: 'Actions',
       cell: (operator) => (
         <Menu
           actions={actionsOf(operator, open)}

@@ -130,7 +130,7 @@ function columnsOf({
       ? [
           {
             id: 'verbs',
-            header: 'Verbs',
+            header: 'Actions',
             cell: (signingKey: SigningKey) => <Verbs signingKey={signingKey} onOpen={onOpen} />,
           },
         ]

@@ -15,17 +15,27 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** The key that does the same, shown beside the label. */
   readonly shortcut?: string | undefined;
   readonly busy?: boolean;
+  /** Lets a label that is a sentence take more than one line. */
+  readonly wraps?: boolean;
 }
 
 /** A button; while it is busy it cannot be pressed again and says so. */
-export function Button({ tone = 'plain', icon, shortcut, busy = false, children, ...rest }: Props) {
+export function Button({
+  tone = 'plain',
+  icon,
+  shortcut,
+  busy = false,
+  wraps = false,
+  children,
+  ...rest
+}: Props) {
   return (
     <button
       type="button"
       {...rest}
       disabled={busy || rest.disabled}
       aria-busy={busy}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium whitespace-nowrap disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium ${wraps ? '' : 'sm:whitespace-nowrap'} disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
     >
       {icon}
       {children}

@@ -61,7 +61,8 @@ export function DecisionPanel({ update }: { update: UpdateView }) {
               disabled={!canApprove}
               onClick={approve}
               icon={<Check aria-hidden="true" className="size-4 shrink-0" />}
-              className="w-full justify-center whitespace-normal"
+              className="w-full justify-center"
+              wraps
             >
               {approveLabel({ plan, hostname })}
             </Button>
