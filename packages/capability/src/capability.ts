@@ -30,8 +30,8 @@ export function parseCapabilityFile(
 ): { capabilities: readonly Capability[]; warnings: readonly Finding[] } | { errors: readonly Finding[] } {
   const report = new Report();
   const read = readSource(source);
-  if (!read.ok) return { errors: read.errors };
-  const capabilities = readCapabilities(read.value, report);
+  for (const { path, message } of read.errors) report.error(path, message);
+  const capabilities = read.file === null ? [] : readCapabilities(read.file.value, report);
   return report.failed ? { errors: report.errors } : { capabilities, warnings: report.warnings };
 }
 

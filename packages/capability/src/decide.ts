@@ -47,10 +47,10 @@ export function scopeOfGrants(acl: Acl, command: string, grants: readonly Grant[
   );
   const [only = EMPTY_SCOPE] = scopes;
   if (scopes.length <= 1) return only;
-  return {
+  return Object.freeze({
     allow: Object.freeze(scopes.flatMap(({ allow }) => allow)),
     deny: Object.freeze(scopes.flatMap(({ deny }) => deny)),
-  };
+  });
 }
 
 function foundFor(acl: Acl, request: CommandRequest): Found | null {

@@ -8,8 +8,9 @@ export interface TextFault {
   readonly offset: number;
 }
 
+/** A text that could be read may still have faults: keys that are given twice. */
 export type TextResult =
-  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: true; readonly value: unknown; readonly faults: readonly TextFault[] }
   | { readonly ok: false; readonly faults: readonly TextFault[] };
 
 /** Is told of every value of a text: its pointer and where it begins. */
@@ -23,12 +24,11 @@ export type ValueSeen = (path: string, offset: number) => void;
 export function readJson(text: string, seen?: ValueSeen): TextResult {
   const reader = new JsonReader(text, seen);
   try {
-    const value = reader.document();
-    return reader.faults.length === 0 ? { ok: true, value } : { ok: false, faults: reader.faults };
+    return { ok: true, value: reader.document(), faults: reader.faults };
   } catch (error) {
     if (!(error instanceof SyntaxFault)) throw error;
-    const { message, offset } = error;
-    return { ok: false, faults: [...reader.faults, { path: reader.path(), message, offset }] };
+    const syntax = { path: '', message: `is not JSON: ${error.message}`, offset: error.offset };
+    return { ok: false, faults: [...reader.faults, syntax] };
   }
 }
 
@@ -104,9 +104,9 @@ class JsonReader {
       if (this.#text[this.#at] !== ':') throw this.#unexpected('":"');
       this.#at += 1;
       this.#keys.push(key);
-      if (key === '__proto__') this.#fault('is a key that is not allowed', keyAt);
+      if (key === '__proto__') this.#fault('is not allowed as a key', keyAt);
       else if (Object.hasOwn(members, key))
-        this.#fault('stands here a second time; a key is given once', keyAt);
+        this.#fault('is given twice; a key stands once in an object', keyAt);
       const value = this.#value();
       if (key !== '__proto__') members[key] = value;
       this.#keys.pop();

@@ -48,14 +48,16 @@ export function readManifests(manifests: unknown, at: Place): Plugins {
   const plugins = new Map(CORE);
   for (const [name, manifest] of membersOf(manifests, 'an object with the manifest of each plugin', at)) {
     const place = within(at, name);
-    if (name === 'core' || name.startsWith('core:'))
-      place.report.error(place.path, 'the plugins of "core" are built in');
-    else if (name.includes(':')) place.report.error(place.path, 'a plugin has no ":" in its name');
-    const fault = identifierFault(`${name}:x`);
-    if (fault !== null) place.report.error(place.path, `${quote(name)} is no name of a plugin: ${fault}`);
+    const fault = pluginFault(name);
+    if (fault !== null) place.report.error(place.path, `${quote(name)} is no plugin of a manifest: ${fault}`);
     else plugins.set(name, readPlugin(name, manifest, place));
   }
   return plugins;
+}
+
+function pluginFault(name: string): string | null {
+  if (name === 'core' || name.startsWith('core:')) return 'the plugins of "core" are built in';
+  return name.includes(':') ? 'a plugin has no ":" in its name' : identifierFault(`${name}:x`);
 }
 
 /** `allow-x` and `deny-x` of a command of the application, which no manifest lists. */
@@ -133,14 +135,19 @@ function readPlugin(plugin: string, manifest: unknown, at: Place): Plugin {
     if (key === 'default') defaults = members.read(value, place) ?? [];
     for (const [base, item] of key === 'default' ? [] : membersOf(value, `an object of ${key}`, place)) {
       const itemAt = within(place, base);
-      const fault = base.includes(':') ? 'has no ":" of its own' : identifierFault(inFull(plugin, base));
+      const fault = baseFault(plugin, base);
       if (fault !== null)
-        itemAt.report.error(itemAt.path, `${quote(base)} is no name of a permission: ${fault}`);
+        itemAt.report.error(itemAt.path, `${quote(base)} is no name of a permission or set: ${fault}`);
       else if (key === 'sets') sets.set(base, members.read(item, itemAt) ?? []);
       else permissions.set(base, readPermission({ plugin, base }, item, itemAt));
     }
   }
   return { permissions, sets, defaults };
+}
+
+function baseFault(plugin: string, base: string): string | null {
+  if (base === 'default') return 'the default set of a plugin is its key "default"';
+  return base.includes(':') ? 'it has no ":"' : identifierFault(inFull(plugin, base));
 }
 
 function readPermission(
@@ -159,7 +166,7 @@ function readPermission(
       allows = named.allow.map((command) => inFull(plugin, command));
       denies = named.deny.map((command) => inFull(plugin, command));
     }
-    if (key === 'scope') scope = readBoth(values, member, place);
+    if (key === 'scope') scope = Object.freeze(readBoth(values, member, place));
     if (key === 'platforms' && member !== null) platforms = targets.read(member, place) ?? [];
   }
   return { identifier: inFull(plugin, base), plugin, allows, denies, scope, platforms };
@@ -170,7 +177,10 @@ function readBoth<T>(
   value: unknown,
   at: Place,
 ): { allow: readonly T[]; deny: readonly T[] } {
-  const both: { allow: readonly T[]; deny: readonly T[] } = { allow: [], deny: [] };
+  const both: { allow: readonly T[]; deny: readonly T[] } = {
+    allow: Object.freeze([]),
+    deny: Object.freeze([]),
+  };
   for (const [key, member] of knownMembers(value, ['allow', 'deny'], at)) {
     const items = member === null ? [] : (list.read(member, within(at, key)) ?? []);
     if (key === 'allow') both.allow = items;

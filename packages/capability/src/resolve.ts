@@ -1,6 +1,6 @@
 import { checkSets, expand, unknownPermission } from './expand.ts';
 import { pointTo, quote, type Report } from './findings.ts';
-import { EMPTY_SCOPE, type Permission, type Plugins, readManifests } from './manifests.ts';
+import { type Permission, type Plugins, readManifests } from './manifests.ts';
 import { type Audience, audienceOf } from './match.ts';
 import { Memory } from './memory.ts';
 import { type Capability, type PermissionEntry, TARGETS, type Target } from './parse.ts';
@@ -102,10 +102,8 @@ class AclBuilder {
 
   acl(): Acl {
     const pluginScopes = new Map<string, Scope>(this.#pluginScopes);
-    for (const { allow, deny } of pluginScopes.values()) {
-      Object.freeze(allow);
-      Object.freeze(deny);
-    }
+    for (const scope of pluginScopes.values())
+      for (const part of [scope, scope.allow, scope.deny]) Object.freeze(part);
     return {
       audiences: this.#audiences,
       commands: this.#commands,
@@ -170,9 +168,16 @@ function sizeOf({ allows, denies, scope }: Permission, { allow, deny }: Permissi
   return 1 + allows.length + denies.length + values;
 }
 
-/** The entry's own values come first, then those of the permission. */
+/** The entry's own values come first, then those of the permission. Frozen: callers of `decide` get it as it is. */
 function scopeOf(entry: PermissionEntry, own: Scope): Scope {
   if (entry.allow === null && entry.deny === null) return own;
-  if (own === EMPTY_SCOPE) return { allow: entry.allow ?? own.allow, deny: entry.deny ?? own.deny };
-  return { allow: [...(entry.allow ?? []), ...own.allow], deny: [...(entry.deny ?? []), ...own.deny] };
+  return Object.freeze({
+    allow: joined(entry.allow, own.allow),
+    deny: joined(entry.deny, own.deny),
+  });
+}
+
+function joined(first: readonly Value[] | null, second: readonly Value[]): readonly Value[] {
+  if (first === null) return second;
+  return second.length === 0 ? first : Object.freeze([...first, ...second]);
 }

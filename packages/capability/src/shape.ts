@@ -65,7 +65,7 @@ export function listOf<T>(item: Shape<T>, what: string): Shape<readonly T[]> {
         const read = item.read(raw, { path: pointTo(at.path, i), report: at.report });
         if (read !== undefined) items.push(read);
       }
-      return items.length === value.length ? items : undefined;
+      return items.length === value.length ? Object.freeze(items) : undefined;
     },
   };
 }

@@ -8,46 +8,39 @@ export const MAX_SOURCE = 4 * 1024 * 1024;
 
 export type Format = 'JSON' | 'TOML';
 
-/** Text faults with the format that they are faults of. */
-export type FileResult =
-  | { readonly ok: true; readonly format: Format; readonly value: unknown }
-  | { readonly ok: false; readonly format: Format; readonly faults: readonly TextFault[] };
+/** The value of a text in a format. A text that is too long is not looked at. */
+export function readText(text: string, format: Format): TextResult {
+  if (text.length > MAX_SOURCE) return refused(`is longer than ${MAX_SOURCE} characters`);
+  if (format === 'JSON') return readJson(text);
+  const result = readToml(text);
+  const fault = result.ok ? tooLarge(result.value) : null;
+  return fault === null ? result : refused(fault);
+}
 
-/** The value of a file in a format. A text that is too long is not looked at. */
-export function readText(text: string, format: Format): FileResult {
-  if (text.length > MAX_SOURCE) {
-    const message = `is longer than ${MAX_SOURCE} characters`;
-    return { ok: false, format, faults: [{ path: '', message, offset: 0 }] };
-  }
-  const result: TextResult = format === 'JSON' ? readJson(text) : readToml(text);
-  if (!result.ok) return { ok: false, format, faults: result.faults };
-  const fault = format === 'JSON' ? null : tooLarge(result.value);
-  if (fault !== null) return { ok: false, format, faults: [{ path: '', message: fault, offset: 0 }] };
-  return { ok: true, format, value: result.value };
+export interface SourceRead {
+  /** Null where there is nothing to go on with. */
+  readonly file: { readonly value: unknown } | null;
+  readonly errors: readonly Finding[];
 }
 
 /** The value of a source: of a text, tried as JSON and, where it cannot be that, as TOML; or the value that it is. */
-export function readSource(
-  source: unknown,
-):
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly errors: readonly Finding[] } {
+export function readSource(source: unknown): SourceRead {
   if (typeof source !== 'string') {
     const fault = tooLarge(source);
     return fault === null
-      ? { ok: true, value: source }
-      : { ok: false, errors: [{ path: '', message: fault }] };
+      ? { file: { value: source }, errors: [] }
+      : { file: null, errors: [{ path: '', message: fault }] };
   }
   const json = readText(source, 'JSON');
-  if (json.ok || isJson(source)) return json.ok ? json : { ok: false, errors: findingsOf(json, source) };
-  const toml = readText(source, 'TOML');
-  if (toml.ok) return toml;
-  return { ok: false, errors: [...findingsOf(json, source), ...findingsOf(toml, source)] };
+  if (json.ok) return { file: json, errors: findingsOf(json.faults, source) };
+  const toml = isJson(source) ? null : readText(source, 'TOML');
+  if (toml?.ok) return { file: toml, errors: [] };
+  return { file: null, errors: findingsOf([...json.faults, ...(toml?.faults ?? [])], source) };
 }
 
-/** No TOML begins with a brace, and none has a brace or a line's end after its first bracket. */
+/** No TOML begins with a brace, and none has a brace or the end of the line after its first bracket. */
 function isJson(text: string): boolean {
-  return text.length > MAX_SOURCE || /^\s*(\{|\[\s*[{\]]|\[\s*\n)/.test(text);
+  return text.length > MAX_SOURCE || /^\s*(?:\{|\[[ \t]*[{\r\n])/.test(text);
 }
 
 export interface Position {
@@ -57,15 +50,19 @@ export interface Position {
 
 /** Line and column of an offset, both from 1; the column counts characters. */
 export function positionOf(text: string, offset: number): Position {
-  const before = text.slice(0, offset);
-  const lineStart = before.lastIndexOf('\n') + 1;
-  const line = before.split('\n').length;
-  return { line, column: [...before.slice(lineStart)].length + 1 };
+  const lineStart = text.lastIndexOf('\n', offset - 1) + 1;
+  let line = 1;
+  for (let end = text.indexOf('\n'); end >= 0 && end < offset; end = text.indexOf('\n', end + 1)) line += 1;
+  return { line, column: [...text.slice(offset === 0 ? 0 : lineStart, offset)].length + 1 };
 }
 
-function findingsOf({ format, faults }: FileResult & { ok: false }, text: string): Finding[] {
+function refused(message: string): TextResult {
+  return { ok: false, faults: [{ path: '', message, offset: 0 }] };
+}
+
+function findingsOf(faults: readonly TextFault[], text: string): Finding[] {
   return faults.map(({ path, message, offset }) => {
     const { line, column } = positionOf(text, offset);
-    return { path, message: `is not ${format}: line ${line}, column ${column}: ${message}` };
+    return { path, message: `${message} (line ${line}, column ${column})` };
   });
 }

@@ -10,12 +10,15 @@ export function readToml(text: string): TextResult {
       maxDepth: MAX_DEPTH,
       unsafeKeyBehaviour: 'keep',
     });
-    return { ok: true, value };
+    return { ok: true, value, faults: [] };
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [first = 'is not TOML'] = error.message.split('\n');
     const message = first.replace(/^Invalid TOML document: /, '');
-    return { ok: false, faults: [{ path: '', message, offset: offsetOf(text, error) }] };
+    return {
+      ok: false,
+      faults: [{ path: '', message: `is not TOML: ${message}`, offset: offsetOf(text, error) }],
+    };
   }
 }
 

@@ -1,3 +1,4 @@
+import { hostFault } from './authority.ts';
 import { type Component, componentMatches, readComponent, type Splitting } from './component.ts';
 import { Unsupported } from './expression.ts';
 
@@ -36,6 +37,8 @@ export type UrlMatcherResult =
  */
 export function readUrlPattern(source: string): UrlMatcherResult {
   if (source.length > MAX_PATTERN) return { ok: false, fault: `is longer than ${MAX_PATTERN} characters` };
+  const host = hostFault(source);
+  if (host !== null) return { ok: false, fault: host };
   let pattern: URLPattern;
   try {
     pattern = new URLPattern(source);
@@ -57,7 +60,7 @@ export function readUrlPattern(source: string): UrlMatcherResult {
     return { ok: true, matcher: { source, components } };
   } catch (error) {
     if (!(error instanceof Unsupported)) throw error;
-    return { ok: false, fault: `has an expression that cannot be matched safely: ${error.message}` };
+    return { ok: false, fault: `cannot be matched safely: it ${error.message}` };
   }
 }
 

@@ -66,7 +66,7 @@ function readMap(
   let isWhole = true;
   for (const [key, member] of Object.entries(members)) {
     const at = pointTo(path, key);
-    if (key === '__proto__') report.error(at, 'is a key that is not allowed');
+    if (key === '__proto__') report.error(at, 'is not allowed as a key');
     const value = key === '__proto__' ? undefined : readValue(member, at, report, depth + 1);
     if (value === undefined) isWhole = false;
     else map[key] = value;
