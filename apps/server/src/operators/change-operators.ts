@@ -94,8 +94,9 @@ export async function removeOperator(
     const operator = await findOperator(tx, id);
     if (!operator) throw notFound();
     keepAnAdmin(admins, id);
-    await deleteOperator(tx, id);
-    const tokensRevoked = await endTokens(tx, { operatorId: id, atMs: platform.now() });
+    const atMs = platform.now();
+    await deleteOperator(tx, { id, atMs });
+    const tokensRevoked = await endTokens(tx, { operatorId: id, atMs });
     const content = { change: 'deleted', role: operator.role, api_tokens_revoked: tokensRevoked };
     await recordChange(tx, platform, { by, operator, content });
   });

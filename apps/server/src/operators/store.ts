@@ -2,6 +2,7 @@ import { FACTOR_METHODS, type FactorMethod } from '@tidegate/protocol/factors-ap
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type OperatorRow = Tables['operators'];
 export type SessionRow = Tables['operator_sessions'];
@@ -52,9 +53,11 @@ export async function updateOperator(
   await tx.updateTable('operators').set(set).where('id', '=', id).execute();
 }
 
-export async function deleteOperator(tx: Tx, id: string): Promise<void> {
+/** Sessions go with the operator. A restored backup must not let either in again. */
+export async function deleteOperator(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<void> {
   await tx.deleteFrom('operator_sessions').where('operator_id', '=', id).execute();
-  await tx.deleteFrom('operators').where('id', '=', id).execute();
+  const result = await tx.deleteFrom('operators').where('id', '=', id).executeTakeFirst();
+  if (result.numDeletedRows === 1n) noteRevocation(tx, { kind: 'deleted_operator', id, atMs });
 }
 
 /** The admins who can change operators, bound to no groups; locks their rows, so that two changes at once cannot each spare the other's admin. */

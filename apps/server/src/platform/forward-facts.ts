@@ -2,7 +2,7 @@ import type { Tx } from './db/engine.ts';
 
 /** Something that was revoked for good: a restored backup must not bring it back (T20). */
 export interface Revocation {
-  kind: 'family' | 'agent' | 'deleted_agent' | 'key' | 'api_token';
+  kind: 'family' | 'agent' | 'deleted_agent' | 'key' | 'api_token' | 'deleted_operator';
   id: string;
   atMs: number;
   /** Of a family: why, in the word that its row bears. */

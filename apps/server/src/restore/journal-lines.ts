@@ -8,7 +8,7 @@ import type { Revocation } from '../platform/forward-facts.ts';
 const Header = strict({ tidegate_revocations: Type.Literal(1), after: Type.Union([Sha256Hex, Type.Null()]) });
 const Entry = strict({
   act: Type.Enum(['revoked', 'withdrawn']),
-  kind: Type.Enum(['family', 'agent', 'deleted_agent', 'key', 'api_token']),
+  kind: Type.Enum(['family', 'agent', 'deleted_agent', 'key', 'api_token', 'deleted_operator']),
   id: Uuid,
   at: Count,
   reason: Type.Optional(Type.String({ pattern: '^[a-z_]{1,64}$' })),

@@ -141,7 +141,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
       const gone = new Set<string>();
       for (let from = 0; from < old.length; from += IDS_MAX) {
         const part = old.slice(from, from + IDS_MAX);
-        // An API token may live longer than this, and people make few: those entries stay.
+        // API tokens and operators may live longer than this, and people make few: those entries stay.
         for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
           const ids = part.filter((entry) => entry.kind === kind).map(({ id }) => id);
           if (ids.length === 0) continue;

@@ -148,6 +148,6 @@ export async function readFacts(
   return { facts, backupCreatedAtMs: marks.backup_created_at };
 }
 
-function countOf({ families, agents, keys, api_tokens }: RevokedAgain): number {
-  return families + agents + keys + api_tokens;
+function countOf({ families, agents, keys, api_tokens, operators }: RevokedAgain): number {
+  return families + agents + keys + api_tokens + operators;
 }

@@ -2,6 +2,7 @@ import { isReuse, type Reuse } from '../agent-credentials/renewal-rules.ts';
 import { lockFamily, markFamilyRevoked } from '../agent-credentials/store.ts';
 import { markAgentDeleted, markAgentRevoked } from '../agents/store.ts';
 import { markApiTokenRevoked } from '../api-tokens/store.ts';
+import { deleteOperator } from '../operators/store.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Revocation } from '../platform/forward-facts.ts';
 import { revokeAgain } from '../signing-keys/recall-keys.ts';
@@ -13,6 +14,7 @@ export interface RevokedAgain {
   agents: number;
   keys: number;
   api_tokens: number;
+  operators: number;
 }
 
 /** A family that reuse had ended. Its event was to be in the transaction that this database does not have. */
@@ -47,11 +49,12 @@ export async function replayRevocations(
     agents: new Set<string>(),
     keys: new Set<string>(),
     api_tokens: new Set<string>(),
+    operators: new Set<string>(),
   };
   const lostReuses: LostReuse[] = [];
   const entries = journal.entries();
   // Families before agents: renewal locks in this order too.
-  for (const kind of ['family', 'agent', 'deleted_agent', 'key', 'api_token'] as const) {
+  for (const kind of ['family', 'agent', 'deleted_agent', 'key', 'api_token', 'deleted_operator'] as const) {
     const all = entries.filter((entry) => entry.kind === kind);
     for (let from = 0; from < all.length; from += IDS_MAX) {
       const revocations = all.slice(from, from + IDS_MAX);
@@ -62,10 +65,10 @@ export async function replayRevocations(
       }
     }
   }
-  const { families, agents, keys, api_tokens } = done;
+  const { families, agents, keys, api_tokens, operators } = done;
   const revokedAgain = {
     ...{ families: families.size, agents: agents.size, keys: keys.size },
-    api_tokens: api_tokens.size,
+    ...{ api_tokens: api_tokens.size, operators: operators.size },
   };
   return { revokedAgain, lostReuses };
 }
@@ -86,6 +89,7 @@ const COUNTED = {
   deleted_agent: 'agents',
   key: 'keys',
   api_token: 'api_tokens',
+  deleted_operator: 'operators',
 } as const;
 
 async function revoke(
@@ -105,6 +109,8 @@ async function revoke(
     case 'api_token':
       await markApiTokenRevoked(tx, { id, atMs });
       return;
+    case 'deleted_operator':
+      return deleteOperator(tx, { id, atMs });
     case 'key': {
       const outcome = await revokeAgain(tx, { keyId: id, atMs, held });
       if (outcome.kind === 'revoked') return;

@@ -108,7 +108,7 @@ describe('T20: a database file that was put back by hand', () => {
         epoch: 2,
         previous_epoch: 1,
         events_lost: expect.any(Number),
-        revoked_again: { families: 2, agents: 2, keys: 0, api_tokens: 0 },
+        revoked_again: { families: 2, agents: 2, keys: 0, api_tokens: 0, operators: 0 },
       },
     ]);
     expect((await restoresOf(third))[0]?.events_lost).toBeGreaterThanOrEqual(2);
@@ -149,6 +149,32 @@ describe('T20: a database file that was put back by hand', () => {
     const status = async ({ token }: { token: string }) =>
       (await third.call('GET', '/api/v1/agents', { token })).status;
     expect([await status(kept), await status(revoked)]).toEqual([200, 401]);
+  });
+
+  test('an operator who was deleted since is deleted again, and cannot log in', async () => {
+    const { config, start } = await createHousehold(onSqlite);
+    const first = await start();
+    const url = '/api/v1/admin/operators';
+    const password = 'a long enough password';
+    const make = async (username: string) => {
+      const body = { username, password, role: 'admin' };
+      return (await first.call('POST', url, { token: await first.admin(), body })).body;
+    };
+    const [, gone] = [await make('stays'), await make('leaves')];
+    await first.stop();
+    const copy = copyDatabase(config.dataDir);
+
+    const second = await start();
+    const answer = await second.call('DELETE', `${url}/${gone.id}`, { token: await second.admin() });
+    expect(answer.status).toBe(204);
+    await second.stop();
+    copy.putBack();
+
+    const third = await start();
+    expect(await restoresOf(third)).toMatchObject([{ revoked_again: { api_tokens: 0, operators: 1 } }]);
+    const logIn = async (username: string) =>
+      (await third.call('POST', '/api/v1/auth/login', { body: { username, password } })).status;
+    expect([await logIn('stays'), await logIn('leaves')]).toEqual([200, 401]);
   });
 
   test('a family that reuse had ended ends again with its reason and its critical event, once', async () => {

@@ -82,7 +82,7 @@ export async function eventHashAt(db: Db, position: number): Promise<string | nu
 }
 
 /**
- * What the database has as revoked since then. This slice looks at the tables of others: the journal is of them all.
+ * What the database has as revoked since then; of a deleted operator it has nothing. This slice looks at the tables of others: the journal is of them all.
  */
 export async function revokedSince(db: Db, sinceMs: number): Promise<Revocation[]> {
   const families = await db
@@ -186,6 +186,10 @@ async function openRows(
         .where('status', '=', 'active');
       return (engine === 'postgres' ? query.forUpdate() : query).execute();
     }
+    case 'deleted_operator': {
+      const query = tx.selectFrom('operators').select(['id', 'created_at as since']).where('id', 'in', ids);
+      return (engine === 'postgres' ? query.forUpdate() : query).execute();
+    }
     case 'api_token': {
       const query = tx
         .selectFrom('api_tokens')
@@ -200,7 +204,10 @@ async function openRows(
 /** Which of these the database has no row of at all. */
 export async function absentIds(
   db: Db,
-  { kind, ids }: { kind: Exclude<Revocation['kind'], 'api_token'>; ids: readonly string[] },
+  {
+    kind,
+    ids,
+  }: { kind: Exclude<Revocation['kind'], 'api_token' | 'deleted_operator'>; ids: readonly string[] },
 ): Promise<Set<string>> {
   const absent = new Set(ids);
   const rows =
