@@ -7,7 +7,7 @@ import { SecondFactors } from './second-factors.tsx';
 export function AccountPage() {
   return (
     <Page title="Your account">
-      <div className="grid items-start gap-4 lg:grid-cols-2">
+      <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <SecondFactors />
         <OwnPassword />
         <div className="lg:col-span-2">

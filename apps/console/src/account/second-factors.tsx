@@ -158,7 +158,7 @@ export function SecondFactors() {
 
 function Row({ name, state, act }: { name: string; state: ReactNode; act: ReactNode }) {
   return (
-    <li className="flex items-center justify-between gap-3 py-2">
+    <li className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 py-2">
       <div className="min-w-0">
         <p className="font-medium break-words">{name}</p>
         <p className="text-muted">{state}</p>

@@ -104,7 +104,7 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
             error={failure}
           />
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Close</Button>
           {canDecide && (
             <Button type="submit" tone="danger" busy={busy} disabled={accept === null}>

@@ -49,7 +49,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
   const isToldAtField = Object.keys(faults).some((name) => name in FIELDS);
   return (
     <form
-      className="grid items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_auto]"
+      className="grid grid-cols-1 items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_auto]"
       onSubmit={(event) => {
         event.preventDefault();
         create.mutate();

@@ -68,7 +68,7 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
             {make.error.message}
           </p>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={close}>Cancel</Button>
           <Button
             tone="primary"

@@ -96,7 +96,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
             {adding.error.message}
           </p>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="danger" busy={adding.isPending}>
             Except this version

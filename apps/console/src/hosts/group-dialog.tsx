@@ -64,7 +64,7 @@ export function GroupDialog({
             <option key={each.name} value={each.name} />
           ))}
         </datalist>
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={move.isPending}>
             {name === '' ? 'Take out of the group' : 'Set the group'}

@@ -131,7 +131,7 @@ function ShortList<T>({
   const { data, error, isPending, refetch } = query;
   return (
     <section className="rounded-xl border border-line bg-surface">
-      <header className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5">
+      <header className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{title}</h2>
         <span className="flex items-center gap-3 text-muted">
           {data &&

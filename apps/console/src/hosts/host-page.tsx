@@ -85,7 +85,7 @@ function Host({ host }: { host: AgentItem }) {
         {host.clone_suspected && (
           <ClonePanel clone={host.clone_suspected} mayAct={may('admin')} onAct={setAct} />
         )}
-        <div className="grid gap-4 lg:grid-cols-2">
+        <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />
         </div>

@@ -53,7 +53,7 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
             ))}
           </ul>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={close}>{isDone ? 'Close' : 'Cancel'}</Button>
           {!isDone && (
             <Button tone="primary" busy={scan.isPending} onClick={() => scan.mutate()}>

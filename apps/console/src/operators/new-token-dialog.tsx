@@ -100,7 +100,7 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
             {failure}
           </p>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={busy}>
             Make the token

@@ -74,7 +74,7 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
             {failure}
           </p>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={busy}>
             Save

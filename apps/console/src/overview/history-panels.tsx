@@ -45,7 +45,7 @@ export function HistoryPanels() {
       </Panel>
     );
   return (
-    <div className="grid gap-4 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
       <Panel title="Age of open updates" aside={<Span count={series.days.length} />}>
         <LineChart
           label="Age of open updates"

@@ -51,12 +51,12 @@ function Answers({ overview }: { overview: Overview }) {
   const waiting = needsMe(overview);
   return (
     <div className="space-y-4">
-      <div className="grid items-start gap-4 lg:grid-cols-[1fr_2fr]">
+      <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-[1fr_2fr]">
         <Panel title="What needs me?">
           <AllQuiet rows={waiting}>Nothing waits for you.</AllQuiet>
           <FigureList rows={waiting} />
         </Panel>
-        <div className="grid items-start gap-4 lg:grid-cols-2">
+        <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
           <Panel
             title="What changed?"
             aside={

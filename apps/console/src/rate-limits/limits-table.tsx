@@ -20,7 +20,7 @@ interface Props {
 /** Every budget in a row of a table, with what the server says of a field below it. */
 export function LimitsTable({ classes, draft, faults, onDraft }: Props) {
   return (
-    <div className="overflow-x-auto">
+    <div className="sideways">
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">Budgets of requests</caption>
         <thead>

@@ -8,14 +8,14 @@ export function PenaltyLine({ penalty }: { penalty: RateLimits['startup_penalty'
     <p role="status" className="mb-4 flex items-center gap-2">
       {penalty.active ? (
         <>
-          <Hourglass aria-hidden="true" className="size-4 text-warn" />
+          <Hourglass aria-hidden="true" className="size-4 shrink-0 text-warn" />
           <span>
             The server has just started: half of each budget counts. This ends <Time at={penalty.ends_at} />.
           </span>
         </>
       ) : (
         <>
-          <CircleCheck aria-hidden="true" className="size-4 text-good" />
+          <CircleCheck aria-hidden="true" className="size-4 shrink-0 text-good" />
           <span>
             The whole budgets count. The halved ones after the start ended <Time at={penalty.ends_at} />.
           </span>

@@ -14,7 +14,7 @@ export function SettingsPage() {
       title="Settings"
       lead="The server is set by its environment, and cannot be from here. What can be changed while it runs has a page of its own."
     >
-      <div className="grid items-start gap-4 lg:grid-cols-2">
+      <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <ServerPanel />
         <AppearancePanel />
         <AdvisoriesPanel />

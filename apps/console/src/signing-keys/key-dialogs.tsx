@@ -59,7 +59,7 @@ export function AddKeyDialog({ onClose }: { onClose: () => void }) {
           error={fault ?? add.error?.message}
           onChange={(event) => setPublicKey(event.target.value.trim())}
         />
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={add.isPending}>
             Add

@@ -115,7 +115,7 @@ export function DataTable<T extends object>(props: Props<T>) {
   const isAll = ids.length > 0 && ids.every((id) => selection?.has(id));
 
   return (
-    <div className="overflow-x-auto">
+    <div className="sideways">
       <table className="w-full border-collapse text-left">
         <caption className="sr-only">{label}</caption>
         <thead className="sticky top-0 z-[1] bg-surface">
@@ -172,7 +172,7 @@ export function DataTable<T extends object>(props: Props<T>) {
                 {row.getVisibleCells().map((cell, i) => (
                   <td
                     key={cell.id}
-                    className={`px-3 py-1 ${shown[i]?.align === 'right' ? 'text-right tabular-nums' : ''} ${shown[i]?.wide ? 'w-full max-w-0 truncate' : 'whitespace-nowrap'}`}
+                    className={`px-3 py-1 ${shown[i]?.align === 'right' ? 'text-right tabular-nums' : ''} ${shown[i]?.wide ? 'w-full max-w-0 min-w-48 truncate' : 'whitespace-nowrap'}`}
                   >
                     <table.FlexRender cell={cell} />
                   </td>

@@ -8,12 +8,19 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
+  /** At the edge of the window, from top to bottom, in place of in its middle. */
+  readonly at?: 'left';
 }
 
+const AT_LEFT = 'm-0 h-dvh max-h-none w-[min(20rem,88vw)] rounded-r-xl border-r';
+const IN_THE_MIDDLE = 'max-h-[88vh] rounded-xl border';
+
 /** A modal dialog, open while it is rendered; Escape closes it and the focus goes back to where it was. */
-export function Dialog({ title, onClose, children, wide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, wide = false, at }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  const place =
+    at === 'left' ? AT_LEFT : `${IN_THE_MIDDLE} ${wide ? 'w-[min(64rem,94vw)]' : 'w-[min(34rem,94vw)]'}`;
   useEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
@@ -31,7 +38,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
         event.preventDefault();
         onClose();
       }}
-      className={`max-h-[88vh] overflow-auto rounded-xl border border-line bg-raised p-0 shadow-float ${wide ? 'w-[min(64rem,94vw)]' : 'w-[min(34rem,94vw)]'}`}
+      className={`overflow-auto border-line bg-raised p-0 shadow-float ${place}`}
     >
       <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-raised px-5 py-3">
         <h2 id={titleId} className="text-base font-semibold">
@@ -41,7 +48,7 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
           <X className="size-4" />
         </IconButton>
       </header>
-      <div className="px-5 py-4">{children}</div>
+      <div className={at === 'left' ? 'py-2' : 'px-5 py-4 max-md:px-4'}>{children}</div>
     </dialog>
   );
 }
@@ -97,7 +104,7 @@ export function ConfirmDialog({ title, children, confirm, typed, onConfirm, onCl
             {failure}
           </p>
         )}
-        <div className="flex justify-end gap-2">
+        <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="danger" busy={busy} disabled={typed !== undefined && text !== typed}>
             {confirm}

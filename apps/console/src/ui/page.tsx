@@ -16,7 +16,7 @@ export function Page({
     document.title = `${title} · Tidegate`;
   }, [title]);
   return (
-    <div className="mx-auto w-full max-w-[92rem] px-5 py-5">
+    <div className="mx-auto w-full max-w-[92rem] px-5 py-5 max-md:px-3 max-md:py-3">
       <header className="mb-4 flex flex-wrap items-start justify-between gap-3">
         <div className="min-w-0">
           <h1 className="text-xl font-semibold break-words" tabIndex={-1}>
@@ -35,7 +35,7 @@ export function Page({
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <section className="rounded-xl border border-line bg-surface">
-      <header className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5">
+      <header className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 border-b border-line px-4 py-2.5">
         <h2 className="font-semibold">{title}</h2>
         {aside}
       </header>
@@ -47,7 +47,7 @@ export function Panel({ title, aside, children }: { title: string; aside?: React
 /** Names and values of one thing. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1.5">
+    <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1.5 max-sm:grid-cols-1 max-sm:gap-y-0 max-sm:[&_dd]:mb-2">
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>

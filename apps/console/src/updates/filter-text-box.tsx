@@ -48,7 +48,7 @@ export function FilterTextBox({
   }, [typed]);
 
   return (
-    <div className="min-w-72 flex-1">
+    <div className="min-w-[min(18rem,100%)] flex-1">
       <Field
         ref={box}
         label="Filter"

@@ -42,7 +42,7 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
       }
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
-      <section aria-label="Packages of the plan" tabIndex={0} className="overflow-x-auto">
+      <section aria-label="Packages of the plan" tabIndex={0} className="sideways">
         <table className="w-full text-left">
           <thead className="text-[0.86rem] text-muted">
             <tr>

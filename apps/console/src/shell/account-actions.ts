@@ -1,0 +1,39 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { Action } from '../actions/actions.ts';
+import { post } from '../api/client.ts';
+import { attempt } from '../ui/toasts.tsx';
+import { setPreferences, usePreferences } from './preferences.ts';
+
+const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
+
+/** What one does about oneself: the account, how the console looks, and to leave. */
+export function useAccountActions(): readonly Action[] {
+  const navigate = useNavigate();
+  const preferences = usePreferences();
+  return useMemo(() => {
+    const { theme, density, shortcuts } = preferences;
+    const action = (id: string, label: string, run: () => void): Action => ({
+      ...{ id, group: 'Account', label, isAllowed: true, run },
+    });
+    return [
+      action('account', 'Your account', () => void navigate({ to: '/account' })),
+      action('theme', `Theme: ${theme}, change to ${NEXT_THEME[theme]}`, () =>
+        setPreferences({ theme: NEXT_THEME[theme] }),
+      ),
+      action('density', `Rows: ${density}`, () =>
+        setPreferences({ density: density === 'compact' ? 'comfortable' : 'compact' }),
+      ),
+      action('shortcuts', `Keyboard shortcuts: ${shortcuts ? 'on' : 'off'}`, () =>
+        setPreferences({ shortcuts: !shortcuts }),
+      ),
+      action('log-out', 'Log out', () => void attempt(logOut)),
+    ];
+  }, [preferences, navigate]);
+}
+
+async function logOut(): Promise<void> {
+  await post('/api/v1/auth/logout');
+  // A new page: nothing of this session stays in memory.
+  location.assign('/login');
+}

@@ -1,0 +1,211 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
+
+/** A telephone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
+const TELEPHONE = { width: 360, height: 740 };
+const ENLARGED = { width: 320, height: 640 };
+/** The widest window that has no room beside the page. */
+const WIDEST = { width: 767, height: 900 };
+
+/** Pages by their path, with the heading that stands there when they are. */
+const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
+  ['/', 'Overview'],
+  ['/updates', 'Updates'],
+  ['/updates/:update', /on web-/],
+  ['/packages', 'Packages'],
+  ['/hosts', 'Hosts'],
+  ['/hosts/:host', /^web-/],
+  ['/hosts/:host/inventory', /^Packages of web-/],
+  ['/commands', 'Commands'],
+  ['/commands/:command', /^scan on web-/],
+  ['/events', 'Events'],
+  ['/exceptions', 'Age exceptions'],
+  ['/divergences', 'Divergences'],
+  ['/enrolment', 'Add hosts'],
+  ['/signing-keys', 'Signing keys'],
+  ['/rate-limits', 'Rate limits'],
+  ['/operators', 'Operators'],
+  ['/account', 'Your account'],
+  ['/welcome', 'Welcome to Tidegate'],
+  ['/settings', 'Settings'],
+];
+
+type Press = readonly [role: 'button' | 'menuitem', name: string];
+
+/** Dialogs by the page that they open on, their title, and what opens them. */
+const DIALOGS: readonly (readonly [path: string, title: string, press: readonly Press[]])[] = [
+  ['/', 'Search or act', [['button', 'Search or act']]],
+  [
+    '/hosts/:host',
+    'Set the group of 1 host',
+    [
+      ['button', 'More'],
+      ['menuitem', 'Set group'],
+    ],
+  ],
+  [
+    '/hosts/:host',
+    'Revoke web-00000.example.invalid',
+    [
+      ['button', 'More'],
+      ['menuitem', 'Revoke the credentials'],
+    ],
+  ],
+  ['/operators', 'Add an operator', [['button', 'Add an operator']]],
+  ['/operators', 'Make an API token', [['button', 'Make a token']]],
+  ['/signing-keys', 'Hosts that do not hold key set 1', [['button', 'Which hosts are behind?']]],
+  ['/exceptions', 'Add an age exception', [['button', 'Add an exception']]],
+  ['/events', 'Export events', [['button', 'Export']]],
+];
+
+describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
+  async function openNarrow(): Promise<Page> {
+    const page = await scene.openAs();
+    await page.setViewportSize(TELEPHONE);
+    return page;
+  }
+
+  async function pathOf(path: string): Promise<string> {
+    const { operator } = scene.stage;
+    const [update] = await operator.updates({ host: 'web-00000*' });
+    const host = update?.agent_id ?? '';
+    if (path.includes(':command')) await operator.call('POST', `/api/v1/agents/${host}/scan`, {});
+    const [command] = await operator.commands();
+    return path
+      .replace(':update', update?.id ?? '')
+      .replace(':host', host)
+      .replace(':command', command?.id ?? '');
+  }
+
+  test.each(PAGES)(
+    '%s: nothing stands beside the window, and all of it can be read and hit',
+    async (path, heading) => {
+      const page = await openNarrow();
+      await page.goto(await pathOf(path));
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      if (path === '/') await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
+      await expect
+        .poll(() => page.getByText('Loading', { exact: true }).count(), { timeout: 30_000 })
+        .toBe(0);
+      for (const size of [WIDEST, TELEPHONE, ENLARGED]) {
+        await page.setViewportSize(size);
+        expect(await beside(page), `at ${size.width}`).toEqual([]);
+      }
+      await page.setViewportSize(TELEPHONE);
+      await inspect(page, `narrow${path.replaceAll(/[/:]+/g, '-')}`);
+      expect(await smallTargets(page)).toEqual([]);
+    },
+  );
+
+  test('the login fits too', async () => {
+    const page = await scene.open();
+    await page.setViewportSize(ENLARGED);
+    await page.goto('/login');
+    await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
+    expect(await beside(page)).toEqual([]);
+    await inspect(page, 'narrow-login');
+  });
+
+  test('the pages are behind a button: a way there closes them, and Escape gives the focus back', async () => {
+    const page = await openNarrow();
+    await page.goto('/hosts');
+    await page.getByRole('link', { name: /^web-/ }).first().waitFor();
+    const pages = page.getByRole('navigation', { name: 'Pages', exact: true });
+    expect(await pages.count()).toBe(0);
+    const button = page.getByRole('button', { name: 'Menu', exact: true });
+    await button.click();
+    const menu = page.getByRole('dialog', { name: 'Menu' });
+    await menu.getByRole('link', { name: 'Hosts', exact: true }).waitFor();
+    expect(await menu.locator('[aria-current=page]').innerText()).toBe('Hosts');
+    await inspect(page, 'narrow-menu');
+    expect(await smallTargets(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => menu.count()).toBe(0);
+    expect(await button.evaluate('document.activeElement?.getAttribute("aria-label")')).toBe('Menu');
+    await button.click();
+    await menu.getByRole('link', { name: 'Events' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
+    expect(await menu.count()).toBe(0);
+    // With room beside the page, the pages are beside it.
+    await page.setViewportSize({ width: 768, height: 900 });
+    await pages.waitFor();
+    expect(await button.count()).toBe(0);
+    expect(await beside(page)).toEqual([]);
+  });
+
+  test.each(DIALOGS)('%s: the dialog %s fits', async (path, title, press) => {
+    const page = await openNarrow();
+    await page.goto(await pathOf(path));
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const [role, name] of press) await page.getByRole(role, { name, exact: true }).first().click();
+    const dialog = page.getByRole('dialog', { name: title });
+    await dialog.waitFor();
+    for (const { width, height } of [TELEPHONE, ENLARGED]) {
+      await page.setViewportSize({ width, height });
+      const { x, y, ...size } = (await dialog.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
+      expect([x >= 0, y >= 0, x + size.width <= width, y + size.height <= height]).not.toContain(false);
+      const wider = 'dialog.scrollWidth - dialog.clientWidth';
+      expect(
+        await page.evaluate(`(({ 0: dialog }) => ${wider})(document.querySelectorAll('dialog[open]'))`),
+      ).toBe(0);
+      expect(await beside(page), `at ${width}`).toEqual([]);
+    }
+    await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`);
+    expect(await smallTargets(page)).toEqual([]);
+  });
+
+  test('what is selected, and what may be done with it, stays within the window', async () => {
+    const page = await openNarrow();
+    await page.goto('/hosts');
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await page.getByText('4 hosts selected').waitFor();
+    for (const size of [TELEPHONE, ENLARGED]) {
+      await page.setViewportSize(size);
+      expect(await beside(page), `at ${size.width}`).toEqual([]);
+    }
+    await inspect(page, 'narrow-selection');
+    expect(await smallTargets(page)).toEqual([]);
+  });
+
+  test('a table that is wider than its place is walked to its end there', async () => {
+    const page = await openNarrow();
+    await page.goto('/hosts');
+    const last = page.getByRole('columnheader', { name: 'Last seen' });
+    await last.waitFor();
+    const end = async () => {
+      const box = await last.boundingBox();
+      return Math.floor((box?.x ?? 0) + (box?.width ?? 0));
+    };
+    expect(await end()).toBeGreaterThan(TELEPHONE.width);
+    await page.getByRole('button', { name: 'Last seen' }).focus();
+    await expect.poll(end).toBeLessThanOrEqual(TELEPHONE.width);
+    expect(await beside(page)).toEqual([]);
+  });
+});
+
+/** What makes the document wider than the window, as selectors; what scrolls in a place of its own does not. */
+async function beside(page: Page): Promise<string[]> {
+  const found: unknown = await page.evaluate(`(() => {
+    const root = document.documentElement;
+    if (root.scrollWidth <= root.clientWidth) return [];
+    const own = (element) => {
+      for (let up = element.parentElement; up; up = up.parentElement)
+        if (['auto', 'scroll', 'hidden', 'clip'].includes(getComputedStyle(up).overflowX)) return true;
+      return false;
+    };
+    return ['scrolls by ' + (root.scrollWidth - root.clientWidth)].concat([...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1 && !own(element))
+      .slice(0, 8).map((element) => element.tagName + '.' + element.className + ' ' + element.textContent.slice(0, 40)));
+  })()`);
+  return Array.isArray(found) ? found.map(String) : ['no answer'];
+}
+
+/** What axe-core finds too small to be hit (WCAG 2.2, 2.5.8: 24 by 24 pixels). */
+async function smallTargets(page: Page): Promise<string[]> {
+  const found: unknown =
+    await page.evaluate(`axe.run(document, { runOnly: ['target-size'] }).then(({ violations }) =>
+    violations.flatMap(({ nodes }) => nodes.map(({ target, failureSummary }) => target.join(' ') + ' ' + failureSummary)))`);
+  return Array.isArray(found) ? found.map(String) : ['no answer'];
+}
