@@ -1,0 +1,166 @@
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { BackendOptions, DropCause, WindowSpec } from '../backend.ts';
+import { readMessage } from '../page/message.ts';
+import { bridgeScript, deliveryScript, newKey } from '../page/page-script.ts';
+import type { CdpEvent, CdpPipe } from './cdp-pipe.ts';
+
+/** A name that the page of the shell has and no host: nothing is ever asked of the network. */
+export const ORIGIN = 'https://shell.tidegate.internal';
+const BINDING = '__tidegate_send';
+
+const Context = Type.Object({
+  context: Type.Object({
+    id: Type.Integer(),
+    uniqueId: Type.String(),
+    origin: Type.String(),
+    auxData: Type.Object({ frameId: Type.String(), isDefault: Type.Boolean() }),
+  }),
+});
+const ContextGone = Type.Object({ executionContextId: Type.Integer() });
+const Navigated = Type.Object({
+  frame: Type.Object({ id: Type.String(), parentId: Type.Optional(Type.String()), url: Type.String() }),
+});
+const Called = Type.Object({
+  name: Type.String(),
+  payload: Type.String(),
+  executionContextId: Type.Integer(),
+});
+const Paused = Type.Object({
+  requestId: Type.String(),
+  resourceType: Type.String(),
+  request: Type.Object({ url: Type.String(), method: Type.String() }),
+});
+
+type Heard = { ok: true; document: string; body: string } | { ok: false; cause: DropCause };
+
+/** One page of the shell: what it may load, and who in it may speak. */
+export interface PageSession {
+  readonly session: string;
+  readonly target: string;
+  /** Sets the rules up, then lets the page load its first document. */
+  open(): Promise<void>;
+  take(event: CdpEvent): void;
+  deliver(document: string, text: string): void;
+}
+
+export function createPageSession(
+  cdp: CdpPipe,
+  { session, target, label }: { session: string; target: string; label: string },
+  { path }: Pick<WindowSpec, 'path'>,
+  { serve, events, pageScript }: BackendOptions,
+): PageSession {
+  const key = newKey();
+  const contexts = new Map<
+    number,
+    { uniqueId: string; origin: string; frameId: string; isDefault: boolean }
+  >();
+  /** Where answers to a document go; forgotten with its context. */
+  const documents = new Map<string, string>();
+  let mainUrl = '';
+
+  const send = (method: string, params: object = {}) => cdp.send(method, params, session);
+  /** For what may fail because the page is gone: then there is nothing left to do. */
+  const attempt = (method: string, params: object = {}) => void send(method, params).catch(() => {});
+  const isOurs = (url: string) => url.startsWith(`${ORIGIN}/`);
+
+  /** The document that a call came from and what it says; else why nobody listens to it. */
+  function readCall({ payload, executionContextId }: Type.Static<typeof Called>): Heard {
+    const context = contexts.get(executionContextId);
+    const isTop = context?.frameId === target && context.isDefault && context.origin === ORIGIN;
+    // A blob: document has the origin of its maker, so that the address of the top frame is asked as well.
+    if (!isTop || !isOurs(mainUrl)) return { ok: false, cause: 'not_the_top_document' };
+    const message = readMessage(payload, key);
+    if (!message.ok) return message;
+    const { document, body } = message;
+    if (body === '' && !documents.has(document)) documents.set(document, context.uniqueId);
+    const isCurrent = documents.get(document) === context.uniqueId;
+    return isCurrent ? { ok: true, document, body } : { ok: false, cause: 'not_the_current_document' };
+  }
+
+  function takeCall(call: Type.Static<typeof Called>): void {
+    const heard = readCall(call);
+    if (!heard.ok) events.dropped(label, heard.cause);
+    else if (heard.body !== '') {
+      const { document, body } = heard;
+      events.message({ window: label, webview: label, document, origin: 'local' }, body);
+    }
+  }
+
+  function forget(contextId: number): void {
+    const uniqueId = contexts.get(contextId)?.uniqueId;
+    contexts.delete(contextId);
+    for (const [document, held] of documents) if (held === uniqueId) documents.delete(document);
+  }
+
+  async function answer({ requestId, resourceType, request }: Type.Static<typeof Paused>): Promise<void> {
+    if (!isOurs(request.url) || request.method !== 'GET') {
+      if (resourceType === 'Document') events.blocked(label, request.url);
+      // An aborted navigation leaves the page as it is.
+      attempt('Fetch.failRequest', { requestId, errorReason: 'Aborted' });
+      return;
+    }
+    const { status, headers, body } = await serve(request.url.slice(ORIGIN.length));
+    attempt('Fetch.fulfillRequest', {
+      requestId,
+      responseCode: status,
+      responseHeaders: Object.entries(headers).map(([name, value]) => ({ name, value })),
+      body: Buffer.from(body).toString('base64'),
+    });
+  }
+
+  function take({ method, params }: CdpEvent): void {
+    if (method === 'Runtime.executionContextCreated' && Check(Context, params)) {
+      const { id, uniqueId, origin, auxData } = params.context;
+      contexts.set(id, { uniqueId, origin, ...auxData });
+    } else if (method === 'Runtime.executionContextDestroyed' && Check(ContextGone, params)) {
+      forget(params.executionContextId);
+    } else if (method === 'Runtime.executionContextsCleared') {
+      contexts.clear();
+      documents.clear();
+    } else if (method === 'Page.frameNavigated' && Check(Navigated, params)) {
+      if (params.frame.parentId === undefined) arrive(params.frame.url);
+    } else if (method === 'Runtime.bindingCalled' && Check(Called, params)) {
+      if (params.name === BINDING) takeCall(params);
+    } else if (method === 'Fetch.requestPaused' && Check(Paused, params)) {
+      answer(params).catch(() =>
+        attempt('Fetch.failRequest', { requestId: params.requestId, errorReason: 'Failed' }),
+      );
+    } else if (method === 'Inspector.targetCrashed') {
+      attempt('Page.navigate', { url: ORIGIN + path });
+      events.recovered(label, 'the page crashed');
+    }
+  }
+
+  /** Data and blob documents are no requests, so that nothing could stop them: the page is led back. */
+  function arrive(url: string): void {
+    const wasOurs = isOurs(mainUrl);
+    mainUrl = url;
+    if (isOurs(url) || !wasOurs) return;
+    events.blocked(label, url);
+    attempt('Page.navigate', { url: ORIGIN + path });
+  }
+
+  return {
+    session,
+    target,
+    async open() {
+      const source = bridgeScript({ origin: ORIGIN, key, via: BINDING }) + pageScript;
+      await send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
+      await send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
+      await send('Page.enable');
+      await send('Network.setBypassServiceWorker', { bypass: true });
+      await send('Runtime.addBinding', { name: BINDING });
+      await send('Page.addScriptToEvaluateOnNewDocument', { source });
+      await send('Runtime.enable');
+      await send('Runtime.runIfWaitingForDebugger');
+      await send('Page.navigate', { url: ORIGIN + path });
+    },
+    take,
+    deliver(document, text) {
+      const uniqueContextId = documents.get(document);
+      if (uniqueContextId === undefined) return;
+      attempt('Runtime.evaluate', { expression: deliveryScript(document, text), uniqueContextId });
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { constants } from 'node:fs';
+import { open, realpath } from 'node:fs/promises';
+import { sep } from 'node:path';
+import { type Scope, scopeAllows, type Value } from '@tidegate/capability';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Outcome } from '../backend.ts';
+import { type Commands, command, done, failed } from '../core/commands.ts';
+import { type ImageResource, RESOURCES_MAX, type ResourceTable } from '../core/resource-table.ts';
+import { IMAGE_SIDE_MAX, isSide, readPng } from './read-png.ts';
+
+/** Of a file, and of the text that a page hands over. */
+const IMAGE_MAX_BYTES = 1024 * 1024;
+const strict = { additionalProperties: false };
+const Base64 = Type.String({ maxLength: (IMAGE_MAX_BYTES * 4) / 3 + 4, pattern: '^[A-Za-z0-9+/]*={0,2}$' });
+const Side = Type.Integer({ minimum: 1, maximum: IMAGE_SIDE_MAX });
+const OfId = Type.Object({ id: Type.Integer() }, strict);
+const NOT_PNG = `an image is a PNG of eight bits a channel, not interlaced, at most ${IMAGE_SIDE_MAX} pixels wide and high`;
+
+/** Pictures that the shell holds for a webview, by a number; bytes are base64 on the way. */
+export function imageCommands(resources: ResourceTable): Commands {
+  const keep = (webview: string, image: ImageResource | null): Outcome => {
+    if (image === null) return failed(NOT_PNG);
+    const id = resources.add(webview, image);
+    return id === null ? failed(`a webview holds at most ${RESOURCES_MAX} resources`) : done(id);
+  };
+  return {
+    'core:image:new': command(
+      Type.Object({ rgba: Base64, width: Side, height: Side }, strict),
+      ({ rgba, width, height }, { sender }) => {
+        const bytes = Buffer.from(rgba, 'base64');
+        const isRight = isSide(width) && isSide(height) && bytes.length === width * height * 4;
+        return isRight
+          ? keep(sender.webview, { width, height, rgba: bytes })
+          : failed('rgba has four bytes for each pixel');
+      },
+    ),
+    'core:image:from-bytes': command(Type.Object({ bytes: Base64 }, strict), ({ bytes }, { sender }) =>
+      keep(sender.webview, readPng(Buffer.from(bytes, 'base64'))),
+    ),
+    'core:image:from-path': command(
+      Type.Object({ path: Type.String({ maxLength: 4_096 }) }, strict),
+      async ({ path }, { sender, scope }) => {
+        const file = await readInScope(path, scope);
+        return file === null
+          ? failed('there is no such image in the scope of the permission')
+          : keep(sender.webview, readPng(file));
+      },
+    ),
+    'core:image:rgba': command(OfId, ({ id }, { sender }) => {
+      const image = resources.get(sender.webview, id);
+      return image ? done(Buffer.from(image.rgba).toString('base64')) : failed(`there is no image ${id}`);
+    }),
+    'core:image:size': command(OfId, ({ id }, { sender }) => {
+      const image = resources.get(sender.webview, id);
+      return image ? done({ width: image.width, height: image.height }) : failed(`there is no image ${id}`);
+    }),
+  };
+}
+
+/**
+ * A file below a folder that the scope names. Without one nothing is read: an empty scope would be the whole disk. A
+ * page learns no more than that there was no image, whatever the reason.
+ */
+async function readInScope(path: string, scope: Scope): Promise<Uint8Array | null> {
+  if (scope.allow.length === 0 || ![...scope.allow, ...scope.deny].every(isFolder)) return null;
+  try {
+    // Links are followed first: a link in an allowed folder must not lead out of it.
+    const real = await realpath(path);
+    if (!scopeAllows(scope, real, isBelow)) return null;
+    await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { size } = await file.stat();
+    if (size > IMAGE_MAX_BYTES) return null;
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size) });
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return null;
+    throw error;
+  }
+}
+
+/** `{ "folder": "/usr/share/icons" }`; an entry of another form would be a denial that does not hold. */
+function isFolder(entry: Value): entry is { readonly folder: string } {
+  return Check(Type.Object({ folder: Type.String({ pattern: '^/.' }) }, strict), entry);
+}
+
+function isBelow(entry: Value, path: Value): boolean {
+  if (!isFolder(entry) || typeof path !== 'string') return false;
+  const { folder } = entry;
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}

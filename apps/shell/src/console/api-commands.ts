@@ -1,0 +1,106 @@
+import { type Scope, scopeAllows, type Value } from '@tidegate/capability';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { Sender } from '../backend.ts';
+import { type Commands, command, done, failed } from '../core/commands.ts';
+import type { EventHub } from '../core/event-hub.ts';
+import { followStream } from './follow-stream.ts';
+import type { ServerConnection } from './server-connection.ts';
+
+/** Streams of one webview at a time; the console holds one, and one for each output on screen. */
+const STREAMS_MAX = 8;
+const strict = { additionalProperties: false };
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const Path = Type.String({ pattern: '^/(api|logs)/', maxLength: 8_000 });
+
+const Request = Type.Object(
+  {
+    method: Type.Enum(METHODS),
+    path: Path,
+    headers: Type.Record(Type.String({ pattern: '^[a-z-]{1,40}$' }), Type.String({ maxLength: 1_000 })),
+    body: Type.Union([Type.Null(), Type.String()]),
+  },
+  strict,
+);
+const Name = Type.String({ pattern: '^stream-[0-9a-f-]{36}$' });
+const Stream = Type.Object(
+  {
+    name: Name,
+    path: Type.String({ pattern: '^/api/v1/(stream|commands/[0-9a-f-]{36}/output)(\\?[\\w=&-]*)?$' }),
+  },
+  strict,
+);
+const ScopeEntry = Type.Object(
+  { method: Type.Optional(Type.Enum(METHODS)), path: Type.String({ pattern: '^/' }) },
+  strict,
+);
+
+/** The commands by which a page of the console reaches its server; a scope narrows the paths. */
+export function apiCommands(connection: ServerConnection, events: EventHub): Commands {
+  const streams = new Map<string, { sender: Sender; abort: AbortController }>();
+  const keyOf = ({ document }: Sender, name: string) => `${document} ${name}`;
+
+  function end(key: string): void {
+    streams.get(key)?.abort.abort();
+    streams.delete(key);
+  }
+
+  /** A webview has one document at a time: the streams of the one before have nobody to tell. */
+  function countOf({ webview, document }: Sender): number {
+    for (const [key, { sender }] of streams)
+      if (sender.webview === webview && sender.document !== document) end(key);
+    return [...streams.values()].filter(({ sender }) => sender.webview === webview).length;
+  }
+
+  return {
+    'api-request': command(Request, async (request, { scope }) => {
+      if (!isInScope(scope, request.method, request.path)) return failed(outOfScope(request.path));
+      const { status, headers, body } = await connection.request(request);
+      return done({ status, headers, body });
+    }),
+    'api-stream-open': command(Stream, ({ name, path }, { sender, scope }) => {
+      if (!isInScope(scope, 'GET', path)) return failed(outOfScope(path));
+      if (countOf(sender) >= STREAMS_MAX) return failed(`a webview follows at most ${STREAMS_MAX} streams`);
+      const key = keyOf(sender, name);
+      const abort = new AbortController();
+      streams.set(key, { sender, abort });
+      const tell = (payload: Record<string, string>) => {
+        // Nobody listens any more: the document is gone, or its window.
+        if (!events.emitTo(sender, name, payload)) end(key);
+      };
+      const listener = {
+        open: () => tell({ kind: 'open' }),
+        message: ({ event, data, id }: { event: string; data: string; id: string }) =>
+          tell({ kind: 'message', event, data, id }),
+        lost: () => tell({ kind: 'lost' }),
+        closed: () => tell({ kind: 'closed' }),
+      };
+      void followStream(connection, path, listener, abort.signal).finally(() => end(key));
+      return done();
+    }),
+    'api-stream-close': command(Type.Object({ name: Name }, strict), ({ name }, { sender }) => {
+      end(keyOf(sender, name));
+      return done();
+    }),
+  };
+}
+
+const outOfScope = (path: string): string =>
+  `${path.split('?')[0]} is outside of the scope of the permission`;
+
+/** `{ "method": "GET", "path": "/api/v1/updates/*" }`; a star at the end stands for anything. The query is not looked at. */
+function isInScope(scope: Scope, method: string, path: string): boolean {
+  // An entry of another form would be a denial that does not hold.
+  if (![...scope.allow, ...scope.deny].every((entry) => Check(ScopeEntry, entry))) return false;
+  // Judged as the server will read it, not as it is written.
+  const { pathname } = new URL(path, 'https://shell.invalid');
+  return scopeAllows(scope, { method, path: pathname }, matches);
+}
+
+function matches(entry: Value, asked: Value): boolean {
+  if (!Check(ScopeEntry, entry) || !Check(ScopeEntry, asked)) return false;
+  if (entry.method !== undefined && entry.method !== asked.method) return false;
+  return entry.path.endsWith('*')
+    ? asked.path.startsWith(entry.path.slice(0, -1))
+    : asked.path === entry.path;
+}

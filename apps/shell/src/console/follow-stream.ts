@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createStreamReader, type StreamMessage } from './event-stream.ts';
+import type { ServerConnection } from './server-connection.ts';
+
+const RETRY_MS = 3_000;
+const RETRY_MAX_MS = 60_000;
+
+export interface StreamListener {
+  open(): void;
+  message(message: StreamMessage): void;
+  /** The stream broke, and is tried again. */
+  lost(): void;
+  /** The server answered with something else than a stream: it is not tried again. */
+  closed(status: number): void;
+}
+
+/** Follows a stream of the server until the signal says to stop: opened again where it left off, as a browser would. */
+export async function followStream(
+  connection: Pick<ServerConnection, 'open'>,
+  path: string,
+  listener: StreamListener,
+  signal: AbortSignal,
+): Promise<void> {
+  const reader = createStreamReader();
+  while (!signal.aborted) {
+    try {
+      const id = reader.lastId();
+      const headers = { accept: 'text/event-stream', ...(id === '' ? {} : { 'last-event-id': id }) };
+      const response = await connection.open(path, headers, signal);
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+      if (!response.ok || !isStream) {
+        await response.body?.cancel();
+        return listener.closed(response.status);
+      }
+      listener.open();
+      const decoder = new TextDecoder();
+      for await (const chunk of response.body ?? [])
+        for (const message of reader.take(decoder.decode(chunk, { stream: true }))) listener.message(message);
+    } catch {
+      // Every reason to lose a stream is one to open it again, but the end that the caller asked for.
+    }
+    if (signal.aborted) return;
+    listener.lost();
+    await pause(Math.min(reader.retryMs() ?? RETRY_MS, RETRY_MAX_MS), undefined, { signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,35 @@
+/** Most that one webview holds: an image has at most 4 MiB (see commands/image.ts). */
+export const RESOURCES_MAX = 64;
+
+/** A picture that the shell holds for a page. */
+export interface ImageResource {
+  readonly width: number;
+  readonly height: number;
+  /** Four bytes for each pixel: red, green, blue, alpha. */
+  readonly rgba: Uint8Array;
+}
+
+/** What pages hold by a number; each webview sees its own alone. */
+export interface ResourceTable {
+  /** Null where the webview holds too many. */
+  add(webview: string, resource: ImageResource): number | null;
+  get(webview: string, id: number): ImageResource | null;
+  close(webview: string, id: number): boolean;
+  forget(webview: string): void;
+}
+
+export function createResourceTable(): ResourceTable {
+  const held = new Map<string, Map<number, ImageResource>>();
+  let lastId = 0;
+  return {
+    add(webview, resource) {
+      const own = held.get(webview) ?? new Map<number, ImageResource>();
+      if (own.size >= RESOURCES_MAX) return null;
+      held.set(webview, own.set(++lastId, resource));
+      return lastId;
+    },
+    get: (webview, id) => held.get(webview)?.get(id) ?? null,
+    close: (webview, id) => held.get(webview)?.delete(id) ?? false,
+    forget: (webview) => void held.delete(webview),
+  };
+}

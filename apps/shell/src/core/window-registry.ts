@@ -1,0 +1,100 @@
+import type { Backend, Outcome, WebviewSpec, WindowSpec } from '../backend.ts';
+import { done, failed } from './commands.ts';
+import { isLabel, isLocalPath } from './label-rules.ts';
+
+/** Most windows and webviews at a time. */
+export const WEBVIEWS_MAX = 32;
+const SIDE_MAX = 16_384;
+
+interface OpenWindow {
+  title: string;
+  /** What waits, shown before the title; null: nothing. */
+  badge: string | null;
+  readonly webviews: Set<string>;
+}
+
+/** Which windows and webviews there are, by their labels. Labels are unique over both, but for a window's first webview. */
+export interface WindowRegistry {
+  open(label: string, spec: WindowSpec): Promise<Outcome>;
+  openWebview(label: string, spec: WebviewSpec): Promise<Outcome>;
+  windows(): string[];
+  webviews(): { label: string; window: string }[];
+  hasWindow(label: string): boolean;
+  hasWebview(label: string): boolean;
+  titleOf(label: string): string | null;
+  setTitle(label: string, title: string): Promise<Outcome>;
+  setBadge(label: string, badge: string | null): Promise<Outcome>;
+  /** What the backend says is closed. */
+  forget(window: string): void;
+  forgetWebview(webview: string): void;
+}
+
+export function createWindowRegistry(backend: () => Backend): WindowRegistry {
+  const open = new Map<string, OpenWindow>();
+
+  const webviews = () =>
+    [...open].flatMap(([window, { webviews }]) => [...webviews].map((label) => ({ label, window })));
+  const isTaken = (label: string) => open.has(label) || webviews().some((webview) => webview.label === label);
+
+  function faultOf(label: string, path: string): string | null {
+    if (!isLabel(label)) return 'a label is of letters, digits and - / : _';
+    if (isTaken(label)) return `there is a window or webview "${label}" already`;
+    if (!isLocalPath(path)) return 'a window shows a path of the shell itself, beginning with one slash';
+    return webviews().length >= WEBVIEWS_MAX ? `there are ${WEBVIEWS_MAX} webviews already` : null;
+  }
+
+  async function showTitle(label: string): Promise<Outcome> {
+    const window = open.get(label);
+    if (!window) return failed(`there is no window "${label}"`);
+    const { title, badge } = window;
+    const value = badge === null ? title : `(${badge}) ${title}`;
+    return backend().perform({ command: 'core:window:set-title', target: label, args: value });
+  }
+
+  return {
+    async open(label, spec) {
+      const fault = faultOf(label, spec.path) ?? sideFault(spec);
+      if (fault !== null) return failed(fault);
+      // Taken before anybody is asked: two calls for one label must not both pass.
+      open.set(label, { title: spec.title, badge: null, webviews: new Set([label]) });
+      const outcome = await backend().createWindow(label, spec);
+      if (outcome.kind !== 'done') open.delete(label);
+      return outcome;
+    },
+    async openWebview(label, spec) {
+      const window = open.get(spec.window);
+      if (!window) return failed(`there is no window "${spec.window}"`);
+      const fault = faultOf(label, spec.path) ?? sideFault(spec);
+      if (fault !== null) return failed(fault);
+      window.webviews.add(label);
+      const outcome = await backend().createWebview(label, spec);
+      if (outcome.kind !== 'done') window.webviews.delete(label);
+      return outcome;
+    },
+    windows: () => [...open.keys()],
+    webviews,
+    hasWindow: (label) => open.has(label),
+    hasWebview: (label) => webviews().some((webview) => webview.label === label),
+    titleOf: (label) => open.get(label)?.title ?? null,
+    async setTitle(label, title) {
+      const window = open.get(label);
+      if (window) window.title = title;
+      return showTitle(label);
+    },
+    async setBadge(label, badge) {
+      const window = open.get(label);
+      if (window?.badge === badge) return done();
+      if (window) window.badge = badge;
+      return showTitle(label);
+    },
+    forget: (window) => void open.delete(window),
+    forgetWebview(webview) {
+      for (const { webviews } of open.values()) webviews.delete(webview);
+    },
+  };
+}
+
+function sideFault({ width, height }: { width: number; height: number }): string | null {
+  const isRight = [width, height].every((side) => side >= 1 && side <= SIDE_MAX);
+  return isRight ? null : `width and height are from 1 to ${SIDE_MAX}`;
+}

@@ -1,0 +1,96 @@
+// Runs after the bridge. The console asks its server as in any browser; here the calls go to the shell, which holds the
+// session and speaks to the server. The page has neither the session nor a way to the network.
+() => {
+  const { tidegate } = window;
+  if (tidegate === undefined) return;
+  const pageFetch = window.fetch.bind(window);
+  const isOfServer = (path) => path.startsWith('/api/') || path.startsWith('/logs/');
+  /** Statuses that have no body, which Response demands. */
+  const EMPTY = new Set([101, 204, 205, 304]);
+
+  window.fetch = async (input, init = {}) => {
+    if (typeof input !== 'string' || !isOfServer(input)) return pageFetch(input, init);
+    const { method = 'GET', headers = {}, body = null, signal } = init;
+    signal?.throwIfAborted();
+    const asked = tidegate.invoke('api-request', {
+      ...{ method, path: input, body },
+      headers: Object.fromEntries(new Headers(headers)),
+    });
+    const answer = await unlessAborted(asked, signal);
+    return new Response(EMPTY.has(answer.status) ? null : answer.body, {
+      status: answer.status,
+      headers: answer.headers,
+    });
+  };
+
+  /** As the one of the browser; it is opened again by the shell, and closed for good only by the page or a refusal. */
+  window.EventSource = class ShellEventSource extends EventTarget {
+    static CONNECTING = 0;
+    static OPEN = 1;
+    static CLOSED = 2;
+    readyState = 0;
+    #end = null;
+
+    constructor(path) {
+      super();
+      this.#follow(path).catch(() => this.#fail());
+    }
+
+    async #follow(path) {
+      const name = `stream-${crypto.randomUUID()}`;
+      const stop = await tidegate.listen(name, ({ payload }) => this.#take(payload));
+      this.#end = () => {
+        void stop().catch(() => {});
+        void tidegate.invoke('api-stream-close', { name }).catch(() => {});
+      };
+      if (this.readyState === 2) return this.#end();
+      await tidegate.invoke('api-stream-open', { name, path });
+    }
+
+    #take({ kind, event, data, id }) {
+      if (this.readyState === 2) return;
+      if (kind === 'message') {
+        this.dispatchEvent(new MessageEvent(event, { data, lastEventId: id }));
+        return;
+      }
+      this.readyState = kind === 'open' ? 1 : kind === 'closed' ? 2 : 0;
+      this.dispatchEvent(new Event(kind === 'open' ? 'open' : 'error'));
+      if (kind === 'closed') this.#end?.();
+    }
+
+    #fail() {
+      this.readyState = 2;
+      this.dispatchEvent(new Event('error'));
+    }
+
+    close() {
+      if (this.readyState === 2) return;
+      this.readyState = 2;
+      this.#end?.();
+    }
+  };
+
+  // A passkey belongs to the address of the server, which this page does not have.
+  window.PublicKeyCredential = undefined;
+
+  async function unlessAborted(asked, signal) {
+    if (signal === undefined || signal === null) return asTypeError(asked);
+    const { promise, reject } = Promise.withResolvers();
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await Promise.race([asTypeError(asked), promise]);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  /** What fetch rejects with where nobody answers. */
+  async function asTypeError(asked) {
+    try {
+      return await asked;
+    } catch (error) {
+      throw new TypeError(error.message);
+    }
+  }
+};

@@ -1,0 +1,195 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Check } from 'typebox/value';
+import type { Backend, BackendOptions, Outcome, WebviewSpec, WindowSpec } from '../backend.ts';
+import { type FromChild, FromChild as FromChildSchema, type ToChild } from './child-messages.ts';
+import { findNativeLibrary } from './native-library.ts';
+import { ORIGIN } from './webview-page.ts';
+
+const CHILD = fileURLToPath(new URL('child-main.ts', import.meta.url));
+/** Past this many ends in this time nothing is started again: a page that ends it each time is no accident. */
+const RESTARTS_MAX = 3;
+const RESTARTS_WITHIN_MS = 60_000;
+const START_MAX_MS = 30_000;
+/** All that the windows need of the environment: no token of anybody is in there. */
+const ENVIRONMENT = [
+  ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TMPDIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'],
+  ...['XDG_RUNTIME_DIR', 'XDG_DATA_DIRS', 'XDG_CONFIG_DIRS', 'XDG_SESSION_TYPE', 'XDG_CURRENT_DESKTOP'],
+  ...['DBUS_SESSION_BUS_ADDRESS', 'GDK_BACKEND', 'GDK_SCALE', 'GTK_THEME', 'LIBGL_ALWAYS_SOFTWARE'],
+  ...['WEBKIT_DISABLE_DMABUF_RENDERER', 'WEBKIT_DISABLE_COMPOSITING_MODE'],
+];
+
+export interface WebviewSettings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cacheFolder: string;
+  readonly dataFolder: string;
+  readonly glibc: string | null;
+  /** Milliseconds on a clock that never goes back. */
+  readonly now: () => number;
+}
+
+export type Opened =
+  | { ok: true; backend: Backend; childPid(): number | undefined }
+  | { ok: false; detail: string };
+
+/** The system's own webview, in a process of its own that is started again when it falls. */
+export async function openWebviewBackend(
+  settings: WebviewSettings,
+  options: BackendOptions,
+): Promise<Opened> {
+  const { env, now } = settings;
+  const { events } = options;
+  if (!env.DISPLAY && !env.WAYLAND_DISPLAY && process.platform === 'linux')
+    return { ok: false, detail: 'There is no display: DISPLAY and WAYLAND_DISPLAY are not set.' };
+  const library = findNativeLibrary({ platform: process.platform, arch: process.arch, ...settings });
+  if (library.kind === 'unknown') return { ok: false, detail: library.detail };
+  const childEnv = {
+    ...Object.fromEntries(
+      ENVIRONMENT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    ),
+    ...(library.kind === 'copy' ? { NAPI_RS_NATIVE_LIBRARY_PATH: library.path } : {}),
+  };
+
+  const windows = new Map<string, WindowSpec>();
+  const webviews = new Map<string, WebviewSpec>();
+  const pending = new Map<number, (outcome: Outcome) => void>();
+  const ends: number[] = [];
+  let lastId = 0;
+  let isClosing = false;
+  const held: { child: ChildProcess | null } = { child: null };
+
+  const tell = (message: ToChild): void => void (held.child?.connected && held.child.send(message));
+
+  function ask(message: (id: number) => ToChild): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    const id = ++lastId;
+    pending.set(id, resolve);
+    tell(message(id));
+    return promise;
+  }
+
+  /** Null once the windows can be made; else why they cannot. */
+  async function start(): Promise<string | null> {
+    const started = fork(CHILD, [], {
+      env: childEnv,
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    held.child = started;
+    const { promise, resolve } = Promise.withResolvers<string | null>();
+    const timer = setTimeout(() => resolve('The windows did not start in time.'), START_MAX_MS);
+    started.on('message', (message: unknown) => {
+      if (!Check(FromChildSchema, message)) return;
+      if (message.kind === 'ready') resolve(null);
+      else if (message.kind === 'cannot') resolve(message.detail);
+      else take(message);
+    });
+    started.once('exit', (code, signal) => {
+      resolve(`The process of the windows ended at once (${signal ?? code}).`);
+      if (held.child === started) end(String(signal ?? code));
+    });
+    tell({ kind: 'start', pageScript: options.pageScript, dataFolder: settings.dataFolder });
+    const fault = await promise;
+    clearTimeout(timer);
+    return fault;
+  }
+
+  function take(message: FromChild): void {
+    switch (message.kind) {
+      case 'message': {
+        const { webview, document, body } = message;
+        const window = webviews.get(webview)?.window ?? webview;
+        events.message({ window, webview, document, origin: 'local' }, body);
+        break;
+      }
+      case 'dropped':
+        events.dropped(message.webview, message.cause);
+        break;
+      case 'blocked':
+        events.blocked(message.webview, message.url);
+        break;
+      case 'recovered':
+        events.recovered(message.webview, message.cause);
+        break;
+      case 'closed':
+        windows.delete(message.window);
+        for (const [label, { window }] of webviews) if (window === message.window) webviews.delete(label);
+        events.windowClosed(message.window);
+        break;
+      case 'serve':
+        void serveFile(message);
+        break;
+      case 'outcome':
+        pending.get(message.id)?.(message.outcome);
+        pending.delete(message.id);
+        break;
+      case 'ready':
+      case 'cannot':
+        break;
+    }
+  }
+
+  async function serveFile({ id, path }: { id: number; path: string }): Promise<void> {
+    tell({ kind: 'file', id, ...(await options.serve(path)) });
+  }
+
+  function end(how: string): void {
+    for (const resolve of pending.values())
+      resolve({ kind: 'failed', detail: 'the process of the windows ended' });
+    pending.clear();
+    if (isClosing) return;
+    ends.push(now());
+    const recent = ends.filter((at) => now() - at < RESTARTS_WITHIN_MS);
+    if (recent.length <= RESTARTS_MAX) void restart(how);
+    else events.ended(`the process of the windows ended ${recent.length} times (${how})`);
+  }
+
+  async function restart(how: string): Promise<void> {
+    const fault = await start();
+    if (fault !== null) return events.ended(fault);
+    for (const [label, spec] of windows) await ask((id) => ({ kind: 'window', id, label, spec }));
+    for (const [label, spec] of webviews) await ask((id) => ({ kind: 'webview', id, label, spec }));
+    for (const label of windows.keys()) events.recovered(label, `the process of the windows ended (${how})`);
+  }
+
+  const fault = await start();
+  if (fault !== null) {
+    isClosing = true;
+    held.child?.kill();
+    return { ok: false, detail: fault };
+  }
+  return {
+    ok: true,
+    childPid: () => held.child?.pid,
+    backend: {
+      name: 'webview',
+      origin: ORIGIN,
+      async createWindow(label, spec) {
+        const outcome = await ask((id) => ({ kind: 'window', id, label, spec }));
+        if (outcome.kind === 'done') windows.set(label, spec);
+        return outcome;
+      },
+      async createWebview(label, spec) {
+        const outcome = await ask((id) => ({ kind: 'webview', id, label, spec }));
+        if (outcome.kind === 'done') webviews.set(label, spec);
+        return outcome;
+      },
+      async perform({ command, target, args }) {
+        const outcome = await ask((id) => ({ kind: 'perform', id, command, target, value: args }));
+        if (command === 'core:webview:webview-close' && outcome.kind === 'done') webviews.delete(target);
+        return outcome;
+      },
+      deliver: ({ webview, document }, text) => tell({ kind: 'deliver', webview, document, text }),
+      async close() {
+        isClosing = true;
+        const { child } = held;
+        if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+        const gone = once(child, 'exit');
+        child.disconnect();
+        await gone;
+      },
+    },
+  };
+}
