@@ -114,6 +114,27 @@ export interface FileTrust {
  * or mode would let somebody else have written (or, for a secret, read) it.
  */
 export function readTrusted(path: string, trust: FileTrust): ReadOutcome {
+  return withTrusted(path, trust, (fd, size) => {
+    if (size > trust.maxBytes) {
+      return { ok: false, reason: 'too_large', detail: `${path} is larger than ${trust.maxBytes} bytes` };
+    }
+    return { ok: true, bytes: readUpTo(fd, { from: 0, maxBytes: Math.min(trust.maxBytes, size + 1) }) };
+  });
+}
+
+/** The same for a part of a file that still grows: what follows `from` by now, `maxBytes` of it at most. */
+export function readTrustedPart(path: string, from: number, trust: FileTrust): ReadOutcome {
+  return withTrusted(path, trust, (fd, size) => {
+    const maxBytes = Math.min(trust.maxBytes, Math.max(0, size - from));
+    return { ok: true, bytes: readUpTo(fd, { from, maxBytes }) };
+  });
+}
+
+function withTrusted(
+  path: string,
+  trust: FileTrust,
+  read: (fd: number, size: number) => ReadOutcome,
+): ReadOutcome {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
@@ -137,10 +158,7 @@ export function readTrusted(path: string, trust: FileTrust): ReadOutcome {
       const mode = (stat.mode & 0o777).toString(8).padStart(4, '0');
       return { ok: false, reason: 'unsafe', detail: `${path} has mode ${mode}, which lets others use it` };
     }
-    if (stat.size > trust.maxBytes) {
-      return { ok: false, reason: 'too_large', detail: `${path} is larger than ${trust.maxBytes} bytes` };
-    }
-    return { ok: true, bytes: readToEnd(fd, trust.maxBytes) };
+    return read(fd, stat.size);
   } catch (error) {
     return { ok: false, reason: 'unreadable', detail: `${path} cannot be read (${errorCode(error)})` };
   } finally {
@@ -148,11 +166,11 @@ export function readTrusted(path: string, trust: FileTrust): ReadOutcome {
   }
 }
 
-function readToEnd(fd: number, maxBytes: number): Uint8Array {
-  const bytes = Buffer.alloc(Math.min(maxBytes, fstatSync(fd).size + 1));
+function readUpTo(fd: number, { from, maxBytes }: { from: number; maxBytes: number }): Uint8Array {
+  const bytes = Buffer.alloc(maxBytes);
   let length = 0;
   while (length < bytes.length) {
-    const count = readSync(fd, bytes, length, bytes.length - length, null);
+    const count = readSync(fd, bytes, length, bytes.length - length, from + length);
     if (count === 0) break;
     length += count;
   }

@@ -16,6 +16,7 @@ import { agentEvent } from './events.ts';
 import { judgeCopy, type StageOutcome } from './executor/stage.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import { errorCode } from './file-layer.ts';
+import type { OutputFollower } from './follow-outputs.ts';
 import { judgeByHost, loadHostPolicy } from './host-policy.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
@@ -40,6 +41,7 @@ export interface InstallDependencies {
     access: Exclude<ExecutorAccess, { how: 'none' }>,
     job: { folder: string; commandId: string },
   ) => Promise<JobResult | null>;
+  outputs: Pick<OutputFollower, 'follow'>;
   log: Log;
   random: () => number;
   /** `trustedNow`. */
@@ -100,13 +102,27 @@ export async function installUpdate(
     const keySet = dependencies.config.current().key_set;
     completeJob(job.folder, { command: envelope, approval: fetched.envelope, keySet, keyChain, state });
     const startedAt = timestamp(nowMs());
-    const result = await dependencies.runExecutor(executor, {
+    const result = await runJob(dependencies, executor, {
       folder: job.folder,
       commandId: command.command_id,
     });
     return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
   } finally {
     removeJob(job.folder);
+  }
+}
+
+/** What is said in the meantime is followed beside it; neither the job nor its report waits for that. */
+async function runJob(
+  { runExecutor, outputs }: InstallDependencies,
+  executor: Exclude<ExecutorAccess, { how: 'none' }>,
+  job: { folder: string; commandId: string },
+): Promise<JobResult | null> {
+  const followed = outputs.follow(job.commandId);
+  try {
+    return await runExecutor(executor, job);
+  } finally {
+    followed.end();
   }
 }
 

@@ -105,6 +105,11 @@ function isPresent(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
+/** Where the executor writes what the package manager says while it works. */
+export function outputPath(executorState: string, commandId: string): string {
+  return join(executorState, 'output', `${commandId}.log`);
+}
+
 export function resultPath(executorState: string, commandId: string): string {
   return join(executorState, 'results', `${commandId}.json`);
 }

@@ -16,11 +16,22 @@ const SETTLE_MS = 2_000;
 
 /** Most plans of one `run --once`: what is left is planned when it is asked for. */
 export const ONCE_PLANS_MAX = 60;
+/** Longest that one `run --once` waits for the server to take the last of an output. */
+const ONCE_SETTLE_MS = 5_000;
 /** Longest that one `run --once` waits for a server that does not hand out an approval. */
 const ONCE_WAITS_MS = 60_000;
 
 /** One full round: scan, check in, report, carry out every command, plan, until nothing is left. Null when all went well. */
-export async function runOnce(runtime: Runtime, { sleep }: { sleep?: Sleep } = {}): Promise<Failure | null> {
+export async function runOnce(runtime: Runtime, options: { sleep?: Sleep } = {}): Promise<Failure | null> {
+  runtime.outputs.resume();
+  try {
+    return await fullRound(runtime, options);
+  } finally {
+    await runtime.outputs.settle(ONCE_SETTLE_MS);
+  }
+}
+
+async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promise<Failure | null> {
   const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep));
   await scanHost(runtime);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -71,7 +82,8 @@ export async function runLoop(
   options: { signal: AbortSignal; sleep: Sleep },
 ): Promise<Failure | null> {
   const { signal } = options;
-  const { spareMemory } = runtime;
+  const { spareMemory, outputs } = runtime;
+  outputs.resume();
   const worker = createWorker(runtime, options);
   let failures = 0;
   let isStirred = true;
@@ -83,6 +95,7 @@ export async function runLoop(
     const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
     if (stopped !== null) {
       await worker.stop();
+      await outputs.stop();
       return stopped;
     }
     failures = outcome.failure === null ? 0 : failures + 1;
@@ -105,6 +118,7 @@ export async function runLoop(
     await options.sleep(waitMs - settleMs, untilNews);
   }
   await worker.stop();
+  await outputs.stop();
   return null;
 }
 

@@ -155,7 +155,8 @@ async function runAgent(values: Values): Promise<Ending> {
   const loaded = loadConfig(folder); // under the lock: nobody changes it any more
   if (!loaded.ok) return failed(EXIT.terminal, loaded.detail);
   const policy = policyPlace(values.policy);
-  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory: await openSpareMemory(), policy };
+  const spareMemory = await openSpareMemory();
+  const parts = { drivers: ECOSYSTEM_DRIVERS, log, spareMemory, policy, sleep: pauseUntil };
   const started = startRuntime(folder, loaded.config, parts);
   if (!started.ok) return failed(EXIT.terminal, started.detail);
   log.info('agent started', { version: AGENT_VERSION, agent_id: loaded.config.agent_id });

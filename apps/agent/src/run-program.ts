@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { keepTail } from './keep-tail.ts';
 
 /** Where programs are looked for, whatever PATH the agent was started with. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
@@ -30,7 +31,11 @@ export interface ProgramCall {
   /** Only root can choose another user; supplementary groups are dropped. */
   identity?: Identity | null;
   cwd?: string;
+  /** Hears both streams while they are written, in the order in which they come. It must not throw. */
+  onOutput?: OutputListener | undefined;
 }
+
+export type OutputListener = (chunk: Uint8Array) => void;
 
 export interface Identity {
   uid: number;
@@ -75,9 +80,9 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
       detached: true, // a group of its own, so that a timeout reaches what the program has started as well
       ...call.identity,
     });
-    const keepTail = call.onOverflow === 'keep_tail';
-    const output = collect(call.maxOutputBytes);
-    const errors = collect(ERRORS_MAX_BYTES);
+    const keepsTail = call.onOverflow === 'keep_tail';
+    const output = keepTail(call.maxOutputBytes);
+    const errors = keepTail(ERRORS_MAX_BYTES);
     let stopped: 'timed_out' | 'output_too_large' | null = null;
     let killer: NodeJS.Timeout | undefined;
     let drain: NodeJS.Timeout | undefined;
@@ -92,11 +97,13 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
 
     child.stdout.on('data', (chunk: Buffer) => {
       output.add(chunk);
-      if (output.overflowed() && !keepTail) stop('output_too_large');
+      call.onOutput?.(chunk);
+      if (output.dropped() > 0 && !keepsTail) stop('output_too_large');
     });
     child.stderr.on('data', (chunk: Buffer) => {
       errors.add(chunk);
-      if (keepTail) output.add(chunk); // one story, in the order in which it was told
+      call.onOutput?.(chunk);
+      if (keepsTail) output.add(chunk); // one story, in the order in which it was told
     });
     child.once('error', (error) => {
       clearTimeout(timer);
@@ -114,7 +121,7 @@ export async function runProgram(call: ProgramCall): Promise<ProgramResult> {
       clearTimeout(timer);
       clearTimeout(killer);
       clearTimeout(drain);
-      const texts = { stdout: output.text(), stderr: errors.text() };
+      const texts = { stdout: textOf(output.bytes()), stderr: textOf(errors.bytes()) };
       if (stopped !== null) {
         const what = stopped === 'timed_out' ? `took over ${call.timeoutMs} ms` : 'said too much';
         resolve({ ok: false, reason: stopped, detail: `${call.program} ${what}`, exitCode, ...texts });
@@ -145,28 +152,8 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Keeps the last `maxBytes` of what is added. */
-function collect(maxBytes: number) {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  let dropped = false;
-  return {
-    add(chunk: Buffer) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      for (let first = chunks[0]; first !== undefined && bytes > maxBytes; first = chunks[0]) {
-        dropped = true;
-        const excess = bytes - maxBytes;
-        chunks.shift();
-        bytes -= first.length;
-        if (first.length <= excess) continue;
-        chunks.unshift(first.subarray(excess));
-        bytes += first.length - excess;
-      }
-    },
-    overflowed: () => dropped,
-    text: () => new StringDecoder('utf8').end(Buffer.concat(chunks)),
-  };
+function textOf(bytes: Buffer): string {
+  return new StringDecoder('utf8').end(bytes);
 }
 
 function signal(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): void {

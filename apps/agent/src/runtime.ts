@@ -2,6 +2,7 @@ import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
 import type { HeadKeeper } from './events-head.ts';
 import type { Outcome } from './failures.ts';
+import type { OutputFollower } from './follow-outputs.ts';
 import type { Freshness } from './freshness.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import type { Inventory } from './inventory.ts';
@@ -33,6 +34,7 @@ export interface Runtime {
     access: Exclude<ExecutorAccess, { how: 'none' }>,
     job: { folder: string; commandId: string },
   ) => Promise<JobResult | null>;
+  outputs: OutputFollower;
   log: Log;
   /** Faults that were reported and have not gone away: each is one event, however often it is met. */
   standingFaults: Set<string>;

@@ -9,6 +9,8 @@ import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL, type JobResult, readResult } fro
 const EXECUTOR_MAX_MS = 3 * 60 * 60_000;
 /** How often the result of a job is looked for that systemd started. */
 const RESULT_POLL_MS = 500;
+/** Who writes what the agent believes of a job; null on Windows, where files have no such owner. */
+export const EXECUTOR_UID = process.platform === 'win32' ? null : 0;
 const PATH_UNITS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'].map(
   (folder) => `${folder}/tidegate-executor.path`,
 );
@@ -58,7 +60,7 @@ export async function runExecutor(
   access: Exclude<ExecutorAccess, { how: 'none' }>,
   job: { folder: string; commandId: string; policyPath: string },
 ): Promise<JobResult | null> {
-  const result = () => readResult(access.state, job.commandId, process.platform === 'win32' ? null : 0);
+  const result = () => readResult(access.state, job.commandId, EXECUTOR_UID);
   if (access.how === 'unshare') {
     const [program, ...args] = selfCommand();
     const places = ['--state', access.state, '--policy', job.policyPath];

@@ -2,11 +2,13 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { loadavg, uptime } from 'node:os';
 import { join } from 'node:path';
+import type { Sleep } from './back-off.ts';
 import { trustedNow } from './clock.ts';
 import { type AgentConfig, CONFIG_NAME, openConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { openHeadKeeper } from './events-head.ts';
 import { removeTemporaries } from './file-layer.ts';
+import { createOutputFollower } from './follow-outputs.ts';
 import { watchFreshness } from './freshness.ts';
 import { hostPaths } from './host-places.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
@@ -19,10 +21,11 @@ import { noteMachine } from './note-machine.ts';
 import { openPlans } from './plans.ts';
 import { createRenewer } from './renew.ts';
 import type { Runtime } from './runtime.ts';
+import { sendOutput } from './send-output.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
 import { createSession } from './session.ts';
 import type { SpareMemory } from './spare-memory.ts';
-import { chooseExecutor, readHostFacts, runExecutor } from './start-executor.ts';
+import { chooseExecutor, EXECUTOR_UID, readHostFacts, runExecutor } from './start-executor.ts';
 
 const RANDOM_STEPS = 2 ** 32;
 
@@ -32,9 +35,15 @@ export type StartedRuntime = { ok: true; runtime: Runtime } | { ok: false; detai
 export function startRuntime(
   folder: string,
   loaded: AgentConfig,
-  parts: { drivers: readonly EcosystemDriver[]; log: Log; spareMemory: SpareMemory; policy: PolicyPlace },
+  parts: {
+    drivers: readonly EcosystemDriver[];
+    log: Log;
+    spareMemory: SpareMemory;
+    policy: PolicyPlace;
+    sleep: Sleep;
+  },
 ): StartedRuntime {
-  const { log, drivers, spareMemory, policy } = parts;
+  const { log, drivers, spareMemory, policy, sleep } = parts;
   const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
   if (!url.ok) return url;
   const machine = readMachineId(loaded.machine_id_source);
@@ -64,6 +73,14 @@ export function startRuntime(
   const paths = hostPaths(loaded.paths);
   const allowed = loaded.ecosystems;
   const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
+  const executor = chooseExecutor(readHostFacts(), loaded.paths ?? {});
+  const outputs = createOutputFollower({
+    folder,
+    executorState: executor.how === 'none' ? null : executor.state,
+    writerUid: EXECUTOR_UID,
+    send: (commandId, piece) => sendOutput({ config, session }, commandId, piece),
+    ...{ sleep, nowMs, random, log },
+  });
   const runtime: Runtime = {
     config,
     journal,
@@ -75,9 +92,10 @@ export function startRuntime(
     drivers,
     paths,
     machineSha256: machine.sha256,
-    executor: chooseExecutor(readHostFacts(), loaded.paths ?? {}),
+    executor,
     policy,
     runExecutor: (access, job) => runExecutor(access, { ...job, policyPath: policy.path }),
+    outputs,
     log,
     standingFaults: new Set(),
     freshness: watchFreshness(elapsedMs),

@@ -152,10 +152,18 @@ export const CommandResult = strict({
 });
 export type CommandResult = Static<typeof CommandResult>;
 
+/** Pieces of output that the server keeps of one command; what comes after is dropped. */
+export const OUTPUT_MAX_PIECES = 2_000;
+/** Characters of output that the server keeps of one command. */
+export const OUTPUT_MAX_CHARS = 4 * 1024 * 1024;
+/** Characters of one piece. */
+export const OUTPUT_PIECE_MAX_CHARS = 65_536;
+
+/** A piece of the output of a command. `seq` orders the pieces and is new for each; it need not be the next number. */
 export const CommandOutput = strict({
   seq: Count,
   stream: Type.Enum(['stdout', 'stderr']),
-  data: Type.String({ maxLength: 65_536 }),
+  data: Type.String({ maxLength: OUTPUT_PIECE_MAX_CHARS }),
 });
 export type CommandOutput = Static<typeof CommandOutput>;
 

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../host-places.ts';
+import { installHearing } from '../testing/install-hearing.ts';
 import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
@@ -76,8 +77,8 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     async (name, version, expected) => {
       const job = await prepare(name, version);
       const before = await host.installed();
-      const outcome = await aptInstaller.install(job);
-      expect(outcome).toMatchObject({ ok: true });
+      const outcome = await installHearing(aptInstaller, job);
+      expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
       const after = await host.installed();
       for (const [changed, to] of Object.entries(expected)) expect(after.get(changed)).toBe(to);
       for (const [other, at] of before) if (!(other in expected)) expect(after.get(other)).toBe(at);

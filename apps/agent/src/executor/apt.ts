@@ -21,7 +21,7 @@ import {
 } from '../ecosystems/apt/session.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { runProgram } from '../run-program.ts';
-import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 
 /** A large upgrade on a slow disk; ending dpkg in its middle does more harm than waiting. */
@@ -60,6 +60,7 @@ async function install(job: InstallJob): Promise<InstallOutcome> {
     timeoutMs: INSTALL_TIMEOUT_MS,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
+    onOutput: job.onOutput,
     env: {
       ...aptEnvironment(job.paths),
       APT_LISTCHANGES_FRONTEND: 'none',
@@ -87,7 +88,7 @@ async function install(job: InstallJob): Promise<InstallOutcome> {
   return {
     ok: true,
     installed: installedOf(actions),
-    output: marked === null ? output : `${output}\n${marked}\n`,
+    output: marked === null ? output : addNote(job, output, `\n${marked}\n`),
   };
 }
 

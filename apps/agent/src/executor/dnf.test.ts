@@ -18,6 +18,7 @@ import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { installHearing } from '../testing/install-hearing.ts';
 import { dnfInstaller } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -75,8 +76,9 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   ])(
     '%s %s is installed from the stage, and what was not approved stays',
     async (name, version, comes, goes) => {
-      const outcome = await dnfInstaller.install(await prepare(name, version));
-      expect(outcome).toMatchObject({ ok: true });
+      const outcome = await installHearing(dnfInstaller, await prepare(name, version));
+      expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
+      expect(outcome.heard).not.toBe('');
       const expected = [...original.filter((line) => !goes.includes(line)), ...comes].sort();
       expect(await host.installed()).toEqual(expected);
       const reported = outcome.ok ? outcome.installed.map((pkg) => `${pkg.name} ${pkg.version}`) : [];

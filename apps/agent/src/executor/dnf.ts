@@ -31,7 +31,7 @@ export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
     install: async (job) => {
       const outcome = await withStage(job, findPlaces, async (session, request) => ({
         ok: true,
-        value: await install(session, request, job.approval.payload.actions),
+        value: await install(session, request, job),
       }));
       return outcome.ok ? outcome.value : refusal('install_failed', outcome.reason);
     },
@@ -77,8 +77,9 @@ async function simulate(session: DnfSession, request: StageRequest): Promise<Par
 async function install(
   session: DnfSession,
   request: StageRequest,
-  actions: readonly PlanAction[],
+  { approval, onOutput }: InstallJob,
 ): Promise<InstallOutcome> {
+  const { actions } = approval.payload;
   const simulated = await simulate(session, request);
   if (!simulated.ok) return refusal('plan_drift', simulated.reason);
   const difference = planDifference(actions, simulated.value);
@@ -87,7 +88,12 @@ async function install(
   const run = await session.ask(
     'install',
     { ...request, expected: expectedChanges(actions) },
-    { timeoutMs: INSTALL_TIMEOUT_MS, maxOutputBytes: OUTPUT_TAIL_MAX_CHARS, onOverflow: 'keep_tail' },
+    {
+      timeoutMs: INSTALL_TIMEOUT_MS,
+      maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
+      onOverflow: 'keep_tail',
+      onOutput,
+    },
   );
   const output = run.stdout;
   if (!run.ok && run.exitCode === EXIT_DRIFT) return refusal('plan_drift', run.detail);

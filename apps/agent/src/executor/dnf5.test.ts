@@ -11,6 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
 import { hostPaths } from '../host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { installHearing } from '../testing/install-hearing.ts';
 import { dnfInstallerOf } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -108,8 +109,10 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
   test('an approved transaction is resolved again, run once, and held against the database of rpm', async () => {
     const { installer, called } = await openHost();
     const job = await prepare();
-    expect(await installer.install(job)).toMatchObject({
+    const outcome = await installHearing(installer, job);
+    expect(outcome).toMatchObject({
       ok: true,
+      heard: outcome.output,
       installed: [
         { name: 'demo', version: '1:1.1-1.el9', arch: 'noarch' },
         { name: 'libdemo', version: '0:1.0-2.el9', arch: 'noarch' },

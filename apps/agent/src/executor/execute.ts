@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import {
   APPROVAL_MAX_BYTES,
@@ -21,7 +21,7 @@ import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApprovalBytes } fro
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
 import { verifyState } from '../verify-state.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from './executor-state.ts';
-import type { Installer, InstallJob } from './installer.ts';
+import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import {
   type ExecuteOutcome,
   hasResult,
@@ -31,6 +31,7 @@ import {
   refused,
   writeResult,
 } from './job-result.ts';
+import { type LiveOutput, openLiveOutput } from './live-output.ts';
 import { planDifference } from './plan-difference.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import { stageArtifacts } from './stage.ts';
@@ -205,12 +206,16 @@ async function install(options: ExecuteOptions, job: Job, verified: Verified): P
   removeContents(stages); // what a crash left of an earlier job; the lock says that no other one runs
   const stage = mkdtempSync(join(stages, 'job-')); // made with mode 0700
   try {
-    const staged = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
-    if (!staged.ok) return refused(staged.reason, staged.detail);
+    const copied = stageArtifacts(actions, { from: join(job.folder, ARTIFACTS_FOLDER), to: stage });
+    if (!copied.ok) return refused(copied.reason, copied.detail);
     const paths = hostPaths(verified.state.places);
     const { nowMs } = options;
     const askAgain = () => askHost(options, job, verified);
-    return await installStaged(installer, { paths, approval: verified.approval, stage }, { nowMs, askAgain });
+    // Whoever left the job may follow it: the folder is his, and its group at most one that he is in.
+    const readerGid = statSync(job.folder).gid;
+    const listen = () => openLiveOutput(options.state, job.commandId, { readerGid, nowMs: nowMs() });
+    const staged = { paths, approval: verified.approval, stage };
+    return await installStaged(installer, staged, { nowMs, askAgain, listen });
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -223,8 +228,9 @@ function removeContents(folder: string): void {
 async function installStaged(
   installer: Installer,
   job: InstallJob,
-  { nowMs, askAgain }: { nowMs: () => number; askAgain: () => JobEnd | null },
+  means: { nowMs: () => number; askAgain: () => JobEnd | null; listen: () => LiveOutput },
 ): Promise<JobEnd> {
+  const { nowMs, askAgain, listen } = means;
   const simulated = await installer.simulate(job);
   if (!simulated.ok) {
     const { reason = 'plan_drift', detail } = simulated;
@@ -235,7 +241,13 @@ async function installStaged(
   const veto = askAgain(); // copying and simulating may have taken past the end of the hours
   if (veto !== null) return veto;
   const startedAt = timestamp(nowMs());
-  const outcome = await installer.install(job);
+  const heard = listen();
+  let outcome: InstallOutcome;
+  try {
+    outcome = await installer.install({ ...job, onOutput: heard.write });
+  } finally {
+    heard.close();
+  }
   if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
   return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
 }

@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import type { OutputListener } from '../run-program.ts';
 import type { VerifiedApproval } from '../verify-approval.ts';
 
 export type InstallOutcome =
@@ -30,4 +31,12 @@ export interface InstallJob {
   approval: VerifiedApproval;
   /** Root-only folder that holds exactly the artifacts of the approval, each hashed as a copy. */
   stage: string;
+  /** Hears while it installs what will be the output. */
+  onOutput?: OutputListener | undefined;
+}
+
+/** What is told beside the package manager's own words, to those who listen and in the output. */
+export function addNote({ onOutput }: InstallJob, output: string, note: string): string {
+  onOutput?.(Buffer.from(note));
+  return `${output}${note}`;
 }

@@ -6,7 +6,7 @@ import { LOCKFILE_MAX_BYTES } from '../ecosystems/npm/lockfile.ts';
 import type { ProjectResolution, Resolution } from '../ecosystems/npm/resolve.ts';
 import type { NpmSession } from '../ecosystems/npm/session.ts';
 import { readBounded, readTree } from '../ecosystems/npm/tree.ts';
-import { type ProgramResult, runProgram } from '../run-program.ts';
+import { type OutputListener, type ProgramResult, runProgram } from '../run-program.ts';
 import { treeDifference } from './npm-tree-rules.ts';
 
 /** Copying or removing a large tree on a slow disk. */
@@ -28,7 +28,17 @@ export type Applied =
  */
 export async function applyToProject(
   session: NpmSession,
-  { path, resolution, project }: { path: string; resolution: Resolution; project: ProjectResolution },
+  {
+    path,
+    resolution,
+    project,
+    onOutput,
+  }: {
+    path: string;
+    resolution: Resolution;
+    project: ProjectResolution;
+    onOutput?: OutputListener | undefined;
+  },
 ): Promise<Applied> {
   const files = (program: string, ...args: string[]) =>
     runProgram({
@@ -74,7 +84,7 @@ export async function applyToProject(
         ...[`--prefix=${work}`, '--install-strategy=hoisted', `--lockfile-version=${project.lock.version}`],
         ...[...(development ? ['--omit=dev'] : []), ...(optional ? ['--omit=optional'] : [])],
       ],
-      { cwd: work, onOverflow: 'keep_tail' },
+      { cwd: work, onOverflow: 'keep_tail', onOutput },
     );
     if (!run.ok) return broken(run);
     const difference = treeDifference(resolution.after, await readTree(work));

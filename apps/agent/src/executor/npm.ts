@@ -14,7 +14,7 @@ import {
   withNpmSession,
 } from '../ecosystems/npm/session.ts';
 import { readTree } from '../ecosystems/npm/tree.ts';
-import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { fillCache } from './npm-cache.ts';
 import { knownVersions } from './npm-known.ts';
 import { findOwner } from './npm-owner.ts';
@@ -40,8 +40,9 @@ async function install(job: InstallJob): Promise<InstallOutcome> {
   const outcome = await withTransaction(job, async (transaction): Promise<InstallOutcome> => {
     const difference = planDifference(approved, transaction.actions);
     if (difference !== null) return refusal('plan_drift', difference);
-    const applied = await apply(transaction);
-    const output = `${applied.output}${scriptNote(transaction.staged)}`.slice(-OUTPUT_TAIL_MAX_CHARS);
+    const applied = await apply(transaction, job.onOutput);
+    const noted = addNote(job, applied.output, scriptNote(transaction.staged));
+    const output = noted.slice(-OUTPUT_TAIL_MAX_CHARS);
     if (!applied.ok) {
       return {
         ok: false,
@@ -111,22 +112,25 @@ async function withTransaction<T>(
   );
 }
 
-function apply(transaction: Transaction): Promise<Applied> {
+function apply(transaction: Transaction, onOutput: InstallJob['onOutput']): Promise<Applied> {
   const { session, place, resolution } = transaction;
   const { project } = resolution;
-  if (project === null) return applyGlobally(transaction);
-  return applyToProject(session, { path: place.path, resolution, project });
+  if (project === null) return applyGlobally(transaction, onOutput);
+  return applyToProject(session, { path: place.path, resolution, project, onOutput });
 }
 
 /** npm moves what it replaces aside, and back again when it fails. */
-async function applyGlobally({ session, place, wish, resolution }: Transaction): Promise<Applied> {
+async function applyGlobally(
+  { session, place, wish, resolution }: Transaction,
+  onOutput: InstallJob['onOutput'],
+): Promise<Applied> {
   const folder = folderOfPlace(place);
   const top = childOf('', wish.name);
   const before = await readTree(folder);
   const cwd = await session.makeFolder({});
   const options = ['--global', `--prefix=${place.path}`, '--install-strategy=shallow'];
   const run = await session.run(['install', ...options, `${wish.name}@${wish.version}`], {
-    cwd,
+    ...{ cwd, onOutput },
     onOverflow: 'keep_tail',
   });
   const after = await readTree(folder);

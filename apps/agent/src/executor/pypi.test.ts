@@ -19,6 +19,7 @@ import { planTarget } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { hostPaths } from '../host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { installHearing } from '../testing/install-hearing.ts';
 import { pypiInstaller } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -84,9 +85,9 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const host = await newHost();
     const job = await prepare(host);
     index.mode = 'down';
-    const outcome = await pypiInstaller.install(job);
+    const outcome = await installHearing(pypiInstaller, job);
     index.mode = 'up';
-    expect(outcome).toMatchObject({ ok: true });
+    expect(outcome).toMatchObject({ ok: true, heard: outcome.output });
     expect(outcome.output).toContain('All requirements are met.');
     expect(await host.installed()).toEqual(NEW);
     expect(outcome.ok && outcome.installed).toEqual([

@@ -12,7 +12,7 @@ import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
 import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
 import { runProgram } from '../run-program.ts';
-import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
+import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 
@@ -119,6 +119,7 @@ async function install(
     timeoutMs: INSTALL_TIMEOUT_MS,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
+    onOutput: job.onOutput,
     env: { ...pipEnvironment(shadow.scratch), ...userEnvironment(place) },
     identity,
     cwd: shadow.scratch,
@@ -145,7 +146,7 @@ async function install(
   const installed = actions.flatMap(({ name, arch, to_version: version }) =>
     version === undefined || arch === undefined ? [] : [{ name, version, arch }],
   );
-  return { ok: true, installed, output: `${output}\n${unmet}\n` };
+  return { ok: true, installed, output: addNote(job, output, `\n${unmet}\n`) };
 }
 
 /** Isolated (-I) an interpreter sees no user's packages; so it is not, and the clean environment keeps the rest out. */

@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { tmpDir } from '@tidegate/testkit/tmp';
+import type { Sleep } from '../back-off.ts';
 import { trustedNow } from '../clock.ts';
 import { loadConfig, openConfig, saveConfig } from '../config-file.ts';
 import type { EcosystemDriver, Scan } from '../ecosystems/ecosystem.ts';
 import { openHeadKeeper } from '../events-head.ts';
 import { ownUid } from '../file-layer.ts';
+import { createOutputFollower } from '../follow-outputs.ts';
 import { watchFreshness } from '../freshness.ts';
 import { USUAL_PLACES } from '../host-places.ts';
 import { openInventory } from '../inventory.ts';
@@ -15,6 +18,7 @@ import { createLog } from '../log.ts';
 import { openPlans } from '../plans.ts';
 import { createRenewer } from '../renew.ts';
 import type { Runtime } from '../runtime.ts';
+import { sendOutput } from '../send-output.ts';
 import { createServerClient } from '../server-client.ts';
 import { createSession } from '../session.ts';
 import { configOf } from './agent-config.ts';
@@ -42,6 +46,8 @@ export interface TestAgent {
   localMs: number;
   /** What the executor will say; null when it ends without a result. */
   executorSays: (commandId: string) => JobResult | null;
+  /** How outputs wait; really unless a test sets it. */
+  sleep: Sleep;
   /** Opens the folder as a new process does. */
   start(members?: Partial<Runtime>): Runtime;
   stop(): Promise<void>;
@@ -63,6 +69,7 @@ export async function createAgent(): Promise<TestAgent> {
     logged: [],
     localMs: NOW_MS,
     executorSays: () => null,
+    sleep: async (ms, signal) => void (await setTimeout(ms, undefined, { signal }).catch(() => {})),
     start: (members = {}) => ({ ...startRuntime(agent), ...members }),
     stop: async () => {
       await server.stop();
@@ -91,6 +98,11 @@ function startRuntime(agent: TestAgent): Runtime {
   const paths = USUAL_PLACES;
   const drivers = [driver];
   const inventory = openInventory({ folder, drivers, paths, allowed: null, nowMs, log });
+  const state = join(folder, 'state');
+  const outputs = createOutputFollower({
+    ...{ folder, executorState: state, writerUid: ownUid(), sleep: agent.sleep, nowMs, random, log },
+    send: (commandId, piece) => sendOutput({ config, session }, commandId, piece),
+  });
   return {
     config,
     journal,
@@ -106,10 +118,11 @@ function startRuntime(agent: TestAgent): Runtime {
       how: 'unshare',
       program: '/bin/false',
       spool: join(folder, 'spool'),
-      state: join(folder, 'state'),
+      state,
     },
     policy: { path: join(folder, 'policy.json'), ownerUid: ownUid(), top: folder },
     runExecutor: async (_, { commandId }) => agent.executorSays(commandId),
+    outputs,
     log,
     standingFaults: new Set(),
     freshness: watchFreshness(elapsedMs),

@@ -1,10 +1,6 @@
-import type { CommandOutput } from '@tidegate/protocol/agent-api';
+import { type CommandOutput, OUTPUT_MAX_CHARS, OUTPUT_MAX_PIECES } from '@tidegate/protocol/agent-api';
 import type { Db, Tx } from '../platform/db/engine.ts';
 
-/** Pieces of output kept for one command; what comes after is dropped. */
-export const OUTPUT_MAX_PIECES = 2_000;
-/** Characters of output kept for one command. */
-export const OUTPUT_MAX_CHARS = 4 * 1024 * 1024;
 /** Pieces read at a time by a viewer. */
 const READ_PIECES = 200;
 

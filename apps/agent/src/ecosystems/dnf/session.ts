@@ -1,7 +1,7 @@
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import { type Identity, type OutputListener, type ProgramResult, runProgram } from '../../run-program.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { openKeptCache } from './kept-cache.ts';
@@ -18,6 +18,7 @@ export interface RunLimits {
   timeoutMs?: number;
   maxOutputBytes?: number;
   onOverflow?: 'fail' | 'keep_tail';
+  onOutput?: OutputListener | undefined;
 }
 
 /** A round of questions to dnf that share a private folder. */
@@ -53,7 +54,7 @@ export async function withDnfSession<T>(
     const request = join(folder, 'request.json');
     const run = (
       call: Pick<Parameters<typeof runProgram>[0], 'program' | 'args'>,
-      limits: Required<RunLimits>,
+      limits: Parameters<DnfSession['rpm']>[1] & RunLimits,
     ) => runProgram({ ...call, ...limits, env: { HOME: home }, identity, cwd: folder });
     if (identity !== null) {
       for (const path of [folder, home, cache]) await chown(path, identity.uid, identity.gid);

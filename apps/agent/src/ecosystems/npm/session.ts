@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import {
   findProgram,
   type Identity,
+  type OutputListener,
   PROGRAM_FOLDERS,
   type ProgramResult,
   runProgram,
@@ -42,6 +43,7 @@ export interface NpmSession {
 interface RunOptions {
   cwd: string;
   onOverflow?: 'keep_tail';
+  onOutput?: OutputListener | undefined;
   /** Runs as this very process's user, to read what nobody else may; never to ask a registry. */
   isOwn?: boolean;
 }

@@ -1,0 +1,135 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { outputPath } from '../job-folder.ts';
+import { keepTail } from '../keep-tail.ts';
+import type { OutputListener } from '../run-program.ts';
+import { createPlainText } from './plain-text.ts';
+
+/** Most that is written while a package manager talks; of what comes after, the end follows when it is done. */
+export const HEAD_MAX_BYTES = 960 * 1024;
+/** Most of that end, as it was said; U+FFFD for each byte of it would make it three times as long. */
+export const TAIL_MAX_BYTES = 16 * 1024;
+/** Largest file of one command. */
+export const LIVE_OUTPUT_MAX_BYTES = 1024 * 1024;
+/** How many files are kept for an agent that has not read them, and how long. */
+const FILES_MAX = 16;
+const FILES_KEPT_MS = 7 * 24 * 3_600_000;
+
+export const CUT_HERE = '\n[the output is cut here; its end follows when the command has ended]\n';
+const CREATE_NEW =
+  constants.O_WRONLY |
+  constants.O_APPEND |
+  constants.O_CREAT |
+  constants.O_EXCL |
+  (constants.O_NOFOLLOW ?? 0);
+
+/** What a package manager says, for the agent to show while it is said. A view: nothing depends on it. */
+export interface LiveOutput {
+  write: OutputListener;
+  close(): void;
+}
+
+/**
+ * Makes the file in which a job's output can be followed: plain text, bounded, in a folder where root alone makes names,
+ * so that no link in the spool is ever written through. `readerGid` may read it. Whatever fails here ends the view
+ * alone: an installation is not torn down because a disk is full.
+ */
+export function openLiveOutput(
+  state: string,
+  commandId: string,
+  { readerGid, nowMs }: { readerGid: number; nowMs: number },
+): LiveOutput {
+  const path = outputPath(state, commandId);
+  let fd: number | null = null;
+  attempt(() => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    removeOld(dirname(path), nowMs);
+    fd = openSync(path, CREATE_NEW, 0o600);
+    fchownSync(fd, process.geteuid?.() ?? 0, readerGid);
+    fchmodSync(fd, 0o640); // a maintainer script may say what not every user of this host is to know
+  });
+
+  function attempt(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof Error && 'syscall' in error)) throw error;
+      end();
+    }
+  }
+
+  function end(): void {
+    if (fd !== null) closeSync(fd);
+    fd = null;
+  }
+
+  function append(text: string): void {
+    const bytes = Buffer.from(text);
+    attempt(() => {
+      for (let at = 0; fd !== null && at < bytes.length; ) at += writeSync(fd, bytes, at);
+    });
+  }
+
+  const head = createPlainText();
+  const tail = keepTail(TAIL_MAX_BYTES);
+  let room = HEAD_MAX_BYTES;
+  let isCut = false;
+
+  function appendHead(text: string): void {
+    const kept = startOf(text, room);
+    room -= Buffer.byteLength(kept);
+    append(kept);
+    if (kept === text) return;
+    isCut = true;
+    append(CUT_HERE);
+    tail.add(Buffer.from(text.slice(kept.length)));
+  }
+
+  return {
+    write: (chunk) => {
+      if (fd === null) return;
+      if (isCut) tail.add(Buffer.from(chunk));
+      else appendHead(head.add(chunk));
+    },
+    close: () => {
+      if (!isCut) appendHead(head.end());
+      if (isCut) append(endOf(tail.bytes(), tail.dropped()));
+      end();
+    },
+  };
+}
+
+/** As much of the beginning as has room, in whole characters. */
+function startOf(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text;
+  const bytes = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes));
+  return text.slice(0, bytes.read);
+}
+
+function endOf(bytes: Buffer, dropped: number): string {
+  const text = createPlainText();
+  const shown = text.add(bytes) + text.end();
+  if (dropped === 0) return shown;
+  const whole = shown.slice(shown.indexOf('\n') + 1); // the first line lacks its beginning
+  return `[${dropped} bytes are left out]\n${whole}`;
+}
+
+function removeOld(folder: string, nowMs: number): void {
+  const files = readdirSync(folder)
+    .map((name) => ({ path: join(folder, name), stat: lstatSync(join(folder, name)) }))
+    .sort((a, b) => b.stat.mtimeMs - a.stat.mtimeMs);
+  for (const [index, { path, stat }] of files.entries()) {
+    if (index >= FILES_MAX - 1 || nowMs - stat.mtimeMs > FILES_KEPT_MS) rmSync(path, { force: true });
+  }
+}
