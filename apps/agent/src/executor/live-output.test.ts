@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  chownSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -134,6 +135,7 @@ describe('an installation', () => {
     const victim = join(world.folder, 'victim');
     writeFileSync(victim, 'untouched');
     const job = world.leaveJob();
+    if (process.getuid?.() === 0) chownSync(job, 54_321, 54_321); // whoever left it may follow it
     const commandId = job.split('/').at(-1) ?? '';
     const file = outputPath(world.stateFolder, commandId);
     for (const name of ['output', 'output.log', `${commandId}.log`]) symlinkSync(victim, join(job, name));
@@ -146,6 +148,7 @@ describe('an installation', () => {
     };
     expect(await world.failureOf(job)).toBeNull();
     expect(heard).toBe('Setting up demo\n');
+    expect(lstatSync(file)).toMatchObject({ gid: lstatSync(job).gid, uid: process.getuid?.() });
     expect(readFileSync(victim, 'utf8')).toBe('untouched');
   });
 
