@@ -31,8 +31,9 @@ export function parseCapabilityFile(
   const report = new Report();
   const read = readSource(source);
   for (const { path, message } of read.errors) report.error(path, message);
-  const capabilities = read.file === null ? [] : readCapabilities(read.file.value, report);
-  return report.failed ? { errors: report.errors } : { capabilities, warnings: report.warnings };
+  const placed = read.file === null ? [] : readCapabilities(read.file.value, report);
+  if (report.failed) return { errors: report.errors };
+  return { capabilities: placed.map(({ capability }) => capability), warnings: report.warnings };
 }
 
 /**

@@ -149,9 +149,15 @@ const FIELDS = {
 /** The schema of one capability; it refers to `#/$defs/Value`. */
 export const CAPABILITY_SCHEMA = schemaOfFields(Object.values(FIELDS));
 
+/** A capability with the pointer to where it stands. */
+export interface Placed {
+  readonly capability: Capability;
+  readonly path: string;
+}
+
 /** The capabilities of a file that has been read: one, a list, or an object with the list (R8). */
-export function readCapabilities(file: unknown, report: Report): readonly Capability[] {
-  const list = listed(file, report);
+export function readCapabilities(file: unknown, report: Report): readonly Placed[] {
+  const list = listCapabilities(file, report);
   if (list === null) return [];
   if (list.items.length > MAX_CAPABILITIES) {
     report.error(list.path, `has ${list.items.length} capabilities; a file has at most ${MAX_CAPABILITIES}`);
@@ -162,7 +168,7 @@ export function readCapabilities(file: unknown, report: Report): readonly Capabi
     const capability = readCapability(raw, { path, report });
     const identifier = capability?.identifier ?? identifierOf(raw);
     if (identifier !== null) reportTaken(identifier, { path, report }, seen);
-    return capability === undefined ? [] : [capability];
+    return capability === undefined ? [] : [{ capability, path }];
   });
 }
 
@@ -171,7 +177,8 @@ interface Listed {
   readonly items: readonly { readonly raw: unknown; readonly path: string }[];
 }
 
-function listed(file: unknown, report: Report): Listed | null {
+/** The capabilities of a file, not read yet, by its form; null for what is none of the three. */
+export function listCapabilities(file: unknown, report: Report): Listed | null {
   const [list, path] =
     isMembers(file) && Object.hasOwn(file, 'capabilities')
       ? [file.capabilities, '/capabilities']

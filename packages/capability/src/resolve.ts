@@ -3,7 +3,7 @@ import { pointTo, quote, type Report } from './findings.ts';
 import { type Permission, type Plugins, readManifests } from './manifests.ts';
 import { type Audience, audienceOf } from './match.ts';
 import { Memory } from './memory.ts';
-import { type Capability, type PermissionEntry, TARGETS, type Target } from './parse.ts';
+import { type Capability, type PermissionEntry, type Placed, TARGETS, type Target } from './parse.ts';
 import { oneOf } from './shape.ts';
 import type { Scope, Value } from './values.ts';
 
@@ -52,11 +52,6 @@ export function buildAcl(
   const builder = new AclBuilder(plugins, target, report);
   for (const { capability, path } of inOrder(capabilities, report)) builder.add(capability, path);
   return report.failed ? null : builder.acl();
-}
-
-interface Placed {
-  readonly capability: Capability;
-  readonly path: string;
 }
 
 /** By identifier, so that the order of files never matters. Every capability is checked, active or not. */
