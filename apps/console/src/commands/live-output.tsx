@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Panel } from '../ui/page.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
-import { outputText } from './output-rules.ts';
+import { endedText, outputText } from './output-rules.ts';
 import { type OutputState, useOutput } from './use-output.ts';
 
 const STATES: Readonly<Record<OutputState, string>> = {
@@ -12,13 +12,16 @@ const STATES: Readonly<Record<OutputState, string>> = {
   ended: 'Ended: this is all of it.',
   lost: 'The output cannot be read. Reload the page to try again.',
 };
+const PATCHED = 'Ended: the end is from the report of the host, and some of what came before may be missing.';
 
 /** What the host wrote while it carried out a command; text and nothing else. */
 export function LiveOutput({ commandId, tail }: { commandId: string; tail: string | null }) {
   const { log, state } = useOutput(commandId);
   const [isFollowing, setFollowing] = useState(true);
   const box = useRef<HTMLElement>(null);
-  const text = outputText(log);
+  const followed = outputText(log);
+  const { text, isPatched } =
+    state === 'ended' ? endedText(followed, tail) : { text: followed, isPatched: false };
   useEffect(() => {
     // What comes makes the box longer, and its end is what is followed.
     if (isFollowing && text !== '' && box.current) box.current.scrollTop = box.current.scrollHeight;
@@ -28,7 +31,6 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
       await navigator.clipboard.writeText(text);
       toast('The output is copied.');
     });
-  const shown = text === '' && state === 'ended' ? (tail ?? '') : text;
   return (
     <Panel
       title="Output"
@@ -58,10 +60,10 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
       }
     >
       <p role="status" className="mb-2 text-muted">
-        {STATES[state]}
+        {isPatched ? PATCHED : STATES[state]}
         {log.dropped > 0 && ` The first ${log.dropped.toLocaleString('en')} lines are no longer shown.`}
       </p>
-      {shown === '' ? (
+      {text === '' ? (
         <p className="text-muted">
           {state === 'ended' ? 'The host wrote nothing.' : 'Nothing was written yet.'}
         </p>
@@ -73,7 +75,7 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
           tabIndex={0}
           className="max-h-[28rem] overflow-auto rounded-lg border border-line bg-sunken p-3"
         >
-          <pre className="whitespace-pre-wrap break-words">{shown}</pre>
+          <pre className="whitespace-pre-wrap break-words">{text}</pre>
         </section>
       )}
     </Panel>

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addOutput, EMPTY_LOG, LINE_MAX_CHARS, LINES_MAX, outputText } from './output-rules.ts';
+import {
+  addOutput,
+  EMPTY_LOG,
+  endedText,
+  LINE_MAX_CHARS,
+  LINES_MAX,
+  outputText,
+  REPORT_FOLLOWS,
+} from './output-rules.ts';
 
 const logOf = (...pieces: string[]) => pieces.reduce(addOutput, EMPTY_LOG);
 const textOf = (...pieces: string[]) => outputText(logOf(...pieces));
@@ -42,4 +50,16 @@ test('whatever is written, and however it is cut: no control character is left b
       expect(textOf(...pieces)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
     }),
   );
+});
+
+test.each<[string, string, string | null, string]>([
+  ['nothing was reported', 'a\nb', null, 'a\nb'],
+  ['all was followed', 'a\nb', '\x1b[1ma\x1b[0m\nb\n', 'a\nb'],
+  ['the report has but the end', 'a\nb\nc', 'c\n', 'a\nb\nc'],
+  ['nothing was followed', '', 'a\nb\n', 'a\nb'],
+  ['the beginning was not followed', 'b', 'a\nb\n', 'a\nb'],
+  ['the end was not followed', 'a\nb', 'b\nc\n', `a\nb\n${REPORT_FOLLOWS}\nb\nc`],
+  ['neither wrote', '', '', ''],
+])('a command that has ended shows the end that was reported: %s', (_, followed, tail, text) => {
+  expect(endedText(followed, tail)).toEqual({ text, isPatched: text.includes(REPORT_FOLLOWS) });
 });

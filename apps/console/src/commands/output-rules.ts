@@ -50,6 +50,17 @@ export function outputText({ lines, open }: OutputLog): string {
   return [...lines, ...(open === '' ? [] : [shownLine(open)])].join('\n');
 }
 
+/** Stands between what was followed and the report, where the first lacks the end of the second. */
+export const REPORT_FOLLOWS = '[what follows is the end of the output as the host reported it]';
+
+/** What a command that has ended wrote: the report of its host is the truth, what was followed a view of it. */
+export function endedText(followed: string, tail: string | null): { text: string; isPatched: boolean } {
+  const reported = outputText(addOutput(EMPTY_LOG, tail ?? ''));
+  if (followed.endsWith(reported)) return { text: followed, isPatched: false };
+  if (reported.endsWith(followed)) return { text: reported, isPatched: false };
+  return { text: `${followed}\n${REPORT_FOLLOWS}\n${reported}`, isPatched: true };
+}
+
 function shownLine(line: string): string {
   const written = line.split('\r').findLast((part) => part !== '') ?? '';
   const text = stripControls(written);
