@@ -4,6 +4,7 @@ import type { Pause } from './back-off.ts';
 import { timestamp } from './clock.ts';
 import { describeFailure, type Failure } from './failures.ts';
 import { type CommandEnd, installUpdate } from './install-update.ts';
+import { plainStart } from './plain-text.ts';
 import { refreshKeys } from './refresh-keys.ts';
 import { callAgent, type Runtime } from './runtime.ts';
 import { sendInventory } from './send-reports.ts';
@@ -75,7 +76,7 @@ function ended(runtime: Runtime, startedAt: string, failure: Failure | null, rea
   const text = failure === null ? reason : describeFailure(failure);
   const result: CommandResult = {
     status: text === undefined ? 'success' : 'failed',
-    ...(text === undefined ? {} : { reason: text.slice(0, 4_000) }),
+    ...(text === undefined ? {} : { reason: plainStart(text, 4_000) }),
     started_at: startedAt,
     finished_at: timestamp(runtime.nowMs()),
   };

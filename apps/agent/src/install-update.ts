@@ -21,6 +21,7 @@ import { judgeByHost, loadHostPolicy } from './host-policy.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
 import type { Log } from './log.ts';
+import { plainStart } from './plain-text.ts';
 import { chainForExecutor } from './refresh-keys-executor.ts';
 import type { ServerClient } from './server-client.ts';
 import type { Session } from './session.ts';
@@ -306,7 +307,7 @@ function fail({ nowMs }: InstallDependencies, reason: string, failure: Failure |
   const at = timestamp(nowMs());
   const isTerminal = failure?.kind === 'terminal' || failure?.kind === 'storage';
   return {
-    result: { status: 'failed', reason: reason.slice(0, 4_000), started_at: at, finished_at: at },
+    result: { status: 'failed', reason: plainStart(reason, 4_000), started_at: at, finished_at: at },
     events: [],
     failure: isTerminal ? failure : null,
   };

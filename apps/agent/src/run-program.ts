@@ -4,6 +4,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { keepTail } from './keep-tail.ts';
+import { plainEnd } from './plain-text.ts';
 
 /** Where programs are looked for, whatever PATH the agent was started with. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
@@ -168,5 +169,5 @@ function signal(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): void {
 /** The errors of a program, or else the end of its output: what a human is told. */
 function lastWords({ stdout, stderr }: { stdout: string; stderr: string }): string {
   const said = stderr.trim() === '' ? stdout : stderr;
-  return said.trim().split('\n').slice(-5).join('; ').slice(-1_000);
+  return plainEnd(said.trim().split('\n').slice(-5).join('; ').slice(-2_000), 1_000);
 }

@@ -4,6 +4,7 @@ import { type CommandResult, OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/ag
 import { timestamp } from '../clock.ts';
 import { errorCode, writeDurably } from '../file-layer.ts';
 import type { ExecutorRefusal, JobResult } from '../job-folder.ts';
+import { plainEnd, plainStart } from '../plain-text.ts';
 import type { InstallOutcome } from './installer.ts';
 
 const REASON_MAX_CHARS = 4_000;
@@ -21,7 +22,7 @@ export type ExecuteOutcome =
 /** Nothing was started. `check` is the failed check of a signed document. */
 export function refused(failure: ExecutorRefusal, detail: string, check: string | null = null): JobEnd {
   const named = check === null ? failure : `${failure} (${check})`;
-  const reason = `${named}: ${detail}`.slice(0, REASON_MAX_CHARS);
+  const reason = plainStart(`${named}: ${detail}`, REASON_MAX_CHARS);
   return { failure, check, result: { status: 'refused', reason } };
 }
 
@@ -36,7 +37,8 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
   const common = {
     started_at: times.startedAt,
     finished_at: times.finishedAt,
-    output_tail: outcome.output.toWellFormed().slice(-OUTPUT_TAIL_MAX_CHARS),
+    // With U+0000 in it neither the agent nor the server would read the result.
+    output_tail: plainEnd(outcome.output, OUTPUT_TAIL_MAX_CHARS),
   };
   if (outcome.ok) {
     const result: CommandResult = {
@@ -47,7 +49,7 @@ export function installed(outcome: InstallOutcome, times: { startedAt: string; f
     };
     return { failure: null, check: null, result };
   }
-  const reason = `install_failed: ${outcome.detail}`.slice(0, REASON_MAX_CHARS);
+  const reason = plainStart(`install_failed: ${outcome.detail}`, REASON_MAX_CHARS);
   const exitCode =
     outcome.exitCode === null ? {} : { exit_code: Math.min(Math.max(outcome.exitCode, -1), 255) };
   return {

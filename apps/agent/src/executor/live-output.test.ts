@@ -15,10 +15,10 @@ import { dirname, join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { array, assert, property, uint8Array } from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outputPath } from '../job-folder.ts';
+import { outputPath, readResult } from '../job-folder.ts';
+import { createPlainText } from '../plain-text.ts';
 import { createJobWorld } from '../testing/job-world.ts';
 import { CUT_HERE, HEAD_MAX_BYTES, LIVE_OUTPUT_MAX_BYTES, openLiveOutput } from './live-output.ts';
-import { createPlainText } from './plain-text.ts';
 
 const nowMs = Date.now();
 const readerGid = process.getegid?.() ?? 0;
@@ -150,6 +150,20 @@ describe('an installation', () => {
     expect(heard).toBe('Setting up demo\n');
     expect(lstatSync(file)).toMatchObject({ gid: lstatSync(job).gid, uid: process.getuid?.() });
     expect(readFileSync(victim, 'utf8')).toBe('untouched');
+  });
+
+  test('that says what no JSON of ours may bear has a result that can be read all the same', async () => {
+    using world = createJobWorld();
+    const job = world.leaveJob();
+    const output = `${'😀'.repeat(40_000)}a\0b\ud800\x1b[1mc`;
+    world.installer.install = async () => ({
+      ...{ ok: false, reason: 'install_failed', exitCode: 1 },
+      ...{ detail: `${'x'.repeat(3_983)}😀\0`, output },
+    });
+    expect(await world.failureOf(job)).toBe('install_failed');
+    const read = readResult(world.stateFolder, job.split('/').at(-1) ?? '', process.geteuid?.() ?? null);
+    expect(read?.result.output_tail?.endsWith('😀ab\ufffdc')).toBe(true);
+    expect(read?.result.output_tail?.length).toBe(65_536);
   });
 
   test('that is not begun has no output', async () => {

@@ -1,4 +1,4 @@
-import type { CommandResult } from '@tidegate/protocol/agent-api';
+import { type CommandResult, OUTPUT_MAX_CHARS, OUTPUT_PIECE_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
@@ -228,6 +228,21 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       headers: { 'last-event-id': '0' },
     });
     expect(rest.body.startsWith('id: 1\n')).toBe(true);
+  });
+
+  test('output: what is past the limits is taken and not kept, and the stream is as long as they are', async () => {
+    const { app, install, post, report } = await setUp();
+    const { id } = await install();
+    const data = 'x'.repeat(OUTPUT_PIECE_MAX_CHARS);
+    const fits = OUTPUT_MAX_CHARS / OUTPUT_PIECE_MAX_CHARS;
+    for (let seq = 0; seq <= fits; seq++) {
+      expect((await post(`commands/${id}/output`, { seq, stream: 'stdout', data })).statusCode).toBe(202);
+    }
+    const longer = { seq: 99, stream: 'stdout', data: `${data}x` };
+    expect((await post(`commands/${id}/output`, longer)).statusCode).toBe(400);
+    await report(id, { status: 'success' });
+    const { body } = await app.inject({ method: 'GET', url: `/api/v1/commands/${id}/output` });
+    expect(body.match(/^id: /gm)).toHaveLength(fits);
   });
 
   test('a stop ends the outputs that are watched, and does not wait for their commands', async () => {

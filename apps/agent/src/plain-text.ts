@@ -37,6 +37,21 @@ export function createPlainText(): PlainText {
   };
 }
 
+/** The beginning of a text from elsewhere, as a document can bear it: plain, and never half of a character. */
+export function plainStart(text: string, maxChars: number): string {
+  return plain(text).slice(0, maxChars).toWellFormed();
+}
+
+/** The same for its end. */
+export function plainEnd(text: string, maxChars: number): string {
+  return plain(text).slice(-maxChars).toWellFormed();
+}
+
+function plain(text: string): string {
+  const cleaner = createPlainText();
+  return cleaner.add(Buffer.from(text)) + cleaner.end();
+}
+
 /** Where a character of a sequence leads; null when it is none, and is to be read as text. */
 function after(state: State, char: string): State | null {
   switch (state) {

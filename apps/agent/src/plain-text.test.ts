@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, integer, oneof, property, string, uint8Array } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createPlainText } from './plain-text.ts';
+import { createPlainText, plainEnd, plainStart } from './plain-text.ts';
 
 function plain(...parts: readonly (Uint8Array | string)[]): string {
   const text = createPlainText();
@@ -25,6 +25,11 @@ describe('what a package manager writes, as plain text', () => {
 
   test('invalid UTF-8 is marked, and a character that is cut off at the end as well', () => {
     expect(plain(Uint8Array.of(0x61, 0xff, 0x62, 0xe2, 0x82))).toBe('a\ufffdb\ufffd');
+  });
+
+  test('a part of it is never half of a character', () => {
+    expect([plainStart('a\0😀b', 2), plainEnd('a😀\0b', 2)]).toEqual(['a\ufffd', '\ufffdb']);
+    expect(plainEnd('short', 100)).toBe('short');
   });
 
   const pieces = array(
