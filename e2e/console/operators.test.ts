@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
+import { totpAt } from '../harness/totp.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -54,6 +55,28 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No API tokens').waitFor();
     expect(await statusOf('/api/v1/agents')).toBe(401);
+  });
+
+  test('who has no second factor is told by a word and a shape, and who has one by its name', async () => {
+    const page = await scene.openAs();
+    await scene.stage.addOperator({ username: 'wanda', password: PASSWORD, role: 'approver' });
+    await page.goto('/operators');
+    const row = page.getByRole('row', { name: /wanda/ });
+    const badge = row.getByText('no second factor');
+    await badge.waitFor();
+    expect(await badge.locator('svg').count()).toBe(1);
+    await inspect(page, 'operators-second-factor');
+    const wanda = await scene.openAs({ username: 'wanda', password: PASSWORD });
+    const csrf = (await wanda.context().cookies()).find(({ name }) => name.endsWith('tidegate_csrf'));
+    const post = async (path: string, data?: object) => {
+      const headers = { 'x-csrf-token': csrf?.value ?? '' };
+      return (await wanda.context().request.post(`/api/v1/auth/${path}`, { data, headers })).json();
+    };
+    const { secret } = await post('totp');
+    await post('totp/confirm', { code: totpAt(String(secret), Date.now()) });
+    await page.reload();
+    await row.getByText('app', { exact: true }).waitFor();
+    expect(await badge.count()).toBe(0);
   });
 
   test('a viewer is not offered the page, and is refused by its address', async () => {

@@ -6,6 +6,11 @@ export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const;
 export const FactorMethod = Type.Enum(FACTOR_METHODS);
 export type FactorMethod = Static<typeof FactorMethod>;
 
+/** What lets somebody in beside the password; recovery codes only stand in for it. */
+export const SECOND_FACTORS = ['totp', 'passkey'] as const satisfies readonly FactorMethod[];
+export const SecondFactor = Type.Enum(SECOND_FACTORS);
+export type SecondFactor = Static<typeof SecondFactor>;
+
 /** Six digits of an authenticator app (RFC 6238). */
 export const TotpCode = Type.String({ pattern: '^[0-9]{6}$', minLength: 6, maxLength: 6 });
 /** A recovery code as it was shown; spaces, hyphens and case do not matter. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Factors, RecoveryCode, TotpCode } from './factors-api.ts';
+import { Factors, RecoveryCode, SecondFactor, TotpCode } from './factors-api.ts';
 import { GroupName, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
@@ -58,6 +58,7 @@ export const Operator = strict({
   role: Role,
   groups: Groups,
   disabled: Type.Boolean(),
+  second_factors: Type.Array(SecondFactor, { description: 'what is enrolled; empty: the password alone' }),
   created_at: Timestamp,
 });
 export type Operator = Static<typeof Operator>;

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import type { SecondFactor } from '@tidegate/protocol/factors-api';
 import type { Operator } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
-import { Ban, CircleCheck, Ellipsis, UserPlus } from 'lucide-react';
+import { Ban, CircleCheck, Ellipsis, ShieldCheck, ShieldOff, UserPlus } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { patch, post, remove } from '../api/client.ts';
@@ -150,6 +151,11 @@ function columnsOf({
           </Badge>
         ),
     },
+    {
+      id: 'second_factors',
+      header: 'Second factor',
+      cell: ({ second_factors }) => <SecondFactors factors={second_factors} />,
+    },
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },
     {
       id: 'acts',
@@ -166,6 +172,21 @@ function columnsOf({
       ),
     },
   ];
+}
+
+const FACTOR_WORDS: Readonly<Record<SecondFactor, string>> = { totp: 'app', passkey: 'passkey' };
+
+/** Who comes in by the password alone is told by a word and a shape. */
+function SecondFactors({ factors }: { factors: readonly SecondFactor[] }) {
+  return factors.length === 0 ? (
+    <Badge tone="warn" icon={<ShieldOff />}>
+      no second factor
+    </Badge>
+  ) : (
+    <Badge tone="good" icon={<ShieldCheck />}>
+      {factors.map((factor) => FACTOR_WORDS[factor]).join(' and ')}
+    </Badge>
+  );
 }
 
 function actionsOf(operator: Operator, open: (next: Open) => void): readonly Action[] {

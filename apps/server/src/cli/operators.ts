@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { addOperator, type Changer, changeOperator } from '../operators/change-operators.ts';
 import { makeSetupLink } from '../operators/first-operator.ts';
-import { operatorView } from '../operators/operator-view.ts';
+import { operatorView, operatorViews } from '../operators/operator-view.ts';
 import { createPasswords } from '../operators/passwords.ts';
 import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
@@ -91,17 +91,18 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
     operators.push(...page);
     if (page.length < PAGE) break;
   }
-  const shown = operators.map(operatorView);
+  const shown = await operatorViews(platform.database.read, operators);
   const rows = shown.map((each) => [
     each.username,
     each.role,
     each.disabled ? 'disabled' : 'active',
+    each.second_factors.join(', ') || 'none',
     each.created_at,
   ]);
   world.out(
     json
       ? JSON.stringify({ operators: shown }, null, 2)
-      : showTable([['NAME', 'ROLE', 'STATE', 'CREATED'], ...rows]),
+      : showTable([['NAME', 'ROLE', 'STATE', 'SECOND FACTOR', 'CREATED'], ...rows]),
   );
   return EXIT.ok;
 }
@@ -168,8 +169,8 @@ function change({ platform }: Desk, id: string, asked: Parameters<typeof changeO
   return changeOperator(platform, passwords, { id, change: asked, by: BY });
 }
 
-function told({ world, json }: Desk, row: OperatorRow, text: string): ExitCode {
-  world.out(json ? JSON.stringify(operatorView(row)) : text);
+async function told({ platform, world, json }: Desk, row: OperatorRow, text: string): Promise<ExitCode> {
+  world.out(json ? JSON.stringify(await operatorView(platform.database.read, row)) : text);
   return EXIT.ok;
 }
 

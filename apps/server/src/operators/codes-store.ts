@@ -1,4 +1,6 @@
+import type { SecondFactor } from '@tidegate/protocol/factors-api';
 import { sql } from 'kysely';
+import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
@@ -156,4 +158,29 @@ export async function countFactors(db: Db, operatorId: string): Promise<FactorCo
     passkeys: Number(row.passkeys),
     recoveryCodesLeft: Number(row.codes),
   };
+}
+
+/** The second factors of some operators, by their id; who has none is not among them. */
+export async function factorsOf(
+  db: Db,
+  operatorIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly SecondFactor[]>> {
+  const found = new Map<string, SecondFactor[]>();
+  for (const ids of chunks(operatorIds)) {
+    const rows = await db
+      .selectFrom('operator_totp')
+      .select(['operator_id', sql<SecondFactor>`'totp'`.as('factor')])
+      .where('operator_id', 'in', ids)
+      .where('confirmed_at', 'is not', null)
+      .unionAll(
+        db
+          .selectFrom('operator_passkeys')
+          .select(['operator_id', sql<SecondFactor>`'passkey'`.as('factor')])
+          .distinct()
+          .where('operator_id', 'in', ids),
+      )
+      .execute();
+    for (const { operator_id: id, factor } of rows) found.set(id, [...(found.get(id) ?? []), factor]);
+  }
+  return found;
 }

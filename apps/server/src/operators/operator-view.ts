@@ -1,18 +1,35 @@
+import { SECOND_FACTORS, type SecondFactor } from '@tidegate/protocol/factors-api';
 import type { Operator, OperatorIdentity } from '@tidegate/protocol/operators-api';
 import { rfc3339 } from '../platform/clock.ts';
+import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorRole } from '../platform/http/identities.ts';
+import { factorsOf } from './codes-store.ts';
 import { readGroups } from './group-list.ts';
 import type { OperatorRow } from './store.ts';
 
-/** What may be shown of an operator: never the hash of the password. */
-export function operatorView(row: OperatorRow): Operator {
+/** What may be shown of operators: never the hash of a password. */
+export async function operatorViews(db: Db, rows: readonly OperatorRow[]): Promise<Operator[]> {
+  const factors = await factorsOf(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => viewOf(row, factors.get(row.id) ?? []));
+}
+
+/** The same of one. */
+export async function operatorView(db: Db, row: OperatorRow): Promise<Operator> {
+  return viewOf(row, (await factorsOf(db, [row.id])).get(row.id) ?? []);
+}
+
+function viewOf(row: OperatorRow, factors: readonly SecondFactor[]): Operator {
   return {
     id: row.id,
     username: row.username,
     role: row.role,
     groups: listed(readGroups(row.groups)),
     disabled: row.disabled_at !== null,
+    second_factors: SECOND_FACTORS.filter((factor) => factors.includes(factor)),
     created_at: rfc3339(row.created_at),
   };
 }

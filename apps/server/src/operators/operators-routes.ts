@@ -5,7 +5,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addOperator, changeOperator, type EndTokens, removeOperator } from './change-operators.ts';
-import { operatorView } from './operator-view.ts';
+import { operatorView, operatorViews } from './operator-view.ts';
 import type { Passwords } from './passwords.ts';
 import { resetFactors } from './reset-factors.ts';
 import { countOperators, findOperator, listOperators } from './store.ts';
@@ -28,7 +28,7 @@ export function mountOperators(
     config: { access: read },
     schema: {
       tags,
-      summary: 'Operators by name',
+      summary: 'Operators by name, with the second factors that they have',
       querystring: strict(PageQuery),
       response: { 200: pageOf(Operator) },
     },
@@ -41,7 +41,7 @@ export function mountOperators(
       const last = page.at(-1);
       const total = await countOperators(database.read);
       return {
-        items: page.map(operatorView),
+        items: await operatorViews(database.read, page),
         next_cursor: rows.length > limit && last ? encodeCursor([last.username]) : null,
         total,
       };
@@ -55,7 +55,7 @@ export function mountOperators(
     handler: async (request) => {
       const row = await findOperator(database.read, request.params.id);
       if (!row) throw new Refusal('not_found', { detail: 'There is no such operator.' });
-      return operatorView(row);
+      return operatorView(database.read, row);
     },
   });
   app.route({
@@ -65,7 +65,7 @@ export function mountOperators(
     schema: { tags, summary: 'Add an operator', body: NewOperator, response: { 201: Operator } },
     handler: async (request, reply) => {
       const row = await addOperator(platform, passwords, { asked: request.body, by: operatorOf(request) });
-      return reply.code(201).send(operatorView(row));
+      return reply.code(201).send(await operatorView(database.read, row));
     },
   });
   app.route({
@@ -81,7 +81,7 @@ export function mountOperators(
     },
     handler: async (request) => {
       const asked = { id: request.params.id, change: request.body, by: operatorOf(request) };
-      return operatorView(await changeOperator(platform, passwords, asked));
+      return operatorView(database.read, await changeOperator(platform, passwords, asked));
     },
   });
   app.route({

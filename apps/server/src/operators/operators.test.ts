@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { listEvents } from '../events/store.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { createFactorScene } from '../testing/factor-scene.ts';
 import { ADMIN, createOperatorApp } from '../testing/operator-app.ts';
 
 const URL = '/api/v1/admin/operators';
@@ -21,6 +22,7 @@ describe.each(ENGINES)('on $name', (engine) => {
         role: 'viewer',
         groups: null,
         disabled: false,
+        second_factors: [],
         created_at: expect.any(String),
       },
     ]);
@@ -63,6 +65,37 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('GET', `${URL}?limit=0`, { headers })).statusCode).toBe(400);
     expect((await send('GET', `${URL}?cursor=!`, { headers })).statusCode).toBe(400);
     expect((await send('GET', `${URL}?colour=red`, { headers })).statusCode).toBe(400);
+  });
+
+  test('admins see who has which second factor, and that what was only begun is none', async () => {
+    const scene = await createFactorScene(engine);
+    const admin = (await scene.logIn()).headers;
+    const factorsOf = async () => {
+      const { items } = (await scene.send('GET', URL, { headers: admin })).json();
+      return items.map((each: { username: string; second_factors: string[] }) => [
+        each.username,
+        each.second_factors,
+      ]);
+    };
+    const [app, keys, begun] = await Promise.all(
+      ['app', 'keys', 'begun'].map((name) => scene.addOperator(admin, name)),
+    );
+    const headersOf = async (made = app) => (await scene.logIn(made?.credentials)).headers;
+    await scene.must('POST', '/api/v1/auth/totp', { headers: await headersOf(begun) });
+    await scene.enrolTotp(await headersOf(app));
+    const headers = await headersOf(keys);
+    await scene.addPasskey(headers);
+    await scene.addPasskey(headers, undefined, 'telephone');
+    expect(await factorsOf()).toEqual([
+      ['app', ['totp']],
+      ['begun', []],
+      ['keys', ['passkey']],
+      ['root', []],
+    ]);
+    const one = await scene.send('GET', `${URL}/${keys?.id}`, { headers: admin });
+    expect(one.json().second_factors).toEqual(['passkey']);
+    await scene.must('DELETE', `${URL}/${keys?.id}/factors`, { headers: admin });
+    expect(await factorsOf()).toContainEqual(['keys', []]);
   });
 
   test('a name that is taken is a conflict, in any case of letters', async () => {
