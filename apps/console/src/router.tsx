@@ -12,6 +12,7 @@ import { queryClient } from './api/queries.ts';
 import { sessionQuery } from './api/session.ts';
 import { AppShell } from './shell/app-shell.tsx';
 import { FailedPage, reportError } from './shell/failures.tsx';
+import { WholeFleet } from './shell/whole-fleet.tsx';
 import { EmptyState, ErrorPanel } from './ui/states.tsx';
 
 const root = createRootRoute({ notFoundComponent: NotFound });
@@ -46,6 +47,20 @@ function page<P extends string>(path: P, load: Load, name: string) {
   return createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, name) });
 }
 
+/** The same for a page about the whole fleet. */
+function fleetPage<P extends string>(
+  path: P,
+  { load, name, title }: { load: Load; name: string; title: string },
+) {
+  const Loaded = lazyRouteComponent(load, name);
+  const component = () => (
+    <WholeFleet title={title}>
+      <Loaded />
+    </WholeFleet>
+  );
+  return createRoute({ getParentRoute: () => inside, path, component });
+}
+
 const routeTree = root.addChildren([
   login,
   inside.addChildren([
@@ -59,12 +74,32 @@ const routeTree = root.addChildren([
     page('/commands', () => import('./commands/commands-page.tsx'), 'CommandsPage'),
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
-    page('/exceptions', () => import('./exceptions/exceptions-page.tsx'), 'ExceptionsPage'),
-    page('/divergences', () => import('./divergences/divergences-page.tsx'), 'DivergencesPage'),
+    fleetPage('/exceptions', {
+      load: () => import('./exceptions/exceptions-page.tsx'),
+      name: 'ExceptionsPage',
+      title: 'Age exceptions',
+    }),
+    fleetPage('/divergences', {
+      load: () => import('./divergences/divergences-page.tsx'),
+      name: 'DivergencesPage',
+      title: 'Divergences',
+    }),
     page('/enrolment', () => import('./enrolment/enrolment-page.tsx'), 'EnrolmentPage'),
-    page('/signing-keys', () => import('./signing-keys/signing-keys-page.tsx'), 'SigningKeysPage'),
-    page('/rate-limits', () => import('./rate-limits/rate-limits-page.tsx'), 'RateLimitsPage'),
-    page('/operators', () => import('./operators/operators-page.tsx'), 'OperatorsPage'),
+    fleetPage('/signing-keys', {
+      load: () => import('./signing-keys/signing-keys-page.tsx'),
+      name: 'SigningKeysPage',
+      title: 'Signing keys',
+    }),
+    fleetPage('/rate-limits', {
+      load: () => import('./rate-limits/rate-limits-page.tsx'),
+      name: 'RateLimitsPage',
+      title: 'Rate limits',
+    }),
+    fleetPage('/operators', {
+      load: () => import('./operators/operators-page.tsx'),
+      name: 'OperatorsPage',
+      title: 'Operators',
+    }),
     page('/account', () => import('./account/account-page.tsx'), 'AccountPage'),
     page('/welcome', () => import('./welcome/welcome-page.tsx'), 'WelcomePage'),
     page('/settings', () => import('./settings/settings-page.tsx'), 'SettingsPage'),

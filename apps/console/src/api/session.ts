@@ -11,5 +11,11 @@ const RANK: Readonly<Record<Role, number>> = { viewer: 0, approver: 1, admin: 2 
 export function useSession() {
   const { data } = useQuery(sessionQuery);
   const role = data?.operator.role ?? 'viewer';
-  return { session: data ?? null, role, may: (needed: Role) => RANK[role] >= RANK[needed] };
+  return {
+    session: data ?? null,
+    role,
+    /** The groups whose hosts alone are seen; null: the whole fleet. */
+    groups: data?.operator.groups ?? null,
+    may: (needed: Role) => RANK[role] >= RANK[needed],
+  };
 }

@@ -36,7 +36,7 @@ export function TotalsPanel({ overview: { totals, of } }: { overview: Overview }
         <Total word="revoked" figure={totals.hosts_revoked} />
         <Total word="open updates" figure={totals.updates_open} />
       </dl>
-      <HostsSeen />
+      {of === 'fleet' && <HostsSeen />}
     </Panel>
   );
 }

@@ -39,9 +39,7 @@ export function HistoryPanels() {
   if (!series || !lines || series.days.length === 0)
     return (
       <Panel title="Over time">
-        <p className="text-muted">
-          Nothing is kept of the days before yet, or not for the hosts of your groups.
-        </p>
+        <p className="text-muted">Nothing is kept of the days before yet.</p>
       </Panel>
     );
   return (

@@ -40,14 +40,17 @@ export function OverviewPage() {
 }
 
 function AsOf({ overview: { as_of, of } }: { overview: Overview }) {
+  const { groups } = useSession();
   return (
     <>
-      {of === 'fleet' ? 'The whole fleet' : 'The hosts of your groups'}, as of <Time at={as_of} />
+      {of === 'fleet' ? 'The whole fleet' : `The hosts of ${groups?.join(', ') ?? 'your groups'}`}, as of{' '}
+      <Time at={as_of} />
     </>
   );
 }
 
 function Answers({ overview }: { overview: Overview }) {
+  const { groups } = useSession();
   const waiting = needsMe(overview);
   return (
     <div className="space-y-4">
@@ -72,7 +75,16 @@ function Answers({ overview }: { overview: Overview }) {
           <TotalsPanel overview={overview} />
         </div>
       </div>
-      <HistoryPanels />
+      {groups === null ? (
+        <HistoryPanels />
+      ) : (
+        <Panel title="Over time">
+          <p className="text-muted">
+            What is kept of each day is of the whole fleet, and not told apart by groups: there is no past to
+            show of the hosts of {groups.join(', ')} alone.
+          </p>
+        </Panel>
+      )}
     </div>
   );
 }

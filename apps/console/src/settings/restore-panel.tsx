@@ -3,10 +3,11 @@ import { Link } from '@tanstack/react-router';
 import type { ResyncState } from '@tidegate/protocol/resync-api';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
-import { ApiError, post, remove } from '../api/client.ts';
+import { post, remove } from '../api/client.ts';
 import { oneQuery, queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
+import { NotYours } from '../shell/whole-fleet.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
@@ -21,11 +22,18 @@ const REASON_MAX_CHARS = 1_000;
 
 /** Whether the database was put back to an older one, and whether hosts are taken along. */
 export function RestorePanel() {
-  const { may } = useSession();
+  const { may, groups } = useSession();
   const [open, setOpen] = useState<'open' | 'close' | null>(null);
-  const { data, error, isPending } = useQuery(oneQuery<ResyncState>('events', PATH));
-  // Who is bound to groups of hosts may not know of the whole fleet.
-  if (error instanceof ApiError && error.status === 403) return null;
+  const { data, error, isPending } = useQuery({
+    ...oneQuery<ResyncState>('events', PATH),
+    enabled: groups === null,
+  });
+  if (groups !== null)
+    return (
+      <Panel title="Restore">
+        <NotYours groups={groups} />
+      </Panel>
+    );
   return (
     <Panel title="Restore">
       {error && <ErrorPanel error={error} />}

@@ -22,7 +22,7 @@ const ShortcutHelp = lazy(() =>
 
 /** The frame around every page of who is logged in: where one can go, what can be done, and whether it is live. */
 export function AppShell() {
-  const { session, may } = useSession();
+  const { session, may, groups } = useSession();
   const navigate = useNavigate();
   const { shortcuts } = usePreferences();
   const isNarrow = useNarrow();
@@ -42,7 +42,11 @@ export function AppShell() {
     return () => document.removeEventListener('keydown', onKeyDown);
   }, []);
 
-  const destinations = useMemo(() => DESTINATIONS.filter(({ role }) => may(role)), [may]);
+  const isBound = groups !== null;
+  const destinations = useMemo(
+    () => DESTINATIONS.filter(({ role, isOfFleet }) => may(role) && !(isBound && isOfFleet)),
+    [may, isBound],
+  );
   const account = useAccountActions();
   const actions = useMemo(
     (): readonly Action[] => [

@@ -22,6 +22,8 @@ export interface Destination {
   readonly icon: ReactNode;
   readonly shortcut?: string;
   readonly role: Role;
+  /** About every host: not for who is bound to groups of them. */
+  readonly isOfFleet?: true;
 }
 
 /** The pages, in the order of the sidebar. */
@@ -32,11 +34,18 @@ export const DESTINATIONS: readonly Destination[] = [
   { to: '/hosts', label: 'Hosts', icon: <Server />, shortcut: 'g h', role: 'viewer' },
   { to: '/commands', label: 'Commands', icon: <SquareTerminal />, shortcut: 'g c', role: 'viewer' },
   { to: '/events', label: 'Events', icon: <Activity />, shortcut: 'g e', role: 'viewer' },
-  { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer' },
-  { to: '/divergences', label: 'Divergences', icon: <GitFork />, role: 'viewer' },
+  { to: '/exceptions', label: 'Age exceptions', icon: <ListChecks />, role: 'viewer', isOfFleet: true },
+  { to: '/divergences', label: 'Divergences', icon: <GitFork />, role: 'viewer', isOfFleet: true },
   { to: '/enrolment', label: 'Add hosts', icon: <Plug />, role: 'admin' },
-  { to: '/signing-keys', label: 'Signing keys', icon: <KeyRound />, shortcut: 'g k', role: 'viewer' },
-  { to: '/rate-limits', label: 'Rate limits', icon: <Gauge />, role: 'admin' },
-  { to: '/operators', label: 'Operators', icon: <UserCog />, role: 'admin' },
+  {
+    to: '/signing-keys',
+    label: 'Signing keys',
+    icon: <KeyRound />,
+    shortcut: 'g k',
+    role: 'viewer',
+    isOfFleet: true,
+  },
+  { to: '/rate-limits', label: 'Rate limits', icon: <Gauge />, role: 'admin', isOfFleet: true },
+  { to: '/operators', label: 'Operators', icon: <UserCog />, role: 'admin', isOfFleet: true },
   { to: '/settings', label: 'Settings', icon: <Settings />, shortcut: 'g s', role: 'viewer' },
 ];

@@ -15,7 +15,7 @@ export interface FrameProps {
 
 /** Beside the page, where there is room: the pages, the search, and who is logged in. */
 export function Sidebar({ destinations, account, onSearch }: FrameProps) {
-  const { session } = useSession();
+  const { session, groups } = useSession();
   return (
     <aside className="sticky top-0 flex h-screen flex-col border-r border-line bg-surface">
       <div className="flex items-center gap-2 px-4 pt-4 pb-3 text-base font-semibold">
@@ -50,6 +50,11 @@ export function Sidebar({ destinations, account, onSearch }: FrameProps) {
             </button>
           }
         />
+        {groups && (
+          <p className="truncate px-2 text-[0.85rem] text-muted" title={groups.join(', ')}>
+            sees {groups.join(', ')}
+          </p>
+        )}
         <p className="flex flex-wrap items-center gap-x-2 px-2 pt-1">
           <ConnectionLine />
           <VersionLine />

@@ -10,7 +10,7 @@ import type { FrameProps } from './sidebar.tsx';
 
 /** Above the page, where there is no room beside it: the same, of which the pages are behind a button. */
 export function TopBar({ destinations, account, onSearch }: FrameProps) {
-  const { session } = useSession();
+  const { session, groups } = useSession();
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   return (
@@ -36,6 +36,7 @@ export function TopBar({ destinations, account, onSearch }: FrameProps) {
               <span className="min-w-0 truncate">{session?.operator.username}</span>
               {session?.operator.role}
             </p>
+            {groups && <p className="px-2 pb-1 break-words text-muted">sees {groups.join(', ')}</p>}
             {account.map((action) => (
               <button
                 key={action.id}

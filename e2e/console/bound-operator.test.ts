@@ -1,0 +1,131 @@
+import { AgentItem } from '@tidegate/protocol/agents-api';
+import type { Page } from 'playwright-core';
+import { Type } from 'typebox';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { describeConsole } from '../harness/describe-console.ts';
+import { expectAnswer } from '../harness/operator.ts';
+
+const PASSWORD = 'a long enough password';
+const GROUP = 'rack 4';
+const APPROVER = { username: 'berta', password: PASSWORD };
+const ADMIN = { username: 'adam', password: PASSWORD };
+/** Their own hosts, and those of nobody's group. */
+const OWN = ['web-00000.example.invalid', 'web-00001.example.invalid'];
+const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
+/** Pages about the whole fleet. */
+const OF_THE_FLEET = [
+  ['/exceptions', 'Age exceptions'],
+  ['/divergences', 'Divergences'],
+  ['/signing-keys', 'Signing keys'],
+  ['/rate-limits', 'Rate limits'],
+  ['/operators', 'Operators'],
+] as const;
+/** The pages are there when they are: on a busy machine that takes a while. */
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+const rows = (page: Page) => page.locator('main tbody tr');
+
+async function hostsOf({ operator }: ConsoleStage): Promise<AgentItem[]> {
+  const answer = await operator.call('GET', '/api/v1/agents?sort=hostname');
+  return expectAnswer(answer, 200, Type.Object({ items: Type.Array(AgentItem) })).items;
+}
+
+async function bindOperators(stage: ConsoleStage): Promise<void> {
+  const hosts = await hostsOf(stage);
+  const ids = hosts.flatMap(({ id, hostname }) => (OWN.includes(hostname) ? [id] : []));
+  await stage.operator.call('POST', '/api/v1/agents/group', { agent_ids: ids, group: GROUP });
+  for (const [operator, role] of [
+    [APPROVER, 'approver'],
+    [ADMIN, 'admin'],
+  ] as const) {
+    const asked = { ...operator, role, groups: [GROUP] };
+    expect((await stage.operator.call('POST', '/api/v1/admin/operators', asked)).status).toBe(201);
+  }
+}
+
+const scenery = { hosts: 4, prepare: bindOperators };
+
+describeConsole('an operator who is bound to a group of hosts, in the console', scenery, (scene) => {
+  async function foreignHost(): Promise<string> {
+    const host = (await hostsOf(scene.stage)).find(({ hostname }) => hostname === FOREIGN[0]);
+    return host?.id ?? '';
+  }
+
+  test('sees the hosts of the group and what belongs to them, and nothing of others in any list', async () => {
+    const page = await scene.openAs(APPROVER);
+    await page.goto('/hosts');
+    await poll(() => rows(page).count()).toBe(2);
+    await page.getByText(`sees ${GROUP}`).waitFor();
+    await inspect(page, 'bound-hosts');
+    await page.goto('/updates?state=pending');
+    await poll(() => rows(page).count()).toBe(12);
+    for (const path of ['/updates?state=pending', '/packages', '/commands', '/events']) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.getByText('as of').first().waitFor();
+      for (const hostname of FOREIGN) expect(await page.getByText(hostname).count()).toBe(0);
+    }
+    await page.goto(`/updates?host=${FOREIGN[0]}`);
+    await page.getByRole('heading', { name: 'No updates match the filter' }).waitFor();
+  });
+
+  test('is told of a host of another group what is told of one that is not there', async () => {
+    const page = await scene.openAs(APPROVER);
+    const id = await foreignHost();
+    for (const path of [`/hosts/${id}`, `/hosts/${id}/inventory`]) {
+      await page.goto(path);
+      await page.getByRole('alert').getByText('There is no such agent.').waitFor();
+      expect(await page.getByText(FOREIGN[0] ?? '').count()).toBe(0);
+    }
+  });
+
+  test('acts on a host of the group', async () => {
+    const page = await scene.openAs(APPROVER);
+    await page.goto('/hosts');
+    await page.getByRole('link', { name: OWN[0] ?? '' }).click();
+    await page.getByRole('button', { name: 'Scan now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Scan now' }).click();
+    await poll(() => scene.stage.operator.commands({ action: 'scan' })).toHaveLength(1);
+  });
+
+  test('has an overview of the group that says why it has no past, and shows no line for it', async () => {
+    const page = await scene.openAs(APPROVER);
+    await page.goto('/');
+    await page.getByText(`The hosts of ${GROUP}, as of`).waitFor();
+    const totals = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'The hosts of your groups' }) });
+    await poll(() => totals.locator('dd').first().innerText()).toBe('2');
+    await page.getByText('there is no past to show').waitFor();
+    expect(await page.getByRole('heading', { name: 'Age of open updates' }).count()).toBe(0);
+    expect(await page.getByRole('img', { name: /Hosts heard of|Age of open updates/ }).count()).toBe(0);
+    await inspect(page, 'bound-overview');
+  });
+
+  test.each(OF_THE_FLEET)(
+    '%s is not offered, and says by its address why it shows nothing',
+    async (path, title) => {
+      const page = await scene.openAs(ADMIN);
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.getByRole('heading', { name: 'This is about the whole fleet' }).waitFor();
+      await page.getByText(`You are bound to the hosts of ${GROUP}`).waitFor();
+      const pages = page.getByRole('navigation', { name: 'Pages', exact: true });
+      await pages.getByRole('link', { name: 'Updates' }).waitFor();
+      expect(await pages.getByRole('link', { name: title }).count()).toBe(0);
+      expect(await page.locator('main').getByRole('button').count()).toBe(0);
+      if (path === '/operators') await inspect(page, 'bound-fleet-page');
+    },
+  );
+
+  test('the settings say that a restore is not shown to them', async () => {
+    const page = await scene.openAs(ADMIN);
+    await page.goto('/settings');
+    const panel = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Restore', exact: true }) });
+    await panel.getByText('what concerns every host is not shown to you').waitFor();
+    await inspect(page, 'bound-settings');
+  });
+});
