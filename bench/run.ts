@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { benchAdvisories } from './advisories.ts';
 import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
+import { benchCapability } from './capability.ts';
 import { benchCheckIn } from './check-in.ts';
 import { benchInventory } from './inventory.ts';
 import type { FleetSize } from './list-fleet.ts';
@@ -20,14 +21,15 @@ const BENCHES = {
   lists: benchLists,
   bulk: benchBulk,
   overview: benchOverview,
+  capability: benchCapability,
 } as const;
 
 const NAMES = [
   ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview'] as const),
+  ...(['bulk', 'overview', 'capability'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview|capability> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -38,6 +40,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
   bulk        10,000 updates with clear plans approved by one request (E4)
   overview    the first screen of a fleet of 100,000 hosts and 500,000 updates
+  capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
 
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (5)

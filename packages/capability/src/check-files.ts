@@ -108,8 +108,8 @@ function open({ name, text, fault }: NamedText, findings: FileFinding[]): Source
     findings.push({ file: name, line: 1, column: 1, severity: 'error', path: '', message });
     return null;
   };
-  if (text === null) return refuse(fault);
   if (format === null) return refuse(`unknown format of a file: its name has to end in ".json" or ".toml"`);
+  if (text === null) return refuse(fault);
   const result = readText(text, format);
   for (const { path, message, offset } of result.faults)
     findings.push({ file: name, ...positionOf(text, offset), severity: 'error', path, message });

@@ -1,7 +1,7 @@
 import { quote } from './findings.ts';
 import { splitIdentifier } from './identifier.ts';
 import { EMPTY_SCOPE } from './manifests.ts';
-import { type Caller, isServed, MAX_LABEL } from './match.ts';
+import { type Caller, isServed } from './match.ts';
 import type { Decision, Found } from './memory.ts';
 import type { Acl, CommandRules, Grant } from './resolve.ts';
 import { MAX_URL, partsOfUrl } from './url-pattern.ts';
@@ -58,10 +58,9 @@ function foundFor(acl: Acl, request: CommandRequest): Found | null {
   if (known !== undefined) return known;
   const caller = callerOf(request);
   if (caller === null) return null;
-  const served = acl.audiences.map((audience) => isServed(audience, caller));
+  const served = Uint8Array.from(acl.audiences, (audience) => (isServed(audience, caller) ? 1 : 0));
   const found: Found = { served, decisions: new Map() };
-  // A hostile caller must not fill the memory with its labels.
-  if (Math.max(request.window.length, request.webview.length) <= MAX_LABEL) acl.memory.keep(request, found);
+  acl.memory.keep(request, found);
   return found;
 }
 
@@ -70,7 +69,7 @@ function judgeGrants(
   rules: CommandRules,
   { request, found }: { request: CommandRequest; found: Found },
 ): Decision {
-  const grants = rules.grants.filter(({ audience }) => found.served[audience]);
+  const grants = rules.grants.filter(({ audience }) => found.served[audience] === 1);
   if (grants.length > 0)
     return Object.freeze({ allowed: true, scope: scopeOfGrants(acl, request.command, grants) });
   return refuse(request, 'no capability that grants it serves this window or webview from this origin');

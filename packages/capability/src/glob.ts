@@ -17,6 +17,8 @@ export interface Glob {
   readonly source: string;
   /** The label itself, where no part is special; it is then the only one that matches. */
   readonly literal: string | null;
+  /** The ordinary characters before its first special part: most labels end here. */
+  readonly prefix: string;
   readonly tokens: readonly Token[];
 }
 
@@ -52,13 +54,14 @@ export function parseGlob(source: string): GlobResult {
       i += 1;
     }
   }
-  const isLiteral = tokens.every((token) => token.kind === 'char');
-  return { ok: true, glob: { source, literal: isLiteral ? source : null, tokens } };
+  const prefix = prefixOf(tokens);
+  return { ok: true, glob: { source, literal: prefix === source ? source : null, prefix, tokens } };
 }
 
 /** Whether the whole label matches. A mismatch goes back to the last wildcard alone: earlier ones can add nothing. */
 export function matchesGlob(glob: Glob, label: string): boolean {
   if (glob.literal !== null) return glob.literal === label;
+  if (!label.startsWith(glob.prefix)) return false;
   const chars = [...label];
   const { tokens } = glob;
   let [token, at] = [0, 0];
@@ -81,6 +84,15 @@ export function matchesGlob(glob: Glob, label: string): boolean {
       [token, at] = [wildcard + 1, widened];
     }
   }
+}
+
+function prefixOf(tokens: readonly Token[]): string {
+  let prefix = '';
+  for (const token of tokens) {
+    if (token.kind !== 'char') break;
+    prefix += token.char;
+  }
+  return prefix;
 }
 
 function takes(token: Token, char: string | undefined): boolean {

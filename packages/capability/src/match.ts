@@ -4,7 +4,7 @@ import type { Capability } from './parse.ts';
 import { matchesUrl, readUrlPattern, type UrlMatcher, type UrlParts } from './url-pattern.ts';
 
 /** Longest label that is held against patterns; no pattern is as long. */
-export const MAX_LABEL = 1_024;
+const MAX_LABEL = 1_024;
 
 /** Whom a capability serves: the patterns of its windows, webviews and origins. */
 export interface Audience {

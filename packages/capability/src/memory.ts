@@ -6,14 +6,16 @@ export type Decision =
 
 /** What was found for one window, webview and origin. */
 export interface Found {
-  /** For each capability whether it serves the caller. */
-  readonly served: readonly boolean[];
+  /** For each capability 1 where it serves the caller. */
+  readonly served: Uint8Array;
   /** By command; of the commands that capabilities grant alone, so that there are not more than those. */
   readonly decisions: Map<string, Decision>;
 }
 
 /** Callers that are remembered: windows are few, but a page can take on ever new URLs. */
-const MAX_CALLERS = 256;
+const MAX_CALLERS = 1_024;
+/** Characters of a caller that is remembered; a longer one is judged anew each time. */
+const MAX_CALLER = 2_048;
 
 type ByWebview = Map<string, Found>;
 
@@ -27,6 +29,7 @@ export class Memory {
   }
 
   keep({ origin, window, webview }: CallerKey, found: Found): void {
+    if (origin.length + window.length + webview.length > MAX_CALLER) return;
     if (this.#callers >= MAX_CALLERS) {
       this.#byOrigin.clear();
       this.#callers = 0;

@@ -221,7 +221,7 @@ function readCapability(raw: unknown, at: Place): Capability | undefined {
   return { identifier, description, remote, local, windows, webviews, permissions, platforms };
 }
 
-/** A capability with another fault still takes its identifier. */
+/** The identifier of a capability or entry, whatever else of it is wrong. */
 function identifierOf(raw: unknown): string | null {
   return isMembers(raw) && typeof raw.identifier === 'string' ? raw.identifier : null;
 }
@@ -233,14 +233,34 @@ function reportTaken(identifier: string, { path, report }: Place, seen: Map<stri
 }
 
 function reportRepeated(raw: readonly unknown[], { path, report }: Place): void {
-  const seen = new Map<string, number>();
+  const byIdentifier = new Map<string, number[]>();
   for (const [i, item] of raw.entries()) {
-    const value = readValue(item, '', new Report());
-    if (value === undefined) continue;
-    const key = canonical(value);
-    const first = seen.get(key);
-    if (first === undefined) seen.set(key, i);
-    else
-      report.error(pointTo(path, i), `repeats the item ${first}; the permissions of a capability are unique`);
+    const identifier = typeof item === 'string' ? item : identifierOf(item);
+    if (identifier === null) continue;
+    const others = byIdentifier.get(identifier);
+    if (others === undefined) byIdentifier.set(identifier, [i]);
+    else others.push(i);
   }
+  for (const indexes of byIdentifier.values()) {
+    // Only items with one identifier can be equal, and those are few: the others need no key.
+    if (indexes.length > 1) reportEqual(raw, indexes, { path, report });
+  }
+}
+
+function reportEqual(raw: readonly unknown[], indexes: readonly number[], { path, report }: Place): void {
+  const seen = new Map<string, number>();
+  for (const i of indexes) {
+    const key = keyOf(raw[i]);
+    const first = key === null ? undefined : seen.get(key);
+    if (first !== undefined)
+      report.error(pointTo(path, i), `repeats the item ${first}; the permissions of a capability are unique`);
+    else if (key !== null) seen.set(key, i);
+  }
+}
+
+/** Equal for equal items; null for one that is wrong in itself. */
+function keyOf(item: unknown): string | null {
+  if (typeof item === 'string') return JSON.stringify(item);
+  const value = readValue(item, '', new Report());
+  return value === undefined ? null : canonical(value);
 }

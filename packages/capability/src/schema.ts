@@ -16,7 +16,7 @@ export function schemaOfFile(): JsonSchema {
     else: {
       if: { type: 'object', required: ['capabilities'] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, and no promise
-      then: { properties: { capabilities: CAPABILITIES } },
+      then: { type: 'object', properties: { capabilities: CAPABILITIES } },
       else: CAPABILITY,
     },
     $defs: {

@@ -61,8 +61,8 @@ export function listOf<T>(item: Shape<T>, what: string): Shape<readonly T[]> {
     read(value, at) {
       if (!Array.isArray(value)) return wrongKind(value, `a list of ${what}`, at);
       const items: T[] = [];
-      for (const [i, raw] of value.entries()) {
-        const read = item.read(raw, { path: pointTo(at.path, i), report: at.report });
+      for (let i = 0; i < value.length; i++) {
+        const read = item.read(value[i], { path: pointTo(at.path, i), report: at.report });
         if (read !== undefined) items.push(read);
       }
       return items.length === value.length ? Object.freeze(items) : undefined;
@@ -99,7 +99,7 @@ export function readField<T>(
   at: Place,
 ): T | undefined {
   if (Object.hasOwn(members, field.name))
-    return field.shape.read(members[field.name], { path: pointTo(at.path, field.name), report: at.report });
+    return field.shape.read(members[field.name], { path: `${at.path}/${field.name}`, report: at.report });
   if (field.absent !== null) return field.absent.value;
   at.report.error(at.path, `missing field ${quote(field.name)}`);
   return undefined;

@@ -86,7 +86,8 @@ export function partsOfUrl(text: string): UrlParts | null {
   return { protocol, username, password, hostname, port, pathname, search, hash };
 }
 
-export function partsOfPattern(pattern: URLPattern): UrlParts {
+/** The component patterns of a `URLPattern`, which answers them by getters. */
+export function partsOfPattern(pattern: UrlParts): UrlParts {
   const { protocol, username, password, hostname, port, pathname, search, hash } = pattern;
   return { protocol, username, password, hostname, port, pathname, search, hash };
 }
