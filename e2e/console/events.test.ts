@@ -32,7 +32,14 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     const page = await scene.openAs();
     await page.goto('/events?type=AGENT_ENROLLED');
     await page.getByText('web-00001.example.invalid enrolled.').waitFor();
+    await page.getByRole('columnheader', { name: 'Position' }).waitFor();
     await inspect(page, 'events');
+    const [newest] = await scene.stage.operator.events({ type: 'AGENT_ENROLLED' });
+    expect(newest?.position).toBeGreaterThan(1);
+    await rows(page)
+      .first()
+      .getByRole('cell', { name: String(newest?.position), exact: true })
+      .waitFor();
     await rows(page).first().locator('summary').click();
     await page.getByText('registration_token_id').first().waitFor();
     await page.getByLabel('Type', { exact: true }).selectOption('');

@@ -17,6 +17,7 @@ const EventItem = Type.Object({
   agent_id: Type.Union([Type.String(), Type.Null()]),
   actor: Type.Union([Type.String(), Type.Null()]),
   content: Type.Record(Type.String(), Type.Unknown()),
+  position: Type.Optional(Type.Integer()),
 });
 export type EventItem = Static<typeof EventItem>;
 

@@ -11,6 +11,8 @@ export interface EventItem {
   readonly actor: string | null;
   readonly content: unknown;
   readonly created_at: string;
+  /** Place in the chain; absent for who is bound to groups of hosts. */
+  readonly position?: number;
   readonly previous_hash: string | null;
   readonly hash: string;
 }

@@ -42,6 +42,19 @@ const COLUMNS: readonly Column<EventItem>[] = [
         </Link>
       ),
   },
+  {
+    id: 'position',
+    header: 'Position',
+    align: 'right',
+    cell: ({ position }) =>
+      position === undefined ? (
+        <span className="text-muted" title="not told to who is bound to groups of hosts">
+          –<span className="sr-only">not told</span>
+        </span>
+      ) : (
+        position.toLocaleString('en')
+      ),
+  },
   { id: 'hash', header: 'Hash', cell: ({ hash }) => <Hash hash={hash} label="Copy the hash" /> },
   {
     id: 'previous_hash',

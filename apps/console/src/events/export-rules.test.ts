@@ -5,7 +5,7 @@ import { csvCell, exportText } from './export-rules.ts';
 const EVENT: EventItem = {
   ...{ id: '1', kind: 'security', type: 'AGENT_ERROR', severity: 'error', component: 'agent' },
   ...{ agent_id: 'a', actor: null, content: { message: 'a "word",\nand more' } },
-  ...{ created_at: '2026-01-01T00:00:00.000Z', previous_hash: null, hash: 'ff' },
+  ...{ created_at: '2026-01-01T00:00:00.000Z', position: 7, previous_hash: null, hash: 'ff' },
 };
 
 test('a line of JSON holds the whole event', () => {
@@ -21,9 +21,11 @@ test('a line of JSON holds the whole event', () => {
 
 test('a row of CSV has a cell for each column, quoted where it must be', () => {
   const [head, row, end] = exportText([EVENT], 'csv').split('\r\n');
-  expect(head).toBe('id,created_at,kind,type,severity,component,agent_id,actor,previous_hash,hash,content');
+  expect(head).toBe(
+    'id,created_at,kind,type,severity,component,agent_id,actor,position,previous_hash,hash,content',
+  );
   expect(row).toBe(
-    '1,2026-01-01T00:00:00.000Z,security,AGENT_ERROR,error,agent,a,,,ff,"{""message"":""a \\""word\\"",\\nand more""}"',
+    '1,2026-01-01T00:00:00.000Z,security,AGENT_ERROR,error,agent,a,,7,,ff,"{""message"":""a \\""word\\"",\\nand more""}"',
   );
   expect(end).toBe('');
 });

@@ -14,6 +14,7 @@ const COLUMNS = [
   'component',
   'agent_id',
   'actor',
+  'position',
   'previous_hash',
   'hash',
 ] as const;
@@ -22,7 +23,7 @@ const COLUMNS = [
 export function exportText(events: readonly EventItem[], format: ExportFormat): string {
   if (format === 'jsonl') return events.map((event) => `${JSON.stringify(event)}\n`).join('');
   const rows = events.map((event) => [
-    ...COLUMNS.map((name) => event[name] ?? ''),
+    ...COLUMNS.map((name) => String(event[name] ?? '')),
     JSON.stringify(event.content),
   ]);
   return [[...COLUMNS, 'content'], ...rows].map((row) => `${row.map(csvCell).join(',')}\r\n`).join('');

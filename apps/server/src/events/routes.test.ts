@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { insertHostRows } from '../testing/foreign-hosts.ts';
 import { createTestApp } from '../testing/test-app.ts';
 import { appendEvent, hashOfEvent, type NewEvent } from './append-event.ts';
 
@@ -76,12 +77,45 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
       actor: 'admin',
       content: OVERRIDE.content,
       created_at: new Date(app.platform.now()).toISOString(),
+      position: expect.any(Number),
       previous_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
       hash: expect.stringMatching(/^[0-9a-f]{64}$/),
     };
     expect(body).toEqual({ items: [event], next_cursor: null, total: 1 });
     expect(await get(`/${id}`)).toEqual({ status: 200, body: event });
     expect((await get(`/${AGENT}`)).status).toBe(404);
+  });
+
+  test('positions follow each other without a gap, the first is 1, and a filter shows where it left some out', async () => {
+    const { get, append } = await open(engine);
+    await append({ ...OVERRIDE, type: 'update_approved' });
+    for (let n = 0; n < 2; n++) await append(OVERRIDE);
+    const positionsOf = async (query: string): Promise<number[]> =>
+      (await get(query)).body.items.map(({ position }: { position: number }) => position);
+    const all = await positionsOf('?sort=created_at');
+    expect(all).toEqual(all.map((_, i) => i + 1));
+    const last = all.length;
+    expect(await positionsOf('?type=update_approved')).toEqual([last - 2]);
+    expect(await positionsOf('?type=supply_chain_override')).toEqual([last, last - 1]);
+  });
+
+  test('who is bound to groups, and sees a part of the chain, is shown no places in it', async () => {
+    const { app } = await open(engine);
+    const { agentId, eventId } = await insertHostRows(app.platform, { n: 1, group: 'ours' });
+    const bound = { username: 'bound', password: 'a long enough password' };
+    const made = await app.http.inject({
+      method: 'POST',
+      url: '/api/v1/admin/operators',
+      headers: { authorization: `Bearer ${await app.adminToken()}` },
+      payload: { ...bound, role: 'viewer', groups: ['ours'] },
+    });
+    expect(made.statusCode).toBe(201);
+    const login = await app.http.inject({ method: 'POST', url: '/api/v1/auth/login', payload: bound });
+    const headers = { authorization: `Bearer ${login.json().token}` };
+    const list = (await app.http.inject({ url: '/api/v1/events', headers })).json();
+    const one = (await app.http.inject({ url: `/api/v1/events/${eventId}`, headers })).json();
+    expect([list.items, one.agent_id]).toEqual([[one], agentId]);
+    expect(one).not.toHaveProperty('position');
   });
 
   test('each hash covers its row and the hash before it', async () => {

@@ -4,6 +4,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
+import type { GroupScope } from '../platform/db/group-scope.ts';
 import { badCursor, pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -31,6 +32,12 @@ const EventItem = Type.Object({
   actor: Nullable,
   content: Type.Unknown(),
   created_at: Timestamp,
+  position: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'place in the chain, without gaps; absent for who is bound to groups of hosts',
+    }),
+  ),
   previous_hash: Nullable,
   hash: Type.String(),
 });
@@ -54,15 +61,16 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       const limit = pageLimit(request.query);
       const of = { sort, filter, key: [] };
       const after = positionOf(cursor, of);
+      const { groups } = operatorOf(request);
       const { rows, count } = await listPageOfEvents(platform.database.read, {
-        selection: { filter: filterOf(filter), scope: operatorOf(request).groups, q: filter.q },
+        selection: { filter: filterOf(filter), scope: groups, q: filter.q },
         descending: directionOf(sort, EVENT_SORTS).descending,
         limit: limit + 1,
         after: after === null ? null : positionIn(after.id),
       });
       const position = (row: EventRow) => ({ key: [], id: String(row.position) });
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
-      return { items: page.map(itemOf), next_cursor, ...totalOf(count) };
+      return { items: page.map((row) => itemOf(row, groups)), next_cursor, ...totalOf(count) };
     },
   });
   app.route({
@@ -75,10 +83,10 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       params: strict({ id: Uuid }),
       response: { 200: EventItem, 404: Problem },
     },
-    handler: async ({ params }) => {
-      const row = await findEvent(platform.database.read, params.id);
+    handler: async (request) => {
+      const row = await findEvent(platform.database.read, request.params.id);
       if (!row) throw new Refusal('not_found', { detail: 'There is no such event.' });
-      return itemOf(row);
+      return itemOf(row, operatorOf(request).groups);
     },
   });
 }
@@ -99,8 +107,10 @@ function positionIn(text: string): number {
   throw badCursor('is not a cursor that this list gave');
 }
 
-function itemOf(row: EventRow) {
-  const { position: _, created_at, content, ...rest } = row;
+/** The chain is that of the whole fleet: a place in it is of no use to who sees some of its events alone. */
+function itemOf(row: EventRow, scope: GroupScope) {
+  const { position, created_at, content, ...rest } = row;
   const parsed: unknown = JSON.parse(content);
-  return { ...rest, content: parsed, created_at: rfc3339(created_at) };
+  const place = scope === null ? { position } : {};
+  return { ...rest, ...place, content: parsed, created_at: rfc3339(created_at) };
 }
