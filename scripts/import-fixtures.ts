@@ -29,6 +29,7 @@ export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, re
   'pure-code-does-no-io': { 'apps/server/src/approvals/gate.ts': ['node:fs'] },
   'signing-uses-crypto-alone': { 'packages/signing/src/a.ts': ['node:fs'] },
   'capability-depends-on-nothing': { 'packages/capability/src/a.ts': ['typebox'] },
+  'capability-reads-toml-in-one-file': { 'packages/capability/src/a.ts': ['smol-toml'] },
   'shipped-code-never-imports-testkit': {
     'apps/server/src/agents/a.ts': ['../../../../packages/testkit/src/clock.ts'],
     'packages/testkit/src/clock.ts': [],

@@ -124,6 +124,8 @@ function addRepeat(
   for (let i = max ?? min; i > 0 && first !== null; i--) {
     const once: number | null = add(node, first, states);
     if (once === null) return null;
+    // What takes no character is the same however often it stands; counting on would be work without states.
+    if (once === first) break;
     first = i > min ? push({ kind: 'split', next: [once, next] }, states) : once;
   }
   return first;
