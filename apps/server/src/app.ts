@@ -82,6 +82,7 @@ import type { KeyRing } from './signing-keys/key-ring.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
 import { mountStream } from './stream/routes.ts';
 import { createChangeWatch } from './stream/watch-changes.ts';
+import { createSumKeeper } from './updates/fold-sums.ts';
 import { mountUpdates } from './updates/routes.ts';
 import { VERSION } from './version.ts';
 import { mountViews } from './views/routes.ts';
@@ -167,6 +168,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const changeWatch = createChangeWatch(platform);
   const snapshots = createSnapshots(platform);
   const history = createHistoryKeeper({ platform, snapshots });
+  const sumKeeper = createSumKeeper(platform);
   const addresses = createAddresses();
   const eventUpkeep = createEventUpkeep({
     platform,
@@ -278,6 +280,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       feeds.start();
       offline.start();
       history.start();
+      sumKeeper.start();
       upkeep.start();
       eventUpkeep.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
@@ -294,6 +297,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await badges.stop();
       await offline.stop();
       await history.stop();
+      await sumKeeper.stop();
       await snapshots.stop();
       await lastSeen.stop();
     },

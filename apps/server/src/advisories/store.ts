@@ -1,4 +1,4 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Selectable } from 'kysely';
 import { Type } from 'typebox';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -224,7 +224,7 @@ export async function readInstalled(
 export async function readOpenUpdates(
   db: Db,
   args: { after: string; limit: number; onlyUnjudged: boolean },
-): Promise<Tables['updates'][]> {
+): Promise<Selectable<Tables['updates']>[]> {
   let query = db
     .selectFrom('updates')
     .selectAll()

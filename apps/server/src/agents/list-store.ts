@@ -5,7 +5,7 @@ import {
   type AgentSortField,
 } from '@tidegate/protocol/agents-api';
 import { directionOf, TOTAL_MAX } from '@tidegate/protocol/lists-api';
-import { type RawBuilder, sql } from 'kysely';
+import { type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import {
   isBehind,
@@ -19,13 +19,14 @@ import { type AgentSelection, agentConditions, HOSTS, type Presence, statusRank 
 import { type AgentRow, findAgents } from './store.ts';
 
 export interface AgentOrder extends Order {
-  /** Whether an index has the hosts in this order. */
-  readonly isIndexed: boolean;
-  readonly from: RawBuilder<unknown>;
+  readonly field: AgentSortField;
 }
 
-const PENDING = sql`${HOSTS} LEFT JOIN (SELECT agent_id, count(*) AS updates FROM updates WHERE state = 'pending'
-  GROUP BY agent_id) AS w ON w.agent_id = a.id`;
+/** CROSS: SQLite begins with what stands first, which has the hosts in this order. */
+const BY_PENDING = sql`host_sums AS h CROSS JOIN agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
+  LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
+const WITH_PENDING = sql`${HOSTS} CROSS JOIN host_sums AS h`;
+const IS_OF_HOST = sql<SqlBool>`h.agent_id = a.id`;
 
 function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
   switch (field) {
@@ -43,42 +44,39 @@ function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
     case 'status':
       return [{ by: statusRank(presence), type: 'number' }];
     case 'pending_updates':
-      return [{ by: sql`COALESCE(w.updates, 0)`, type: 'number' }];
+      return [{ by: sql`h.pending`, type: 'number' }];
   }
 }
 
+/** In these orders an index has the hosts. */
 const INDEXED: readonly AgentSortField[] = ['hostname', 'enrolled_at', 'os'];
 
 export function agentOrder(sort: AgentSort = AGENT_SORT_DEFAULT, presence: Presence): AgentOrder {
   const { field, descending } = directionOf<AgentSortField>(sort, AGENT_SORTS);
-  return {
-    parts: partsOf(field, presence),
-    id: sql`a.id`,
-    descending,
-    isIndexed: INDEXED.includes(field),
-    from: field === 'pending_updates' ? PENDING : HOSTS,
-  };
+  const id = field === 'pending_updates' ? sql`h.agent_id` : sql`a.id`;
+  return { field, parts: partsOf(field, presence), id, descending };
 }
 
 export interface AgentPage extends AgentSelection {
   readonly order: AgentOrder;
   readonly limit: number;
   readonly after: Position | null;
+  /** Most hosts that are found and sorted by their updates; where there are more, an index is walked. */
+  readonly mostSorted?: number;
 }
 
 export type ListedAgent = AgentRow & { readonly position: Position };
 
 /** Hosts in an order, and how many there are: counted up to one more than TOTAL_MAX. */
 export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: ListedAgent[]; count: number }> {
-  const { order, after, limit } = page;
-  const conditions = agentConditions(page);
+  const { order, limit, mostSorted = TOTAL_MAX } = page;
+  const count = await countAgents(db, page);
   const keys = sql.join(order.parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
-  const [stretch] = stretchesOf(order, after);
-  const behind = after === null ? [] : [isBehind(order, after)];
-  const { where, orderBy } =
-    order.isIndexed && stretch ? stretch : { where: behind, orderBy: sortedBy(order) };
-  const { rows } = await sql<Key>`SELECT a.id AS id, ${keys} FROM ${order.from}
-    WHERE ${sql.join([...conditions, ...where], sql` AND `)} ORDER BY ${orderBy} LIMIT ${limit}`.execute(db);
+  const { from, where, orderBy } = sourceOf(page, count > mostSorted);
+  const { rows } = await sql<Key>`SELECT a.id AS id, ${keys} FROM ${from}
+    WHERE ${sql.join([...agentConditions(page), ...where], sql` AND `)} ORDER BY ${orderBy} LIMIT ${limit}`.execute(
+    db,
+  );
   const agents = await findAgents(
     db,
     rows.map(({ id }) => id),
@@ -87,7 +85,18 @@ export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: Liste
     const agent = agents.get(row.id);
     return agent ? [{ ...agent, position: positionOf(row, order) }] : [];
   });
-  return { rows: listed, count: await countAgents(db, page) };
+  return { rows: listed, count };
+}
+
+/** Where an index has the hosts in the order it is followed; by their updates only where enough of them are meant. */
+function sourceOf({ order, after }: AgentPage, areMany: boolean) {
+  const [stretch] = stretchesOf(order, after);
+  const sorted = { where: after === null ? [] : [isBehind(order, after)], orderBy: sortedBy(order) };
+  if (order.field !== 'pending_updates') {
+    return { from: HOSTS, ...(INDEXED.includes(order.field) && stretch ? stretch : sorted) };
+  }
+  const [from, { where, orderBy }] = areMany && stretch ? [BY_PENDING, stretch] : [WITH_PENDING, sorted];
+  return { from, where: [IS_OF_HOST, ...where], orderBy };
 }
 
 type Key = { id: string } & { [key: string]: string | number | null };

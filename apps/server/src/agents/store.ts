@@ -43,6 +43,7 @@ function present(db: Db) {
     .leftJoin('clone_suspicions as k', (join) =>
       join.onRef('k.agent_id', '=', 'id').on('k.closed_at', 'is', null),
     )
+    .innerJoin('host_sums as h', 'h.agent_id', 'id')
     .where('deleted_at', 'is', null);
 }
 
@@ -50,12 +51,8 @@ function shown(db: Db) {
   return present(db)
     .selectAll('agents')
     .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
-    .select(PENDING_UPDATES.as('pending_updates'));
+    .select('h.pending as pending_updates');
 }
-
-/** The one look of this slice at a table of the updates, and its index of those that are pending. */
-const PENDING_UPDATES = sql<number>`(SELECT count(*) FROM updates AS w
-  WHERE w.agent_id = agents.id AND w.state = 'pending')`;
 
 /** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
 export async function lockBinding(

@@ -2,7 +2,7 @@ import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope } from '../platform/db/group-scope.ts';
-import { containing } from '../platform/db/like.ts';
+import { containing, lowered } from '../platform/db/like.ts';
 import type { EventRow, EventSelection } from './store.ts';
 
 export interface EventPage {
@@ -18,7 +18,13 @@ export async function listPageOfEvents(
   db: Db,
   { selection, descending, limit, after }: EventPage,
 ): Promise<{ rows: EventRow[]; count: number }> {
-  const meant = sql.join(conditionsOf(selection), sql` AND `);
+  const conditions = conditionsOf(selection);
+  if (selection.q !== undefined) conditions.push(await saysPart(db, selection.q));
+  const meant = sql.join(conditions, sql` AND `);
+  const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (SELECT 1 FROM events WHERE ${meant} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
+  const count = Number(counted.rows[0]?.total);
+  if (count === 0) return { rows: [], count };
   const [sign, direction] = descending ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`];
   const behind = after === null ? sql`1 = 1` : sql`position ${sign} ${after}`;
   // The positions come from an index that has all that is filtered by; the rows with their content are read after.
@@ -34,12 +40,40 @@ export async function listPageOfEvents(
           .where('position', 'in', positions)
           .orderBy('position', descending ? 'desc' : 'asc')
           .execute();
-  const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
-    (SELECT 1 FROM events WHERE ${meant} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
-  return { rows, count: Number(counted.rows[0]?.total) };
+  return { rows, count };
 }
 
-function conditionsOf({ filter, scope, q }: EventPage['selection']): RawBuilder<SqlBool>[] {
+/** Texts of a column that are looked through one by one; where there are more, every event is. */
+const MOST_TEXTS = 500;
+
+/** Types are few, and so are those who act: a search goes through these, and not through the events. */
+async function saysPart(db: Db, q: string): Promise<RawBuilder<SqlBool>> {
+  const part = containing(q);
+  const [types, actors] = await Promise.all(
+    (['type', 'actor'] as const).map(async (column) => {
+      const texts = await textsOf(db, column);
+      const by = sql.ref(column);
+      if (texts === null) return sql<SqlBool>`lower(${by}) LIKE ${part} ESCAPE '\\'`;
+      const found = texts.filter((text) => lowered(text).includes(lowered(q)));
+      return found.length === 0 ? null : sql<SqlBool>`${by} IN (${sql.join(found)})`;
+    }),
+  );
+  const either = [types, actors].flatMap((condition) => condition ?? []);
+  return either.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`(${sql.join(either, sql` OR `)})`;
+}
+
+/** All that ever stood in a column, each found from the one before by an index; null where they are too many. */
+async function textsOf(db: Db, column: 'type' | 'actor'): Promise<string[] | null> {
+  const by = sql.ref(column);
+  const { rows } = await sql<{ text: string }>`WITH RECURSIVE texts (text, number) AS (
+      SELECT (SELECT min(${by}) FROM events), 1
+      UNION ALL SELECT (SELECT min(${by}) FROM events WHERE ${by} > texts.text), texts.number + 1
+      FROM texts WHERE texts.text IS NOT NULL AND texts.number <= ${sql.lit(MOST_TEXTS)})
+    SELECT text FROM texts WHERE text IS NOT NULL`.execute(db);
+  return rows.length > MOST_TEXTS ? null : rows.map(({ text }) => text);
+}
+
+function conditionsOf({ filter, scope }: EventPage['selection']): RawBuilder<SqlBool>[] {
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`1 = 1`,
     // What names no host is for those who see the whole fleet.
@@ -51,8 +85,6 @@ function conditionsOf({ filter, scope, q }: EventPage['selection']): RawBuilder<
     filter.agentId !== undefined && sql<SqlBool>`agent_id = ${filter.agentId}`,
     filter.sinceMs !== undefined && sql<SqlBool>`created_at >= ${filter.sinceMs}`,
     filter.untilMs !== undefined && sql<SqlBool>`created_at < ${filter.untilMs}`,
-    q !== undefined &&
-      sql<SqlBool>`(lower(type) LIKE ${containing(q)} ESCAPE '\\' OR lower(actor) LIKE ${containing(q)} ESCAPE '\\')`,
   ];
   return all.filter((condition) => condition !== false);
 }

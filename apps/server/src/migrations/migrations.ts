@@ -62,6 +62,11 @@ import { migration as m065 } from './065-watched-changes.ts';
 import { migration as m066 } from './066-update-exposure.ts';
 import { migration as m067 } from './067-bulk-runs.ts';
 import { migration as m068 } from './068-fleet-history.ts';
+import { migration as m069 } from './069-updates-of-gone-hosts.ts';
+import { migration as m070 } from './070-lists-of-present-hosts.ts';
+import { migration as m071 } from './071-package-sums.ts';
+import { migration as m072 } from './072-host-sums.ts';
+import { migration as m073 } from './073-event-orders.ts';
 import { migration as m075 } from './075-envelope-storage.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
@@ -129,5 +134,10 @@ export const MIGRATIONS: readonly Migration[] = [
   m066,
   m067,
   m068,
+  m069,
+  m070,
+  m071,
+  m072,
+  m073,
   m075,
 ];

@@ -23,7 +23,9 @@ export interface Source {
   readonly isJoined: boolean;
 }
 
-const IS_OF_HOST = sql<SqlBool>`u.agent_id = a.id AND a.deleted_at IS NULL`;
+/** Of a host that is deleted nothing is listed; the database keeps this beside each row. */
+const IS_THERE = sql<SqlBool>`u.gone = 0`;
+const IS_OF_HOST = sql<SqlBool>`u.agent_id = a.id AND a.deleted_at IS NULL AND ${IS_THERE}`;
 
 /**
  * The rows of a selection in no order, found from where there are the fewest: from the hosts, from the names of
@@ -46,8 +48,6 @@ export function found(selection: UpdateSelection): Source {
   return { from: sql`updates AS u`, where, isJoined: false };
 }
 
-const IS_THERE = sql<SqlBool>`NOT EXISTS (SELECT 1 FROM agents AS d WHERE d.id = u.agent_id AND d.deleted_at IS NOT NULL)`;
-
 /** Times are found in an index that begins with the state. */
 function everyState(filter: UpdateFilter): Condition[] {
   const isTimed = filter.since !== undefined || filter.until !== undefined;
@@ -64,23 +64,69 @@ export function walked(
   { order, state }: { order: UpdateOrder; state: string },
 ): Source {
   const { state: _, ...rest } = filter;
-  const checks = { ...CHECKS, ...(order.field === 'name' ? { name: sql`u.name` } : {}) };
+  const checks = {
+    ...CHECKS,
+    ...(order.field === 'name' ? { name: sql`u.name` } : {}),
+    ...(order.field === 'discovered_at' ? { discovered: sql`u.discovered_at` } : {}),
+  };
+  const selection = { filter, scope };
   return {
     from: sql`updates AS u`,
     where: [
       sql<SqlBool>`u.state = ${state}`,
       ...rowConditions(rest, checks),
       ...pins(filter, order),
-      hostIs({ filter, scope }),
+      // Packages of one system stand together in the order of names, so that many rows may have to be passed over.
+      order.field === 'name' ? hostAmong(selection) : hostIs(selection),
     ],
     isJoined: false,
+  };
+}
+
+/** The rows of a selection as the index of packages has them: all that is asked stands in it. */
+export function scannedByPackage(
+  selection: UpdateSelection,
+): Source & { readonly groupBy: RawBuilder<unknown> } {
+  const { q, ...filter } = selection.filter;
+  const where = [
+    ...rowConditions(filter, { ...PASSED, ecosystem: sql`u.ecosystem`, name: sql`u.name` }),
+    hostAmong(selection),
+  ];
+  if (q === undefined) {
+    return { from: sql`updates AS u`, where, isJoined: false, groupBy: sql`u.ecosystem, u.name` };
+  }
+  const isNamed = sql<SqlBool>`u.ecosystem = n.ecosystem AND u.name = n.name AND ${nameIsLike(containing(q), 'n')}`;
+  // CROSS: the names that are found come first, in the order of their table.
+  return {
+    from: sql`update_names AS n CROSS JOIN updates AS u`,
+    where: [isNamed, ...where],
+    isJoined: false,
+    groupBy: sql`n.name, n.ecosystem`,
   };
 }
 
 /** What has to hold of the updates of a package, which are found by its name. */
 export function ofPackage(selection: UpdateSelection): Condition[] {
   const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
-  return [...rowConditions(filter, { ...CHECKS, state: sql`u.state || ''` }), hostIs(selection)];
+  return [...rowConditions(filter, PASSED), hostAmong(selection)];
+}
+
+/** Whether anything but the name of the package is asked of a row. */
+export function isOfPackagesAlone(selection: UpdateSelection): boolean {
+  const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
+  return Object.values(filter).every((value) => value === undefined) && selection.scope === null;
+}
+
+/** The hosts that are meant, found once; null where it does not matter which host it is. */
+export function meantHosts(selection: UpdateSelection): RawBuilder<unknown> | null {
+  const host = hostConditions(selection);
+  if (host.length === 0) return null;
+  return sql`SELECT a.id FROM agents AS a WHERE ${and([sql<SqlBool>`a.deleted_at IS NULL`, ...host])}`;
+}
+
+function hostAmong(selection: UpdateSelection): Condition {
+  const hosts = meantHosts(selection);
+  return hosts === null ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.agent_id || '' IN (${hosts})`;
 }
 
 /** Looks at the host of an update, row by row. */
@@ -88,7 +134,7 @@ function hostIs(selection: UpdateSelection): Condition {
   const host = hostConditions(selection);
   if (host.length === 0) return IS_THERE;
   const isSuch = and([sql<SqlBool>`a.id = u.agent_id || '' AND a.deleted_at IS NULL`, ...host]);
-  return sql<SqlBool>`EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
+  return sql<SqlBool>`${IS_THERE} AND EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
 }
 
 /** The same by host name: the hosts in their order, and the updates of each. */
@@ -98,7 +144,7 @@ export function walkedByHost(
 ): Source {
   const start = after && sql<SqlBool>`a.hostname ${order.descending ? sql`<=` : sql`>=`} ${after.key[0]}`;
   const { ecosystem, name, named } = CHECKS;
-  const checks = { state: sql`u.state || ''`, ecosystem, name, named };
+  const checks = { state: sql`u.state || ''`, ecosystem, name, named, discovered: sql`u.discovered_at + 0` };
   return {
     from: sql`agents AS a CROSS JOIN updates AS u`,
     where: [
@@ -116,11 +162,12 @@ interface Columns {
   readonly ecosystem?: RawBuilder<unknown> | undefined;
   readonly name?: RawBuilder<unknown> | undefined;
   readonly agent?: RawBuilder<unknown> | undefined;
+  readonly discovered?: RawBuilder<unknown> | undefined;
   readonly named?: ((part: string) => Condition) | undefined;
 }
 
-function nameIsLike(part: string): Condition {
-  return sql<SqlBool>`lower(u.name) LIKE ${part} ESCAPE '\\'`;
+function nameIsLike(part: string, table = 'u'): Condition {
+  return sql<SqlBool>`lower(${sql.ref(`${table}.name`)}) LIKE ${part} ESCAPE '\\'`;
 }
 
 /** Columns in a form that no index finds anything by. */
@@ -128,12 +175,14 @@ const CHECKS: Columns = {
   ecosystem: sql`u.ecosystem || ''`,
   name: sql`u.name || ''`,
   agent: sql`u.agent_id || ''`,
-  named: nameIsLike,
+  discovered: sql`u.discovered_at + 0`,
+  named: (part) => nameIsLike(part),
 };
+const PASSED: Columns = { ...CHECKS, state: sql`u.state || ''` };
 
 function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
   const { state = sql`u.state`, ecosystem = sql`u.ecosystem`, name = sql`u.name` } = columns;
-  const { agent = sql`u.agent_id`, named = amongNames } = columns;
+  const { agent = sql`u.agent_id`, discovered = sql`u.discovered_at`, named = amongNames } = columns;
   const all: (Condition | false)[] = [
     filter.state !== undefined && sql<SqlBool>`${state} = ${filter.state}`,
     filter.ecosystem !== undefined && sql<SqlBool>`${ecosystem} = ${filter.ecosystem}`,
@@ -146,8 +195,8 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.verdict !== undefined && sql<SqlBool>`u.verdict = ${filter.verdict}`,
     filter.security !== undefined && sql<SqlBool>`u.security = ${truth(filter.security)}`,
     filter.exploited !== undefined && sql<SqlBool>`u.known_exploited = ${truth(filter.exploited)}`,
-    filter.since !== undefined && sql<SqlBool>`u.discovered_at >= ${Date.parse(filter.since)}`,
-    filter.until !== undefined && sql<SqlBool>`u.discovered_at < ${Date.parse(filter.until)}`,
+    filter.since !== undefined && sql<SqlBool>`${discovered} >= ${Date.parse(filter.since)}`,
+    filter.until !== undefined && sql<SqlBool>`${discovered} < ${Date.parse(filter.until)}`,
   ];
   return all.filter((condition) => condition !== false);
 }

@@ -27,8 +27,10 @@ export async function listUpdates(
   page: UpdatePage,
 ): Promise<{ rows: ListedUpdate[]; count: number }> {
   const count = await countUpdates(db, page);
-  const { mostSorted = TOTAL_MAX } = page;
-  const ids = count > mostSorted ? await walkedIds(db, page) : await sortedIds(db, page);
+  const { mostSorted = TOTAL_MAX, filter } = page;
+  // Of one host, and of one package, there are few enough, and they stand together nowhere but in their own index.
+  const isNarrow = filter.agent_id !== undefined || filter.name !== undefined;
+  const ids = count > mostSorted && !isNarrow ? await walkedIds(db, page) : await sortedIds(db, page);
   return { rows: await rowsOf(db, ids), count };
 }
 

@@ -10,9 +10,30 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { isBehind, type Order, type Position, type SortPart, sortedBy } from '../platform/db/keyset.ts';
 import { containing } from '../platform/db/like.ts';
-import { and, found, hostConditions, ofPackage, type UpdateSelection } from './filter-store.ts';
+import {
+  and,
+  found,
+  isOfPackagesAlone,
+  meantHosts,
+  ofPackage,
+  scannedByPackage,
+  type UpdateSelection,
+} from './filter-store.ts';
 import { SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK } from './sort-store.ts';
+
+/** The columns of `package_counts` beside its key (migration 71). */
+export const SUMMED = [
+  ...(['updates', 'hosts', 'security', 'exploited', 'unexploited'] as const),
+  ...UPDATE_STATES,
+  ...SEVERITIES_RISING.map((severity) => `severity_${severity}`),
+];
+/** The rank of the worst severity that there is; null where there is none. */
+const SUMMED_RANK = `CASE ${SEVERITIES_RISING.map(
+  (severity, i) => `WHEN sum(c.severity_${severity}) > 0 THEN ${i + 1}`,
+)
+  .toReversed()
+  .join(' ')} END`;
 
 export interface PackageRow {
   ecosystem: string;
@@ -30,13 +51,18 @@ export interface PackageRow {
 /** What packages are sorted by, as it is counted over the updates of one. */
 const MEASURES: Record<
   PackageSortField,
-  { by: RawBuilder<unknown> | null; isNullable?: true; falls?: true }
+  { by: RawBuilder<unknown>; summed: RawBuilder<unknown>; isNullable?: true; falls?: true }
 > = {
-  name: { by: null },
-  hosts: { by: sql`count(DISTINCT u.agent_id)` },
-  updates: { by: sql`count(*)` },
-  newest: { by: sql`max(u.discovered_at)` },
-  severity: { by: sql`max(${sql.raw(SEVERITY_RANK)})`, isNullable: true, falls: true },
+  name: { by: sql`NULL`, summed: sql`NULL` },
+  hosts: { by: sql`count(DISTINCT u.agent_id)`, summed: sql`sum(c.hosts)` },
+  updates: { by: sql`count(*)`, summed: sql`sum(c.updates)` },
+  newest: { by: sql`max(u.discovered_at)`, summed: sql`NULL` },
+  severity: {
+    by: sql`max(${sql.raw(SEVERITY_RANK)})`,
+    summed: sql.raw(SUMMED_RANK),
+    isNullable: true,
+    falls: true,
+  },
 };
 
 export interface PackageOrder extends Order {
@@ -67,72 +93,113 @@ interface Named {
 
 export type ListedPackage = PackageRow & { readonly key: Position };
 
-/** Updates rolled up by package over hosts, and how many packages there are: counted up to one more than TOTAL_MAX. */
+/**
+ * Updates rolled up by package over hosts, and how many packages there are: counted up to one more than TOTAL_MAX.
+ * Where only packages are asked for, what is known of each is added up already; what asks more of each update is
+ * counted from the index that has the updates by package.
+ */
 export async function listPackages(
   db: Db,
   page: PackagePage,
 ): Promise<{ rows: ListedPackage[]; count: number }> {
-  const named = isWalkable(page) ? await walkedNames(db, page) : await countedNames(db, page);
-  const rows = await rolledUp(db, { names: named.names, selection: page });
+  const isSummed = isOfPackagesAlone(page);
+  const { names, count } = await (isSummed ? summedNames(db, page) : countedNames(db, page));
+  const rows = await (isSummed ? summedUp(db, names) : rolledUp(db, { names, selection: page }));
   const byName = new Map(rows.map((row) => [`${row.ecosystem}/${row.name}`, row]));
-  const listed = named.names.flatMap(({ ecosystem, name, measure }) => {
+  const listed = names.flatMap(({ ecosystem, name, measure }) => {
     const row = byName.get(`${ecosystem}/${name}`);
     const key = { key: page.order.field === 'name' ? [name] : [measure, name], id: ecosystem };
     return row ? [{ ...row, key }] : [];
   });
-  return { rows: listed, count: named.count };
+  return { rows: listed, count };
 }
 
-/** Whether the names may be taken in order, and one update of each looked for. */
-function isWalkable(page: PackagePage): boolean {
-  return (
-    page.order.field === 'name' && page.filter.agent_id === undefined && hostConditions(page).length === 0
+async function summedNames(db: Db, page: PackagePage): Promise<Names> {
+  const { field } = page.order;
+  const counted = sql`SELECT c.ecosystem AS ecosystem, c.name AS name, ${MEASURES[field].summed} AS measure
+    FROM package_counts AS c WHERE ${and(nameConditions(page.filter))}
+    GROUP BY c.ecosystem, c.name HAVING sum(c.updates) > 0`;
+  if (field !== 'newest') return namesOf(db, page, counted);
+  return namesOf(
+    db,
+    page,
+    sql`SELECT s.ecosystem AS ecosystem, s.name AS name, (SELECT max(u.discovered_at) FROM updates AS u
+      WHERE u.ecosystem = s.ecosystem AND u.name = s.name AND u.gone = 0) AS measure FROM (${counted}) AS s`,
   );
 }
 
-async function walkedNames(db: Db, page: PackagePage): Promise<{ names: Named[]; count: number }> {
-  const { order, after, limit } = page;
-  const isMeant = and([
-    ...nameConditions(page.filter),
-    sql`EXISTS (SELECT 1 FROM updates AS u
-    WHERE u.ecosystem = n.ecosystem AND u.name = n.name AND ${and(ofPackage(page))})`,
-  ]);
-  const { rows } = await sql<Named>`SELECT n.ecosystem AS ecosystem, n.name AS name, null AS measure
-    FROM update_names AS n WHERE ${after === null ? and([]) : isBehind(order, after)} AND ${isMeant}
-    ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(db);
-  const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
-    (SELECT 1 FROM update_names AS n WHERE ${isMeant} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
-  return { names: rows, count: Number(counted.rows[0]?.total) };
+/** Hosts up to which their updates are looked up; where there are more, the updates are gone through by package. */
+const HOSTS_LOOKED_UP = 2_500;
+
+async function countedNames(db: Db, page: PackagePage): Promise<Names> {
+  const isNarrow = page.filter.agent_id !== undefined || (await areFew(db, meantHosts(page)));
+  const { from, where, groupBy } = isNarrow
+    ? { ...found(page), groupBy: sql`u.ecosystem, u.name` }
+    : scannedByPackage(page);
+  const counted = sql`SELECT u.ecosystem AS ecosystem, u.name AS name, ${MEASURES[page.order.field].by} AS measure
+    FROM ${from} WHERE ${and(where)} GROUP BY ${groupBy}`;
+  return namesOf(db, page, counted);
 }
 
-async function countedNames(db: Db, page: PackagePage): Promise<{ names: Named[]; count: number }> {
-  const { order, after, limit } = page;
-  const { from, where } = found(page);
-  const measure = MEASURES[order.field].by ?? sql`null`;
-  const { rows } = await sql<Named & { total: number }>`WITH counted AS MATERIALIZED (
-      SELECT u.ecosystem AS ecosystem, u.name AS name, ${measure} AS measure
-      FROM ${from} WHERE ${and(where)} GROUP BY u.ecosystem, u.name)
+async function areFew(db: Db, hosts: RawBuilder<unknown> | null): Promise<boolean> {
+  if (hosts === null) return false;
+  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (${hosts} LIMIT ${sql.lit(HOSTS_LOOKED_UP + 1)}) AS counted`.execute(db);
+  return Number(rows[0]?.total) <= HOSTS_LOOKED_UP;
+}
+
+interface Names {
+  readonly names: Named[];
+  readonly count: number;
+}
+
+async function namesOf(
+  db: Db,
+  { order, after, limit }: PackagePage,
+  counted: RawBuilder<unknown>,
+): Promise<Names> {
+  const { rows } = await sql<Named & { total: number }>`WITH counted AS MATERIALIZED (${counted})
     SELECT ecosystem, name, measure, (SELECT count(*) FROM counted) AS total FROM counted
     WHERE ${after === null ? and([]) : isBehind(order, after)} ORDER BY ${sortedBy(order)} LIMIT ${limit}`.execute(
     db,
   );
-  const names = rows.map(({ ecosystem, name, measure: value }) => ({
+  const names = rows.map(({ ecosystem, name, measure }) => ({
     ecosystem,
     name,
-    measure: value === null ? null : Number(value),
+    measure: measure === null ? null : Number(measure),
   }));
-  return { names, count: Number(rows[0]?.total ?? 0) };
+  return { names, count: Math.min(Number(rows[0]?.total ?? 0), TOTAL_MAX + 1) };
 }
 
 function nameConditions({ ecosystem, name, q }: UpdateSelection['filter']) {
   return [
-    ...(ecosystem === undefined ? [] : [sql<SqlBool>`n.ecosystem = ${ecosystem}`]),
-    ...(name === undefined ? [] : [sql<SqlBool>`n.name = ${name}`]),
-    ...(q === undefined ? [] : [sql<SqlBool>`lower(n.name) LIKE ${containing(q)} ESCAPE '\\'`]),
+    ...(ecosystem === undefined ? [] : [sql<SqlBool>`c.ecosystem = ${ecosystem}`]),
+    ...(name === undefined ? [] : [sql<SqlBool>`c.name = ${name}`]),
+    ...(q === undefined ? [] : [sql<SqlBool>`lower(c.name) LIKE ${containing(q)} ESCAPE '\\'`]),
   ];
 }
 
-/** All that is said of packages, for those of one page. */
+/** All that is said of packages, for those of one page, from what is added up. */
+async function summedUp(db: Db, names: readonly Named[]): Promise<PackageRow[]> {
+  if (names.length === 0) return [];
+  const some = sql.join(names.map(({ ecosystem, name }) => sql`(${ecosystem}, ${name})`));
+  const sums = (columns: readonly string[]) =>
+    sql.join(columns.map((column) => sql`sum(${sql.ref(`c.${column}`)}) AS ${sql.ref(column)}`));
+  const { rows } =
+    await sql<RolledUp>`SELECT c.ecosystem AS ecosystem, c.name AS name, ${sums(['hosts', 'updates'])},
+      ${sums(UPDATE_STATES)}, sum(CASE WHEN c.updates > 0 THEN 1 ELSE 0 END) AS versions,
+      (SELECT max(u.discovered_at) FROM updates AS u
+        WHERE u.ecosystem = c.ecosystem AND u.name = c.name AND u.gone = 0) AS newest,
+      CASE WHEN sum(c.security) > 0 THEN 1 ELSE 0 END AS security,
+      CASE WHEN sum(c.exploited) > 0 THEN 1 WHEN sum(c.unexploited) > 0 THEN 0 END AS known_exploited,
+      ${sql.raw(SUMMED_RANK)} AS severity_rank
+    FROM (SELECT c.ecosystem, c.name, c.version, ${sums(SUMMED)}
+      FROM package_counts AS c WHERE (c.ecosystem, c.name) IN (VALUES ${some}) GROUP BY c.ecosystem, c.name, c.version) AS c
+    GROUP BY c.ecosystem, c.name`.execute(db);
+  return rows.map(packageRow);
+}
+
+/** All that is said of packages, for those of one page, from the updates that are meant. */
 async function rolledUp(
   db: Db,
   { names, selection }: { names: readonly Named[]; selection: UpdateSelection },

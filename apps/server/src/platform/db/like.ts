@@ -18,7 +18,7 @@ export function globbing(column: RawBuilder<unknown>, pattern: string): RawBuild
 }
 
 /** As lower() of both engines does it for columns in the order of bytes. */
-function lowered(text: string): string {
+export function lowered(text: string): string {
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 

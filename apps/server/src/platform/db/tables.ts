@@ -1,5 +1,6 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { LoginMethod } from '@tidegate/protocol/sessions-api';
+import type { Generated } from 'kysely';
 
 /**
  * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans)
@@ -230,6 +231,8 @@ export interface Tables {
     origin: string | null;
     held: number;
   };
+  /** Of every host; kept by triggers (migration 72). */
+  host_sums: { agent_id: string; pending: number };
   inventory_reports: {
     agent_id: string;
     ecosystem: string;
@@ -269,6 +272,9 @@ export interface Tables {
     judged_at: number | null;
     discovered_at: number;
     updated_at: number;
+    /** Kept by triggers (migration 69): its host is deleted; its host had an update of the package before. */
+    gone: Generated<number>;
+    again: Generated<number>;
   };
   saved_views: {
     id: string;
