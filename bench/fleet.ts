@@ -99,7 +99,8 @@ export async function startFleet(
   };
 }
 
-function postmasterOf(databaseUrl: string): number {
+/** The first process of the server behind an address that `startPostgres` gave. */
+export function postmasterOf(databaseUrl: string): number {
   const home = new URL(databaseUrl).searchParams.get('host') ?? '';
   return Number(readFileSync(join(home, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
 }

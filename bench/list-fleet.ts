@@ -1,7 +1,9 @@
 import { UPDATE_STATES } from '@tidegate/protocol/states';
 import { sql } from 'kysely';
-import type { Database, Tx } from '../apps/server/src/platform/db/engine.ts';
-import { queueRank } from '../apps/server/src/updates/queue-rules.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import { migrate } from '../apps/server/src/platform/db/migrate.ts';
+import { EPSS_ROOM, SEVERITIES_RISING } from '../apps/server/src/updates/queue-rules.ts';
 
 export interface FleetSize {
   hosts: number;
@@ -11,10 +13,170 @@ export interface FleetSize {
 
 export const EPOCH_MS = Date.parse('2026-11-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
-const ROWS = 500;
-const ROWS_IN_TRANSACTION = 20_000;
-const PACKAGES = 8_000;
+/** The last migration before the lists had indexes and sums: the rest of them finds a fleet, as an upgrade does. */
+const BEFORE_LISTS = 60;
+/** Rows of one statement: a connection to PostgreSQL gives one up after half a minute. */
+const STEP = 100_000;
+/** More are drawn than are wanted: a host is not offered the same version twice. */
+const DRAWN = 1.3;
 const GROUPS = 40;
+const FIRST_ID_MS = 0x019000000000;
+/** Packages of each ecosystem, 8,000 in all. */
+const PACKAGES = { apt: 4_000, dnf: 1_500, npm: 1_500, pypi: 1_000 } as const;
+
+type Engine = Database['engine'];
+
+/** Rows that the database makes by itself, from a number `n` for each. */
+interface Filling {
+  table: string;
+  columns: string;
+  count: number;
+  /** Queries that each take up where the one before ended; none is computed twice for a row. */
+  steps?: Record<string, string>;
+  select: string;
+}
+
+/**
+ * Makes a database as a fleet would have it over some weeks, the same one each time: the rows first, then the
+ * migrations that gave the lists their indexes and sums, which is quicker and is what an upgrade does.
+ */
+export async function makeListFleet(
+  database: Database,
+  size: FleetSize,
+): Promise<{ filledMs: number; upgradedMs: number }> {
+  const began = performance.now();
+  const older = MIGRATIONS.filter(({ version }) => version <= BEFORE_LISTS);
+  await migrate(database, { migrations: older, now: Date.now });
+  const { engine } = database;
+  // Rows come in another order than the indexes: with little memory their pages would be read again and again.
+  if (engine === 'sqlite') await database.transact((tx) => sql`PRAGMA cache_size = -1000000`.execute(tx));
+  const fillings = [...hosts(engine, size.hosts), updates(engine, size), events(engine, size)];
+  for (const filling of fillings) await fill(database, filling);
+  await database.transact(async (tx) => {
+    const { rows } = await sql<{
+      id: string;
+    }>`SELECT id FROM updates ORDER BY id LIMIT 1 OFFSET ${size.updates}`.execute(tx);
+    if (rows[0]) await tx.deleteFrom('updates').where('id', '>=', rows[0].id).execute();
+    const head = { position: size.events, hash: 'h'.repeat(64) };
+    await tx.updateTable('events_head').set(head).execute();
+  });
+  const filled = performance.now();
+  await migrate(database, { migrations: MIGRATIONS, now: Date.now });
+  return { filledMs: filled - began, upgradedMs: performance.now() - filled };
+}
+
+async function fill(
+  database: Database,
+  { table, columns, count, steps = {}, select }: Filling,
+): Promise<void> {
+  const materialized = Object.entries(steps).map(([name, text]) => `, ${name} AS MATERIALIZED (${text})`);
+  for (let from = 0; from < count; from += STEP) {
+    const to = Math.min(count, from + STEP);
+    const numbers = `WITH RECURSIVE numbers(n) AS (
+      SELECT CAST(${from} AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to - 1})${materialized.join('')}`;
+    const insert = `INSERT INTO ${table} (${columns}) ${numbers} ${select} ON CONFLICT DO NOTHING`;
+    await database.transact((tx) => sql.raw(insert).execute(tx));
+  }
+}
+
+function hosts(engine: Engine, count: number): Filling[] {
+  const nowMs = Date.now();
+  const id = idOf(engine, '8', 'n');
+  return [
+    {
+      table: 'agents',
+      columns: `id, machine_id, status, hostname, os_family, os_id, os_version_id, os_arch, agent_version,
+        key_set_version, next_seq, inventory_digests, enrolled_at, deleted_at, group_name`,
+      count,
+      select: `SELECT ${id}, CASE WHEN n % 50 <> 49 THEN 'machine-' || n END,
+        CASE WHEN n % 100 = 7 THEN 'revoked' ELSE 'active' END,
+        ${oneOf('n', ['web', 'db', 'cache', 'build'])} || '-' || n || '.example',
+        'linux', ${systemOf('n')}, '' || (9 + n % 4), 'amd64',
+        CASE WHEN n % 20 = 0 THEN '0.9.0' ELSE '1.0.0' END, 1, 1, '{}',
+        ${EPOCH_MS} - ${drawn('n', 1)} % 8000 * ${HOUR_MS},
+        CASE WHEN n % 200 = 199 THEN ${EPOCH_MS} END,
+        CASE WHEN n % 3 <> 0 THEN 'group-' || (n % ${GROUPS}) END FROM numbers WHERE true`,
+    },
+    {
+      table: 'agent_presence',
+      columns: 'agent_id, last_seen_at',
+      count,
+      select: `SELECT ${id}, ${nowMs} - CASE WHEN ${drawn('n', 2)} % 10 = 0
+        THEN ${24 * HOUR_MS} + n * 100 ELSE ${drawn('n', 3)} % 60000 END FROM numbers WHERE n % 30 <> 29`,
+    },
+    {
+      table: 'inventory_reports',
+      columns: 'agent_id, ecosystem, digest, scanned_at, received_at, complete, package_count',
+      count,
+      select: `SELECT ${id}, ${ecosystemOf(systemOf('n'), drawn('n', 4))}, 'd', ${EPOCH_MS}, ${EPOCH_MS}, 1, 900
+        FROM numbers WHERE true`,
+    },
+    {
+      table: 'clone_suspicions',
+      columns: 'agent_id, since, evidence, raised_at, accepted_addresses',
+      count,
+      select: `SELECT ${id}, ${EPOCH_MS}, '[]', ${EPOCH_MS}, '[]' FROM numbers WHERE n % 500 = 3`,
+    },
+  ];
+}
+
+function systemOf(host: string): string {
+  return `CASE WHEN ${host} % 10 < 6 THEN 'debian' WHEN ${host} % 10 < 9 THEN 'rocky' ELSE 'alpine' END`;
+}
+
+/** Most of what a host is offered is of its own system. */
+function ecosystemOf(system: string, draw: string): string {
+  return `CASE WHEN ${draw} % 10 = 9 THEN 'pypi' WHEN ${draw} % 10 >= 7 OR ${system} = 'alpine' THEN 'npm'
+    WHEN ${system} = 'debian' THEN 'apt' ELSE 'dnf' END`;
+}
+
+/**
+ * The newest updates wait, the older ones are over; a few packages are on most hosts, most are on few. What is known
+ * of an update is known of its version, so that all hosts have the same of it.
+ */
+function updates(engine: Engine, size: FleetSize): Filling {
+  const { apt, dnf, npm } = PACKAGES;
+  const first = `CASE ecosystem WHEN 'apt' THEN 0 WHEN 'dnf' THEN ${apt} WHEN 'npm' THEN ${apt + dnf} ELSE ${apt + dnf + npm} END`;
+  const count = `CASE ecosystem ${Object.entries(PACKAGES)
+    .map(([name, packages]) => `WHEN '${name}' THEN ${packages}`)
+    .join(' ')} END`;
+  const root = `${drawn('n', 6)} / 2048`;
+  const isVulnerable = `verdict = 'vulnerable'`;
+  return {
+    table: 'updates',
+    columns: `id, agent_id, ecosystem, name, arch, current_version, available_version, origin, security, size_bytes,
+      state, out_of_band, verdict, severity, known_exploited, epss, queue_rank, discovered_at, updated_at`,
+    count: Math.ceil(size.updates * DRAWN),
+    steps: {
+      lots: `SELECT n, ${drawn('n', 4)} % ${size.hosts} AS host, ${drawn('n', 5)} AS draw, ${root} AS root,
+        ${drawn('n', 7)} AS lot FROM numbers`,
+      systems: `SELECT n, host, root, ${ecosystemOf(systemOf('host'), 'draw')} AS ecosystem,
+        CASE WHEN lot % 100 >= 90 THEN ${oneOf('lot', UPDATE_STATES)}
+          WHEN n > ${size.updates} / 2 THEN 'pending' ELSE 'installed' END AS state FROM lots`,
+      packages: `SELECT n, host, ecosystem, state,
+        ${first} + root * root / 1048576 * root / 1048576 * (${count}) / 1048576 AS package,
+        4 - CASE WHEN state IN ('installed', 'superseded') THEN ${drawn('n', 16)} % 3 ELSE 0 END AS version FROM systems`,
+      facts: `SELECT packages.*, package * 16 + version AS fact FROM packages`,
+      verdicts: `SELECT facts.*, CASE WHEN ${drawn('fact', 17)} % 4 = 0 THEN 1 ELSE 0 END AS security,
+        CASE WHEN ${drawn('n', 9)} % 20 = 0 THEN NULL WHEN ${drawn('fact', 10)} % 4 = 0 THEN 'vulnerable'
+          WHEN ${drawn('fact', 11)} % 20 = 0 THEN 'unchecked' ELSE 'clear' END AS verdict FROM facts`,
+      badges: `SELECT verdicts.*, CASE WHEN ${isVulnerable} THEN ${oneOf(drawn('fact', 12), SEVERITIES)} END AS severity,
+        CASE WHEN ${isVulnerable} AND ${drawn('fact', 13)} % 2 = 0 THEN ${drawn('fact', 14)} % 1000 / 1000.0 END AS epss,
+        CASE WHEN ${isVulnerable} AND ${drawn('fact', 15)} % 40 = 0 THEN 1 WHEN verdict IS NOT NULL THEN 0 END AS kev
+        FROM verdicts`,
+    },
+    select: `SELECT ${idOf(engine, '9', 'n')}, ${idOf(engine, '8', 'host')}, ecosystem, 'package-' || package, 'amd64',
+        '1.0-1', '1.' || version || '-2', 'Debian:12/stable-security', security, 123456, state, 0, verdict, severity, kev,
+        epss, CASE WHEN verdict IS NOT NULL THEN COALESCE(kev, 0) * ${EPSS_ROOM}
+          + CASE WHEN epss IS NULL THEN 0 ELSE 10 + CAST(epss * 1000000 AS BIGINT) * 10 END
+          + CASE severity ${RANKS} ELSE 0 END END,
+        ${EPOCH_MS} + n * 3000, ${EPOCH_MS} + n * 3000 + ${drawn('n', 18)} % 1000 * 60000 FROM badges WHERE true`,
+  };
+}
+
+const SEVERITIES = ['low', 'medium', 'medium', 'high', 'high', 'critical'];
+const RANKS = SEVERITIES_RISING.map((severity, i) => `WHEN '${severity}' THEN ${i + 1}`).join(' ');
+
 const EVENT_TYPES = [
   'LOGIN_SUCCEEDED',
   'LOGIN_FAILED',
@@ -24,184 +186,37 @@ const EVENT_TYPES = [
   'approval_blocked',
 ];
 
-type Value = string | number | null;
-type Maker = (n: number) => Value[];
-
-/** Fills a database as a fleet would have over some weeks: the same one each time, straight into the tables. */
-export async function fillLists(database: Database, { hosts, updates, events }: FleetSize): Promise<void> {
-  await insert(database, 'agents', hosts, AGENT, (n) => [
-    hostId(n),
-    n % 50 === 49 ? null : `machine-${n}`,
-    n % 100 === 7 ? 'revoked' : 'active',
-    hostName(n),
-    'linux',
-    n % 10 < 6 ? 'debian' : n % 10 < 9 ? 'rocky' : 'alpine',
-    `${9 + (n % 4)}`,
-    'amd64',
-    n % 20 === 0 ? '0.9.0' : '1.0.0',
-    1,
-    1,
-    '{}',
-    EPOCH_MS - (drawn(n, 1) % 8_000) * HOUR_MS,
-    n % 200 === 199 ? EPOCH_MS : null,
-    n % 3 === 0 ? null : `group-${n % GROUPS}`,
-  ]);
-  await insert(database, 'agent_presence', hosts, 'agent_id, last_seen_at', (n) => [
-    n % 30 === 29 ? null : hostId(n),
-    Date.now() - (drawn(n, 2) % 10 === 0 ? 24 * HOUR_MS + n * 100 : drawn(n, 3) % 60_000),
-  ]);
-  await insert(
-    database,
-    'inventory_reports',
-    hosts,
-    'agent_id, ecosystem, digest, scanned_at, received_at, complete, package_count',
-    (n) => [hostId(n), ecosystemOf(n), 'd', EPOCH_MS, EPOCH_MS, 1, 900],
-  );
-  await insert(
-    database,
-    'clone_suspicions',
-    hosts,
-    'agent_id, since, evidence, raised_at, accepted_addresses',
-    (n) => [n % 500 === 3 ? hostId(n) : null, EPOCH_MS, '[]', EPOCH_MS, '[]'],
-  );
-  await insert(database, 'updates', updates, UPDATE, (n) => updateRow(n, { hosts, updates }));
-  await insert(database, 'events', events, EVENT, (n) => {
-    const type = EVENT_TYPES[drawn(n, 20) % EVENT_TYPES.length] ?? '';
-    const kind = type === type.toUpperCase() ? 'security' : 'system';
-    const severity = drawn(n, 21) % 1_000 === 0 ? 'critical' : drawn(n, 22) % 20 === 0 ? 'warning' : 'info';
-    return [
-      n + 1,
-      idOf('7', n),
-      kind,
-      type,
-      severity,
-      kind === 'security' ? 'operators' : 'approvals',
-      n % 2 === 0 ? hostId(n % hosts) : null,
-      `operator-${drawn(n, 23) % 30}`,
-      '{"package":"openssl","reason":"what an operator said of it, in some words"}',
-      EPOCH_MS + n * 2_000,
-      'h'.repeat(64),
-      'h'.repeat(64),
-    ];
-  });
-  await database.transact(async (tx) => {
-    await sql`INSERT INTO update_names (ecosystem, name) SELECT DISTINCT ecosystem, name FROM updates`.execute(
-      tx,
-    );
-    await tx
-      .updateTable('events_head')
-      .set({ position: events, hash: 'h'.repeat(64) })
-      .execute();
-  });
+function events(engine: Engine, { hosts: hostCount, events: count }: FleetSize): Filling {
+  const hash = 'h'.repeat(64);
+  return {
+    table: 'events',
+    columns: `position, id, kind, type, severity, component, agent_id, actor, content, created_at, previous_hash, hash`,
+    count,
+    select: `SELECT n + 1, ${idOf(engine, '7', 'n')}, CASE WHEN type = upper(type) THEN 'security' ELSE 'system' END, type,
+        CASE WHEN ${drawn('n', 21)} % 1000 = 0 THEN 'critical' WHEN ${drawn('n', 22)} % 20 = 0 THEN 'warning' ELSE 'info' END,
+        CASE WHEN type = upper(type) THEN 'operators' ELSE 'approvals' END,
+        CASE WHEN n % 2 = 0 THEN ${idOf(engine, '8', `(n % ${hostCount})`)} END, 'operator-' || (${drawn('n', 23)} % 30),
+        '{"package":"openssl","reason":"what an operator said of it, in some words"}', ${EPOCH_MS} + n * 2000, '${hash}', '${hash}'
+      FROM (SELECT n, ${oneOf(drawn('n', 20), EVENT_TYPES)} AS type FROM numbers) AS typed WHERE true`,
+  };
 }
 
-const AGENT =
-  'id, machine_id, status, hostname, os_family, os_id, os_version_id, os_arch, agent_version, key_set_version, next_seq, inventory_digests, enrolled_at, deleted_at, group_name';
-const UPDATE =
-  'id, agent_id, ecosystem, name, arch, current_version, available_version, origin, security, size_bytes, state, out_of_band, verdict, severity, known_exploited, epss, queue_rank, discovered_at, updated_at';
-const EVENT =
-  'position, id, kind, type, severity, component, agent_id, actor, content, created_at, previous_hash, hash';
-
-/** The newest are pending, the older ones are over; a few packages are on most hosts, most are on few. */
-function updateRow(n: number, { hosts, updates }: Pick<FleetSize, 'hosts' | 'updates'>): Value[] {
-  const host = drawn(n, 4) % hosts;
-  const ecosystem = ecosystemOf(drawn(n, 5));
-  const name = `package-${Math.floor((drawn(n, 6) / 2 ** 24) ** 3 * PACKAGES)}`;
-  const isNew = n > updates / 2;
-  const state =
-    drawn(n, 7) % 100 < 90 ? (isNew ? 'pending' : 'installed') : (UPDATE_STATES[drawn(n, 8) % 8] ?? 'failed');
-  const verdict =
-    drawn(n, 9) % 10 < 2
-      ? null
-      : drawn(n, 10) % 4 === 0
-        ? 'vulnerable'
-        : drawn(n, 11) % 20 === 0
-          ? 'unchecked'
-          : 'clear';
-  const severity =
-    verdict === 'vulnerable'
-      ? (['low', 'medium', 'medium', 'high', 'high', 'critical'][drawn(n, 12) % 6] ?? null)
-      : null;
-  const epss = verdict === 'vulnerable' && drawn(n, 13) % 2 === 0 ? (drawn(n, 14) % 1_000) / 1_000 : null;
-  const kev = verdict === null ? null : verdict === 'vulnerable' && drawn(n, 15) % 40 === 0 ? 1 : 0;
-  const rank = queueRank({ severity, epss, knownExploited: kev === null ? null : kev === 1 });
-  const at = EPOCH_MS + n * 3_000;
-  return [
-    idOf('9', n),
-    hostId(host),
-    ecosystem,
-    name,
-    'amd64',
-    '1.0-1',
-    `1.${drawn(n, 16) % 3}-2`,
-    'Debian:12/stable-security',
-    drawn(n, 17) % 4 === 0 ? 1 : 0,
-    123_456,
-    state,
-    0,
-    verdict,
-    severity,
-    kev,
-    epss,
-    rank,
-    at,
-    at + (drawn(n, 18) % 1_000) * 60_000,
-  ];
+function oneOf(draw: string, values: readonly string[]): string {
+  const cases = values.map((value, i) => `WHEN ${i} THEN '${value}'`);
+  return `CASE (${draw}) % ${values.length} ${cases.join(' ')} END`;
 }
 
-function ecosystemOf(n: number): string {
-  return ['apt', 'apt', 'apt', 'apt', 'apt', 'dnf', 'dnf', 'npm', 'npm', 'pypi'][n % 10] ?? 'apt';
-}
-
-function hostName(n: number): string {
-  return `${['web', 'db', 'cache', 'build'][n % 4]}-${n}.example`;
-}
-
-export function hostId(n: number): string {
-  return idOf('8', n);
-}
-
-async function insert(
-  database: Database,
-  table: string,
-  count: number,
-  columns: string,
-  row: Maker,
-): Promise<void> {
-  for (let from = 0; from < count; from += ROWS_IN_TRANSACTION) {
-    await database.transact(async (tx) => {
-      for (let n = from; n < Math.min(count, from + ROWS_IN_TRANSACTION); n += ROWS) {
-        await insertSome(tx, `INSERT INTO ${table} (${columns}) VALUES `, {
-          from: n,
-          to: Math.min(count, n + ROWS),
-          row,
-        });
-      }
-    });
-  }
-}
-
-/** Rows whose first value is null are none, and neither are those that are there already. The values are made here, and have nothing to escape. */
-async function insertSome(tx: Tx, head: string, { from, to, row }: { from: number; to: number; row: Maker }) {
-  const rows = Array.from({ length: to - from }, (_, i) => row(from + i)).filter(([first]) => first !== null);
-  if (rows.length === 0) return;
-  const text = rows.map(
-    (values) =>
-      `(${values.map((one) => (one === null ? 'NULL' : typeof one === 'number' ? one : `'${one}'`)).join(',')})`,
-  );
-  await sql.raw(`${head}${text.join(',')} ON CONFLICT DO NOTHING`).execute(tx);
-}
-
-/** A whole number below 2^24 that looks as if it were drawn, and is the same each time. */
-function drawn(n: number, salt: number): number {
-  let x = Math.imul(n + 1, 0x9e3779b1) ^ Math.imul(salt, 0x85ebca6b);
-  x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d);
-  x = Math.imul(x ^ (x >>> 12), 0x297a2d39);
-  return (x ^ (x >>> 15)) >>> 8;
+/** A whole number below 2^31 that looks as if it were drawn, and is the same each time, on both engines. */
+function drawn(n: string, salt: number): string {
+  const a = `((${n} + ${salt * 7_919 + 1}) * 48271 % 2147483647)`;
+  const b = `(${a} * (${a} % 65521 + ${salt}) % 2147483647)`;
+  return `(${b} * 16807 % 2147483647)`;
 }
 
 /** In the order of the rows, as UUIDv7 ids are. */
-function idOf(group: '7' | '8' | '9', n: number): string {
-  const time = (0x019000000000 + n * 977).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7000-${group}000-${drawn(n, 99).toString(16).padStart(12, '0')}`;
+function idOf(engine: Engine, group: '7' | '8' | '9', n: string): string {
+  const hex = (of: string) =>
+    engine === 'sqlite' ? `printf('%012x', ${of})` : `lpad(to_hex(${of}), 12, '0')`;
+  const time = hex(`${FIRST_ID_MS} + ${n} * 977`);
+  return `substr(${time}, 1, 8) || '-' || substr(${time}, 9) || '-7000-${group}000-' || ${hex(drawn(n, 99))}`;
 }

@@ -76,6 +76,25 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
+/** CPU time of the first thread of a process, in milliseconds and to less than one. */
+export function threadTimeOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
+}
+
+/** The same of the children that a process has now, for each. */
+export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  for (const child of readdirSync('/proc')) {
+    if (!/^\d+$/.test(child) || parentOf(child) !== pid) continue;
+    try {
+      times.set(child, threadTimeOf(Number(child)));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return times;
+}
+
 /** CPU time of a process and of the children that it has or had, in microseconds. */
 export function cpuOfFamily(pid: number): number {
   const own = statOf(pid);

@@ -1,0 +1,104 @@
+import { AGENT_SORTS, HOST_STATUSES } from '@tidegate/protocol/agents-api';
+import { EVENT_SORTS } from '@tidegate/protocol/events-api';
+import { PACKAGE_SORTS, UPDATE_SORTS } from '@tidegate/protocol/updates-api';
+
+export interface ListQuery {
+  readonly list: string;
+  readonly query: string;
+}
+
+/** Stands for the id of a host that is there. */
+export const A_HOST = '%host';
+
+const UPDATE_FILTERS = [
+  'state=pending',
+  'state=failed',
+  'ecosystem=apt',
+  'ecosystem=pypi',
+  'name=package-0',
+  'name=package-3900',
+  'q=age-77',
+  'q=package',
+  'q=nothing',
+  `agent_id=${A_HOST}`,
+  'group=group-7',
+  'severity=critical',
+  'severity=low',
+  'verdict=vulnerable',
+  'verdict=clear',
+  'verdict=unchecked',
+  'security=true',
+  'security=false',
+  'exploited=true',
+  'exploited=false',
+  'os=debian',
+  'os=alpine',
+  'host=web-1*',
+  'host=*99*',
+  'since=2026-11-17T00:00:00Z',
+  'since=2026-11-02T00:00:00Z',
+  'until=2026-11-02T00:00:00Z',
+  'state=pending&severity=critical&ecosystem=npm',
+  'state=pending&os=debian&security=true',
+  'state=installed&verdict=unchecked&security=true',
+  'verdict=vulnerable&since=2026-11-10T00:00:00Z&group=group-7',
+];
+const HOST_FILTERS = [
+  'q=web-77',
+  'q=nothing',
+  'os=alpine',
+  'os=debian',
+  'ecosystem=apt',
+  'ecosystem=pypi',
+  'agent_version=0.9.0',
+  'group=group-7',
+  'online=false',
+  'clone_suspected=true',
+  ...HOST_STATUSES.map((status) => `status=${status}`),
+  'status=offline&os=debian&ecosystem=apt',
+];
+const EVENT_FILTERS = [
+  'kind=security',
+  'type=LOGIN_FAILED',
+  'type=MACHINE_BOUND',
+  'severity=critical',
+  'severity=error',
+  'component=approvals',
+  `agent_id=${A_HOST}`,
+  'q=blocked',
+  'q=operator-7',
+  'q=nothing',
+  'since=2026-11-08T00:00:00Z',
+  'until=2026-11-02T00:00:00Z',
+  'kind=system&severity=critical',
+  'q=failed&severity=critical&since=2026-11-08T00:00:00Z',
+];
+
+const LISTS = [
+  { list: 'agents', sorts: AGENT_SORTS, filters: HOST_FILTERS },
+  { list: 'updates', sorts: UPDATE_SORTS, filters: UPDATE_FILTERS },
+  { list: 'packages', sorts: PACKAGE_SORTS, filters: UPDATE_FILTERS },
+  { list: 'events', sorts: EVENT_SORTS, filters: EVENT_FILTERS },
+] as const;
+
+export const LIST_NAMES = LISTS.map(({ list }) => list);
+
+/** Every filter with every sort, in both directions. */
+export function firstPages(): ListQuery[] {
+  return LISTS.flatMap(({ list, sorts, filters }) =>
+    ['', ...filters].flatMap((filter) =>
+      directed(sorts).map((sort) => ({ list, query: [filter, sort].filter(Boolean).join('&') })),
+    ),
+  );
+}
+
+/** Every sort in both directions without a filter, and every filter in the usual order. */
+export function deepPages(): ListQuery[] {
+  return LISTS.flatMap(({ list, sorts, filters }) =>
+    [...directed(sorts), ...filters].map((query) => ({ list, query })),
+  );
+}
+
+function directed(sorts: readonly string[]): string[] {
+  return sorts.flatMap((sort) => [`sort=${sort}`, `sort=-${sort}`]);
+}
