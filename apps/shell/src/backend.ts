@@ -21,6 +21,10 @@ export interface BackendEvents {
   /** The page is gone and was loaded again. */
   recovered(webview: string, cause: string): void;
   windowClosed(window: string): void;
+  /** The document that fills a window is called so by now. */
+  titleChanged(window: string, title: string): void;
+  /** What the libraries below say. */
+  noted(line: string): void;
   /** The backend is gone for good, by itself or because its last window closed. */
   ended(cause: string): void;
 }

@@ -65,12 +65,15 @@ async function run(options: Options): Promise<number> {
   for (const warning of rules.warnings) log.warn('capability file', { warning });
   const now = () => performance.now();
   const backend = { choice: options.backend, noSandbox: options.noSandbox, env, now, ...places };
-  const created = await openConsoleShell({ acl: rules.acl, log, serve: console.serve, connection, backend });
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+  const created = await openConsoleShell({
+    ...{ acl: rules.acl, log, serve: console.serve, connection, backend },
+    ...{ serverName: server.name, ending: ending.signal },
+  });
   if (!created.ok) return stop(created.detail, EXIT.failed);
 
   const { shell } = created;
-  const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
   const title = `Tidegate: ${server.name}`;
   const opened = await shell.openWindow('main', { title, path: options.path, ...WINDOW });
   if (opened.kind !== 'done') {

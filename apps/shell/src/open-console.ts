@@ -19,14 +19,27 @@ export interface ConsoleShell {
   readonly serve: Serve;
   readonly connection: ServerConnection;
   readonly backend: BackendSettings;
+  /** Ends with the shell. */
+  readonly ending: AbortSignal;
+  /** Name of the server, for the titles of windows. */
+  readonly serverName: string;
 }
 
 /** The shell with every command that there is, over the backend that was chosen. No window is open yet. */
-export function openConsoleShell({ acl, log, serve, connection, backend }: ConsoleShell): Promise<Created> {
+export function openConsoleShell({
+  acl,
+  log,
+  serve,
+  connection,
+  backend,
+  serverName,
+  ending,
+}: ConsoleShell): Promise<Created> {
   return createShell({
     acl,
     log,
     now: backend.now,
+    titleOf: (document) => `${document} (${serverName})`,
     commands(parts) {
       const windows = windowCommands(parts);
       const commands = {
@@ -36,7 +49,7 @@ export function openConsoleShell({ acl, log, serve, connection, backend }: Conso
         ...imageCommands(parts.resources),
         ...resourceCommands(parts.resources),
         ...windows.commands,
-        ...apiCommands(connection, parts.events),
+        ...apiCommands(connection, parts.events, ending),
       };
       return { commands, byBackend: windows.byBackend };
     },

@@ -36,7 +36,12 @@ const ScopeEntry = Type.Object(
 );
 
 /** The commands by which a page of the console reaches its server; a scope narrows the paths. */
-export function apiCommands(connection: ServerConnection, events: EventHub): Commands {
+export function apiCommands(
+  connection: ServerConnection,
+  events: EventHub,
+  /** Ends every stream with the shell. */
+  ending: AbortSignal,
+): Commands {
   const streams = new Map<string, { sender: Sender; abort: AbortController }>();
   const keyOf = ({ document }: Sender, name: string) => `${document} ${name}`;
 
@@ -75,7 +80,9 @@ export function apiCommands(connection: ServerConnection, events: EventHub): Com
         lost: () => tell({ kind: 'lost' }),
         closed: () => tell({ kind: 'closed' }),
       };
-      void followStream(connection, path, listener, abort.signal).finally(() => end(key));
+      void followStream(connection, path, listener, AbortSignal.any([abort.signal, ending])).finally(() =>
+        end(key),
+      );
       return done();
     }),
     'api-stream-close': command(Type.Object({ name: Name }, strict), ({ name }, { sender }) => {

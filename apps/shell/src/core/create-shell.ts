@@ -37,6 +37,8 @@ export interface ShellOptions {
   readonly log: Log;
   /** Milliseconds on a clock that never goes back. */
   readonly now: () => number;
+  /** The title of a window from that of its document. */
+  titleOf(document: string): string;
   commands(parts: ShellParts): CommandTable;
   openBackend(events: BackendEvents): Promise<{ ok: true; backend: Backend } | { ok: false; detail: string }>;
 }
@@ -56,7 +58,7 @@ export async function createShell(options: ShellOptions): Promise<Created> {
     if (held === null) throw new Error('there is no backend yet');
     return held;
   };
-  const windows = createWindowRegistry(backend);
+  const windows = createWindowRegistry(backend, options.titleOf);
   const events = createEventHub((to, text) => held?.deliver(to, text));
   const resources = createResourceTable();
   const table = options.commands({ windows, events, resources, backend });
@@ -111,6 +113,8 @@ export async function createShell(options: ShellOptions): Promise<Created> {
       events.forgetWindow(window);
       if (windows.windows().length === 0) end('the last window was closed');
     },
+    titleChanged: (window, title) => void windows.followTitle(window, title).catch(() => {}),
+    noted: (line) => log.warn('windows', { line: line.slice(0, 500) }),
     ended: (cause) => end(cause),
   });
   if (!opened.ok) return opened;

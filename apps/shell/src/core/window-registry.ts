@@ -5,11 +5,14 @@ import { isLabel, isLocalPath } from './label-rules.ts';
 /** Most windows and webviews at a time. */
 export const WEBVIEWS_MAX = 32;
 const SIDE_MAX = 16_384;
+const TITLE_MAX = 1_000;
 
 interface OpenWindow {
   title: string;
   /** What waits, shown before the title; null: nothing. */
   badge: string | null;
+  /** What was set last, so that it is not taken for a new title when it is told back. */
+  shown: string;
   readonly webviews: Set<string>;
 }
 
@@ -23,13 +26,20 @@ export interface WindowRegistry {
   hasWebview(label: string): boolean;
   titleOf(label: string): string | null;
   setTitle(label: string, title: string): Promise<Outcome>;
+  /** What the document in the window calls itself. */
+  followTitle(label: string, title: string): Promise<Outcome>;
   setBadge(label: string, badge: string | null): Promise<Outcome>;
+  close(label: string): Promise<Outcome>;
   /** What the backend says is closed. */
   forget(window: string): void;
   forgetWebview(webview: string): void;
 }
 
-export function createWindowRegistry(backend: () => Backend): WindowRegistry {
+/** `titleOf` makes the title of a window from that of its document. */
+export function createWindowRegistry(
+  backend: () => Backend,
+  titleOf: (document: string) => string,
+): WindowRegistry {
   const open = new Map<string, OpenWindow>();
 
   const webviews = () =>
@@ -48,6 +58,7 @@ export function createWindowRegistry(backend: () => Backend): WindowRegistry {
     if (!window) return failed(`there is no window "${label}"`);
     const { title, badge } = window;
     const value = badge === null ? title : `(${badge}) ${title}`;
+    window.shown = value;
     return backend().perform({ command: 'core:window:set-title', target: label, args: value });
   }
 
@@ -56,7 +67,7 @@ export function createWindowRegistry(backend: () => Backend): WindowRegistry {
       const fault = faultOf(label, spec.path) ?? sideFault(spec);
       if (fault !== null) return failed(fault);
       // Taken before anybody is asked: two calls for one label must not both pass.
-      open.set(label, { title: spec.title, badge: null, webviews: new Set([label]) });
+      open.set(label, { title: spec.title, badge: null, shown: spec.title, webviews: new Set([label]) });
       const outcome = await backend().createWindow(label, spec);
       if (outcome.kind !== 'done') open.delete(label);
       return outcome;
@@ -81,12 +92,19 @@ export function createWindowRegistry(backend: () => Backend): WindowRegistry {
       if (window) window.title = title;
       return showTitle(label);
     },
+    async followTitle(label, title) {
+      const window = open.get(label);
+      if (!window || title === '' || title === window.shown) return done();
+      window.title = titleOf(title.slice(0, TITLE_MAX));
+      return showTitle(label);
+    },
     async setBadge(label, badge) {
       const window = open.get(label);
       if (window?.badge === badge) return done();
       if (window) window.badge = badge;
       return showTitle(label);
     },
+    close: (label) => backend().perform({ command: 'core:window:close', target: label, args: null }),
     forget: (window) => void open.delete(window),
     forgetWebview(webview) {
       for (const { webviews } of open.values()) webviews.delete(webview);

@@ -27,6 +27,7 @@ export const FromChild = Type.Union([
   }),
   Type.Object({ kind: Type.Literal('blocked'), webview: Type.String(), url: Type.String() }),
   Type.Object({ kind: Type.Literal('recovered'), webview: Type.String(), cause: Type.String() }),
+  Type.Object({ kind: Type.Literal('title'), webview: Type.String(), title: Type.String() }),
   Type.Object({ kind: Type.Literal('closed'), window: Type.String() }),
   Type.Object({ kind: Type.Literal('serve'), id: Type.Integer(), path: Type.String() }),
   Type.Object({ kind: Type.Literal('outcome'), id: Type.Integer(), outcome: Outcome }),

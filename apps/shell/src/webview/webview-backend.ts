@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Check } from 'typebox/value';
 import type { Backend, BackendOptions, Outcome, WebviewSpec, WindowSpec } from '../backend.ts';
@@ -12,6 +14,8 @@ const CHILD = fileURLToPath(new URL('child-main.ts', import.meta.url));
 const RESTARTS_MAX = 3;
 const RESTARTS_WITHIN_MS = 60_000;
 const START_MAX_MS = 30_000;
+/** What the libraries say when they fall is long; its begin tells why. */
+const NOTED_LINES_MAX = 20;
 /** All that the windows need of the environment: no token of anybody is in there. */
 const ENVIRONMENT = [
   ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TMPDIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'],
@@ -75,9 +79,10 @@ export async function openWebviewBackend(
       env: childEnv,
       execArgv: [],
       serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
     held.child = started;
+    if (started.stderr) noteLines(started.stderr, events.noted);
     const { promise, resolve } = Promise.withResolvers<string | null>();
     const timer = setTimeout(() => resolve('The windows did not start in time.'), START_MAX_MS);
     started.on('message', (message: unknown) => {
@@ -112,6 +117,10 @@ export async function openWebviewBackend(
         break;
       case 'recovered':
         events.recovered(message.webview, message.cause);
+        break;
+      case 'title':
+        // A window is called as the webview that it was made with.
+        if (windows.has(message.webview)) events.titleChanged(message.webview, message.title);
         break;
       case 'closed':
         windows.delete(message.window);
@@ -192,4 +201,11 @@ export async function openWebviewBackend(
       },
     },
   };
+}
+
+function noteLines(stream: Readable, note: (line: string) => void): void {
+  let count = 0;
+  createInterface({ input: stream }).on('line', (line) => {
+    if (++count <= NOTED_LINES_MAX && line.trim() !== '') note(line);
+  });
 }

@@ -68,6 +68,7 @@ export function createWebviewPage(
     tell({ kind: 'message', webview: label, document, body: message.body });
   });
 
+  webview.on('title-changed', ({ title = '' }) => tell({ kind: 'title', webview: label, title }));
   const timer = setInterval(() => {
     if (webview.isDisposed() || webview.url()) return;
     current = null;

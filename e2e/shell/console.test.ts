@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { browserMissing } from '../harness/browser.ts';
+import { startChild } from '../harness/child.ts';
+import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts';
+import { expectAnswer } from '../harness/operator.ts';
+import { OPERATOR } from '../harness/server-process.ts';
+import { type Screen, screenMissing, startScreen } from './screen.ts';
+
+const missing = screenMissing() ?? browserMissing();
+const MAIN = join(import.meta.dirname, '../../apps/shell/src/main.ts');
+
+describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${missing})` : ''}`, () => {
+  let screen: Screen;
+  let stage: ConsoleStage;
+  beforeAll(async () => {
+    screen = await startScreen();
+    stage = await openConsoleStage({ hosts: 2 });
+  });
+  afterAll(async () => {
+    await stage?.[Symbol.asyncDispose]();
+    await screen?.[Symbol.asyncDispose]();
+  });
+
+  /** The shell as its own process, with a home of its own. */
+  function startShell(backend: string, args: readonly string[], { input = '' } = {}) {
+    const home = tmpDir('tidegate-shell-home-');
+    const tools = join(home.path, 'bin');
+    mkdirSync(tools);
+    const notices = join(home.path, 'notices');
+    writeFileSync(join(tools, 'notify-send'), `#!/bin/sh\nprintf '%s\\n' "$@" >> ${notices}\n`);
+    chmodSync(join(tools, 'notify-send'), 0o755);
+    const child = startChild(process.execPath, [MAIN, '--backend', backend, '--no-sandbox', ...args], {
+      env: { PATH: `${tools}:${SYSTEM_PATH}`, HOME: home.path, DISPLAY: screen.display, LANG: 'C.UTF-8' },
+      input,
+    });
+    onTestFinished(async () => {
+      child.signal('SIGTERM');
+      await child.ended;
+      home.remove();
+    });
+    return {
+      child,
+      home: home.path,
+      notices: () => (existsSync(notices) ? readFileSync(notices, 'utf8') : ''),
+    };
+  }
+
+  /** Titles of the windows on the screen. */
+  function titles(): string[] {
+    const tree = execFileSync('xwininfo', ['-root', '-tree', '-display', screen.display], {
+      encoding: 'utf8',
+    });
+    return [...tree.matchAll(/^\s+0x\w+ "(.*)": \(/gm)].map(([, title = '']) => title);
+  }
+  const keys = (...args: string[]) =>
+    execFileSync('xdotool', args, { env: { ...process.env, DISPLAY: screen.display } });
+
+  /** A page of the console has text in many shades; what stands there before it has few. */
+  const untilDrawn = (name: string) =>
+    expect.poll(() => screen.picture(name).colours, { timeout: 30_000 }).toBeGreaterThan(200);
+
+  async function apiToken(): Promise<string> {
+    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const body = { label: 'shell', role: 'approver', expires_at };
+    return expectAnswer(
+      await stage.operator.call('POST', '/api/v1/admin/api-tokens', body),
+      201,
+      CreatedApiToken,
+    ).token;
+  }
+
+  describe.each(['webview', 'chromium'])('%s', (backend) => {
+    test('somebody logs in on the page, and the session stays with the shell', async () => {
+      const { child, home } = startShell(backend, ['--server', stage.server.url]);
+      await child.line(/window open/);
+      await expect.poll(titles).toContainEqual(expect.stringMatching(/^Log in · Tidegate|Tidegate/));
+      keys('mousemove', '640', '400');
+      await untilDrawn(`login-${backend}`);
+      keys('type', '--delay', '5', OPERATOR.username);
+      keys('key', 'Tab');
+      keys('type', '--delay', '5', OPERATOR.password);
+      keys('key', 'Return');
+      await expect
+        .poll(titles, { timeout: 30_000 })
+        .toContainEqual(expect.stringContaining('Overview · Tidegate'));
+      const secrets = join(home, '.local/share/tidegate-shell/sessions.json');
+      expect(statSync(secrets).mode & 0o777).toBe(0o600);
+      expect(Object.keys(JSON.parse(readFileSync(secrets, 'utf8')))).toEqual([stage.server.url]);
+      // What waits for an approval stands before the title.
+      await expect
+        .poll(titles, { timeout: 30_000 })
+        .toContainEqual(expect.stringMatching(/^\(12\) Overview · Tidegate/));
+      await untilDrawn(`overview-${backend}`);
+      expect([...child.stdout, ...child.stderr].join('\n')).not.toMatch(/eyJ|password/);
+    });
+
+    test('a link opens its update with the API token of the operator, and a critical event is told', async () => {
+      const [update] = await stage.operator.updates();
+      if (!update) throw new Error('no update');
+      const token = await apiToken();
+      const args = ['--server', stage.server.url, '--token', '-', `tidegate://update/${update.id}`];
+      const { child, notices } = startShell(backend, args, { input: `${token}\n` });
+      await child.line(/window open/);
+      await expect.poll(titles, { timeout: 30_000 }).toContainEqual(expect.stringContaining(update.name));
+      await untilDrawn(`update-${backend}`);
+      expect(notices()).toBe('');
+      expect([...child.stdout, ...child.stderr].join('\n')).not.toContain(token);
+    });
+  });
+});

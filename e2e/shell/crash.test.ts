@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { browserMissing } from '../harness/browser.ts';
+import { page } from './attack-pages.ts';
+import { type Screen, screenMissing, startScreen } from './screen.ts';
+import { descendants, openShellStage } from './shell-stage.ts';
+
+const missing = screenMissing() ?? browserMissing();
+const ALIVE = page(`attempt('alive', 'core:app:version');`);
+
+describe.skipIf(missing !== null)(`what the shell survives${missing ? ` (${missing})` : ''}`, () => {
+  let screen: Screen;
+  beforeAll(async () => {
+    screen = await startScreen();
+  });
+  afterAll(() => screen?.[Symbol.asyncDispose]());
+
+  test.each([
+    ['webview', 'WebKitWebProcess'],
+    ['chromium', '--type=renderer'],
+  ] as const)(
+    '%s: the process of a page is killed, and the page is loaded again',
+    async (backend, program) => {
+      const stage = await openShellStage(screen, backend, { '/': ALIVE });
+      await stage.openMain('/');
+      await stage.report({ as: 'alive' });
+      for (const pid of descendants(program)) process.kill(pid, 'SIGKILL');
+      await expect.poll(() => stage.reports.filter(({ as }) => as === 'alive').length).toBeGreaterThan(1);
+      expect(stage.log.join('')).toContain('page loaded again webview=main cause="the page crashed"');
+    },
+  );
+
+  test('webview: a page that makes the library abort takes the windows down, and the shell opens them again', async () => {
+    const stage = await openShellStage(screen, 'webview', {
+      // A known fault of the library (wry 0.55.1): an address past 64 kB, then any message.
+      '/': page(`
+        attempt('alive', 'core:app:version').then(() => {
+          if (localStorage.did) return;
+          localStorage.did = 'yes';
+          history.pushState(null, '', '/' + 'a'.repeat(70000));
+          window.webkit.messageHandlers.ipc.postMessage('x');
+        });
+      `),
+    });
+    await stage.openMain('/');
+    await expect.poll(() => stage.reports.filter(({ as }) => as === 'alive').length).toBe(2);
+    expect(stage.log.join('')).toMatch(
+      /page loaded again webview=main cause="the process of the windows ended \(SIGABRT\)"/,
+    );
+    expect(stage.shell.windows.windows()).toEqual(['main']);
+  });
+
+  test('webview: a page that does so each time ends the shell, after some tries', async () => {
+    const stage = await openShellStage(screen, 'webview', { '/': ALIVE });
+    await stage.openMain('/');
+    for (let n = 1; n <= 4; n++) {
+      await expect.poll(() => stage.reports.length).toBe(n);
+      for (const pid of descendants('child-main.ts')) process.kill(pid, 'SIGKILL');
+    }
+    expect(await stage.shell.ended).toBe('the process of the windows ended 4 times (SIGKILL)');
+  });
+
+  test('chromium: where the browser ends the shell ends', async () => {
+    const stage = await openShellStage(screen, 'chromium', { '/': ALIVE });
+    await stage.openMain('/');
+    await stage.report({ as: 'alive' });
+    for (const pid of descendants('--remote-debugging-pipe')) process.kill(pid, 'SIGKILL');
+    expect(await stage.shell.ended).toBe('Chromium has ended');
+  });
+
+  test.each(['webview', 'chromium'] as const)(
+    '%s: closing the last window ends the shell',
+    async (backend) => {
+      const stage = await openShellStage(screen, backend, { '/': ALIVE });
+      await stage.openMain('/');
+      await stage.report({ as: 'alive' });
+      await stage.shell.windows.close('main');
+      expect(await stage.shell.ended).toBe('the last window was closed');
+    },
+  );
+});

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { browserMissing } from '../harness/browser.ts';
+import {
+  BLOB_DOCUMENT,
+  DATA_DOCUMENT,
+  FRAME,
+  FRAMES,
+  leaveFor,
+  POISON,
+  page,
+  RAW_ATTEMPTS,
+} from './attack-pages.ts';
+import { type Screen, screenMissing, startScreen } from './screen.ts';
+import { openShellStage, STORY_BACKENDS } from './shell-stage.ts';
+
+const missing = screenMissing() ?? browserMissing();
+
+describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${missing})` : ''}`, () => {
+  let screen: Screen;
+  beforeAll(async () => {
+    screen = await startScreen();
+  });
+  afterAll(() => screen?.[Symbol.asyncDispose]());
+
+  describe.each(STORY_BACKENDS)('%s', (backend) => {
+    test('R8: an allowed call is answered, a denied one is refused, and what cannot be done is said', async () => {
+      const stage = await openShellStage(screen, backend, {
+        '/': page(`
+          (async () => {
+            await attempt('allowed', 'core:app:version');
+            await attempt('denied', 'core:window:close');
+            await attempt('of-another-window', 'core:app:identifier', { window: 'admin' });
+            await attempt('unknown', 'core:app:no-such-thing');
+            await attempt('unsupported', 'core:menu:new');
+            await attempt('done', 'core:window:set-title', { value: 'Told by the page' });
+            await attempt('title', 'core:window:title');
+          })();
+        `),
+      });
+      await stage.openMain('/');
+      expect(await stage.report({ as: 'allowed' })).toEqual({ as: 'allowed', ok: '"0.1.0"' });
+      expect((await stage.report({ as: 'denied' })).error).toMatch(
+        /^Command "?core:window:close"? not allowed by ACL$/,
+      );
+      expect((await stage.report({ as: 'of-another-window' })).error).toMatch(/not allowed by ACL$/);
+      expect((await stage.report({ as: 'unknown' })).error).toMatch(/not allowed by ACL$/);
+      expect((await stage.report({ as: 'unsupported' })).error).toBe(
+        `Command core:menu:new is not supported on this backend (${backend})`,
+      );
+      expect((await stage.report({ as: 'done' })).ok).toBe('null');
+      expect((await stage.report({ as: 'title' })).ok).toBe('"Told by the page"');
+      expect(stage.shell.windows.windows()).toEqual(['main']);
+      expect(stage.log.join('')).toMatch(
+        /\[SECURITY\] \[shell\] call_refused command=core:window:close window=main/,
+      );
+      const { colours } = screen.picture(`gate-${backend}`);
+      expect(colours, 'a page with text was drawn').toBeGreaterThan(10);
+    });
+
+    test('no frame is heard: of the same origin, srcdoc, sandboxed, data:, blob: or foreign', async () => {
+      const foreign = await startForeign();
+      const stage = await openShellStage(screen, backend, { '/': FRAMES, '/frame': FRAME });
+      await stage.openMain(`/?foreign=${encodeURIComponent(foreign.url)}`);
+      expect((await stage.report({ as: 'after' })).ok).toBe('"0.1.0"');
+      expect(stage.requests, 'a frame made a call').toEqual([]);
+      expect(foreign.visits(), 'a page of another host was loaded').toBe(0);
+      // The story would say nothing if no frame had come to try.
+      expect(stage.reports).toContainEqual({ frame: 'same-origin', how: 'tried' });
+      expect(stage.log.join('')).toMatch(
+        /message_dropped webview=main cause=(wrong_key|not_the_top_document)/,
+      );
+    });
+
+    test.each([
+      ['a data: document', DATA_DOCUMENT],
+      ['a blob: document', BLOB_DOCUMENT],
+    ])('%s in the place of the page is not heard', async (_, document) => {
+      const stage = await openShellStage(screen, backend, { '/': document });
+      await stage.openMain('/');
+      expect((await stage.report({ as: 'before' })).ok).toBe('"0.1.0"');
+      // Either the page was not left, or it was led back to: then it says "before" once more.
+      await expect
+        .poll(() => stage.reports.filter(({ as }) => as === 'still-here' || as === 'before').length)
+        .toBeGreaterThan(1);
+      expect(stage.requests).toEqual([]);
+    });
+
+    test('another host is never loaded, neither in the place of the page nor in a window', async () => {
+      const foreign = await startForeign();
+      const stage = await openShellStage(screen, backend, {
+        '/': leaveFor(`(window.open('${foreign.url}'), '${foreign.url}')`),
+      });
+      await stage.openMain('/');
+      expect((await stage.report({ as: 'still-here' })).ok).toBe('"0.1.0"');
+      expect(foreign.visits()).toBe(0);
+      expect(stage.log.join('')).toContain('navigation_blocked webview=main');
+      expect(stage.shell.windows.windows()).toEqual(['main']);
+    });
+
+    test('after a navigation the document before is not answered, and the new one is', async () => {
+      const stage = await openShellStage(screen, backend, {
+        '/': page(`
+          sessionStorage.visits = Number(sessionStorage.visits ?? 0) + 1;
+          tidegate.invoke('core:app:version').then((value) => tell({ as: 'first', value }));
+          location.href = '/second';
+        `),
+        '/second': page(`
+          const delivered = [];
+          attempt('second', 'core:app:version');
+          ${RAW_ATTEMPTS.replace('parent.postMessage', 'void')}
+        `),
+      });
+      await stage.openMain('/');
+      expect((await stage.report({ as: 'second' })).ok).toBe('"0.1.0"');
+    });
+
+    test('a page that changes the language under the bridge does not get its key', async () => {
+      const stage = await openShellStage(screen, backend, { '/': POISON });
+      await stage.openMain('/');
+      expect(await stage.report({ as: 'poison' })).toMatchObject({
+        answer: expect.stringContaining('core:app:version: args'),
+        stolen: '0',
+        pinned: '2',
+      });
+    });
+  });
+});
+
+/** A page of another host, which tries what it can. */
+async function startForeign() {
+  let visits = 0;
+  const server = createServer((_request, response) => {
+    visits += 1;
+    response.setHeader('content-type', 'text/html').end(`<script>${RAW_ATTEMPTS}</script>`);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  return { url: `http://127.0.0.1:${address.port}/`, visits: () => visits };
+}

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Acl, parseCapabilityFile, resolve } from '@tidegate/capability';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { expect, onTestFinished } from 'vitest';
+import type { ServedFile } from '../../apps/shell/src/backend.ts';
+import type { ServerAnswer, ServerConnection } from '../../apps/shell/src/console/server-connection.ts';
+import type { Shell } from '../../apps/shell/src/core/create-shell.ts';
+import { createLog } from '../../apps/shell/src/log.ts';
+import { openConsoleShell } from '../../apps/shell/src/open-console.ts';
+import type { Screen } from './screen.ts';
+
+export type BackendName = 'webview' | 'chromium';
+
+/** What a page of a story told: the query of `/report?…`. */
+export type Report = Readonly<Record<string, string>>;
+
+export interface ShellStage {
+  readonly shell: Shell;
+  readonly log: readonly string[];
+  /** Every path that was asked for. */
+  readonly served: readonly string[];
+  /** Requests that reached the stand-in for the server. */
+  readonly requests: readonly string[];
+  /** The first report that has these values, also one that came already. */
+  report(wanted: Report): Promise<Report>;
+  readonly reports: readonly Report[];
+  openMain(path: string): Promise<void>;
+}
+
+/** Every backend of the stories, with what it lacks here. */
+export const STORY_BACKENDS: readonly BackendName[] = ['webview', 'chromium'];
+
+/** The rules of `main`, which every story has, and of one more window that has more rights. */
+const CAPABILITIES = [
+  {
+    identifier: 'main',
+    windows: ['main'],
+    permissions: [
+      ...['core:event:default', 'core:app:allow-version', 'core:window:allow-title', 'core:menu:default'],
+      ...['allow-api-request', 'core:window:allow-outer-size', 'core:window:allow-set-title'],
+    ],
+  },
+  {
+    identifier: 'admin',
+    windows: ['admin'],
+    permissions: ['core:app:allow-identifier', 'core:app:allow-version'],
+  },
+];
+
+/** The shell in this process, its windows on the screen, and pages that tell what happened to them. */
+export async function openShellStage(
+  screen: Screen,
+  backend: BackendName,
+  pages: Readonly<Record<string, string>>,
+  headers: Record<string, string> = {},
+): Promise<ShellStage> {
+  const folder = tmpDir('tidegate-shell-');
+  const lines: string[] = [];
+  const [served, requests]: [string[], string[]] = [[], []];
+  const reports: Report[] = [];
+  const ending = new AbortController();
+  const connection: ServerConnection = {
+    async request({ method, path }): Promise<ServerAnswer> {
+      requests.push(`${method} ${path}`);
+      return { status: 200, headers: {}, body: '' };
+    },
+    open: () => Promise.reject(new Error('no stream in this story')),
+  };
+  const created = await openConsoleShell({
+    acl: aclOf(CAPABILITIES),
+    log: createLog((line) => lines.push(line)),
+    connection,
+    serverName: 'story',
+    ending: ending.signal,
+    async serve(path): Promise<ServedFile> {
+      served.push(path);
+      const { pathname, searchParams } = new URL(path, 'https://story.invalid');
+      if (pathname === '/report') reports.push(Object.fromEntries(searchParams));
+      const page = pages[pathname];
+      const type = { 'content-type': 'text/html; charset=utf-8', ...headers };
+      return { status: page === undefined ? 404 : 200, headers: type, body: Buffer.from(page ?? '') };
+    },
+    backend: {
+      choice: backend,
+      noSandbox: process.getuid?.() === 0,
+      env: { ...process.env, DISPLAY: screen.display, NODE_OPTIONS: undefined },
+      cacheFolder: join(folder.path, 'cache'),
+      dataFolder: join(folder.path, 'data'),
+      now: () => performance.now(),
+    },
+  });
+  if (!created.ok) throw new Error(created.detail);
+  const { shell } = created;
+  onTestFinished(async () => {
+    ending.abort();
+    await shell.close();
+    folder[Symbol.dispose]();
+  });
+  return {
+    ...{ shell, log: lines, served, requests, reports },
+    async report(wanted) {
+      const find = () => reports.find((report) => Object.entries(wanted).every(([k, v]) => report[k] === v));
+      await expect
+        .poll(find, { message: `${JSON.stringify(wanted)} in ${JSON.stringify(reports)}\n${lines.join('')}` })
+        .toBeDefined();
+      return find() ?? {};
+    },
+    async openMain(path) {
+      const opened = await shell.openWindow('main', { title: 'Story', width: 900, height: 600, path });
+      expect(opened).toEqual({ kind: 'done', value: null });
+    },
+  };
+}
+
+/** The rules of a capability file on Linux. */
+export function aclOf(file: unknown): Acl {
+  const read = parseCapabilityFile(file);
+  const resolved = 'errors' in read ? read : resolve(read.capabilities, { platform: 'linux' });
+  if ('errors' in resolved) throw new Error(JSON.stringify(resolved.errors));
+  return resolved.acl;
+}
+
+/** Processes below this one whose command line has this text in it. */
+export function descendants(text: string, of = process.pid): number[] {
+  const parents = new Map<number, { parent: number; line: string }>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const [, parent = '0'] = /^\d+ \(.*\) \S (\d+)/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
+      parents.set(Number(name), {
+        parent: Number(parent),
+        line: readFileSync(`/proc/${name}/cmdline`, 'utf8'),
+      });
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  const isBelow = (pid: number): boolean => {
+    const parent = parents.get(pid)?.parent;
+    return parent !== undefined && parent !== 0 && (parent === of || isBelow(parent));
+  };
+  return [...parents].filter(([pid, { line }]) => line.includes(text) && isBelow(pid)).map(([pid]) => pid);
+}
