@@ -4,7 +4,7 @@ import { Count, strict, Timestamp, Uuid } from './scalars.ts';
 /** How far a bulk request is, by the `progress_id` that its sender chose. Kept for an hour after its end. */
 export const BulkProgress = strict({
   progress_id: Uuid,
-  /** `failed`: it ended early; what it had approved stays approved. */
+  /** `failed`: it ended early, or its server died in the middle; what it had approved stays approved. */
   state: Type.Enum(['running', 'done', 'failed']),
   done: Count,
   total: Count,

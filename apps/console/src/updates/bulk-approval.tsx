@@ -1,15 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import type { BulkProgress } from '@tidegate/protocol/bulk-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
 import { useEffect, useRef, useState } from 'react';
-import { post } from '../api/client.ts';
 import { oneQuery } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
+import { approveInBulk } from './approve-in-bulk.ts';
 import { BulkResult } from './bulk-result.tsx';
-import { bulkBody, type Chosen, outcomeText, sizeOf, uuidOf } from './bulk-rules.ts';
+import { type Chosen, isUnheard, outcomeText, sizeOf, uuidOf } from './bulk-rules.ts';
 import { counted } from './update-words.ts';
 
 const PROGRESS_EVERY_MS = 500;
@@ -30,26 +29,37 @@ export function BulkApproval({
 }) {
   const client = useQueryClient();
   const isThere = useIsThere();
-  const [progressId] = useState(() => uuidOf(crypto.getRandomValues(new Uint8Array(16))));
+  const [progressId, setProgressId] = useState(newId);
+  const [isLost, setLost] = useState(false);
   const approval = useMutation({
-    mutationFn: () => post<BulkApproveAnswer>('/api/v1/updates/approve', bulkBody(chosen, progressId)),
-    onSuccess: (answer) => {
+    mutationFn: (isResent: boolean) => approveInBulk({ chosen, progressId, isResent }, () => setLost(true)),
+    onMutate: () => setLost(false),
+    onSuccess: ({ answer }) => {
       onDone();
       if (!isThere.current) toast(`The bulk approval has ended: ${outcomeText(answer)}.`);
     },
+    onError: (failure) => {
+      // By the same id the server tells a request that it has not heard of from one that is on its way still.
+      if (!isUnheard(failure)) setProgressId(newId);
+    },
     onSettled: () => client.invalidateQueries(),
   });
-  const { data: answer, error, isPending } = approval;
+  const { data: outcome, error, isPending } = approval;
   const count = sizeOf(chosen);
   return (
     <Dialog
-      title={answer ? 'What came of it' : `Approve ${counted(count, 'update')}`}
+      title={outcome ? 'What came of it' : `Approve ${counted(count, 'update')}`}
       onClose={onClose}
-      wide={!!answer}
+      wide={!!outcome}
     >
-      {answer ? (
+      {outcome ? (
         <>
-          <BulkResult answer={answer} known={known} />
+          {!outcome.isWhole && (
+            <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
+              The server ended the request early: what is listed here is decided, all else is as it was.
+            </p>
+          )}
+          <BulkResult answer={outcome.answer} known={known} />
           <div className="mt-4 flex justify-end">
             <Button autoFocus tone="primary" onClick={onClose}>
               Close
@@ -61,7 +71,7 @@ export function BulkApproval({
           className="space-y-4"
           onSubmit={(event) => {
             event.preventDefault();
-            approval.mutate();
+            approval.mutate(isUnheard(error));
           }}
         >
           <p>
@@ -70,6 +80,11 @@ export function BulkApproval({
           </p>
           <p className="text-muted">An approval can be taken back until its host has fetched it.</p>
           {isPending && <Progress id={progressId} total={count} />}
+          {isPending && isLost && (
+            <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+              The answer did not come. What came of it is shown here as soon as the server says so.
+            </p>
+          )}
           {error && (
             <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
               {error.message}
@@ -86,6 +101,8 @@ export function BulkApproval({
     </Dialog>
   );
 }
+
+const newId = () => uuidOf(crypto.getRandomValues(new Uint8Array(16)));
 
 /** Whether the dialog is still open when the server answers. */
 function useIsThere() {

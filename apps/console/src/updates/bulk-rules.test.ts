@@ -1,7 +1,8 @@
 import { Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { bulkBody, outcomeText, uuidOf } from './bulk-rules.ts';
+import { ApiError } from '../api/client.ts';
+import { bulkBody, isAnswerLost, outcomeText, uuidOf } from './bulk-rules.ts';
 
 test('a bulk request names ids or a filter with its count, and has no override (A6)', () => {
   const ids = bulkBody({ kind: 'ids', ids: ['a'] }, 'p');
@@ -21,4 +22,21 @@ test.each([[new Uint8Array(16)], [new Uint8Array(16).fill(255)]])('random bits m
   const id = uuidOf(bytes);
   expect(Value.Check(Uuid, id)).toBe(true);
   expect(id).toMatch(/^.{14}4.{4}[89ab]/);
+});
+
+test.each<[string, unknown, boolean]>([
+  ['no answer', new ApiError({ status: 0, code: 'unreachable', message: '' }), true],
+  ['an answer cut off in its middle', new TypeError('network error'), true],
+  ["a proxy's page instead of it", new ApiError({ status: 502, code: 'no_problem', message: '' }), true],
+  [
+    'a server that failed on the way',
+    new ApiError({ status: 500, code: 'internal_error', message: '' }),
+    true,
+  ],
+  ['a server that does not begin', new ApiError({ status: 503, code: 'unavailable', message: '' }), false],
+  ["a gateway's refusal", new ApiError({ status: 403, code: 'no_problem', message: '' }), false],
+  ['another count', new ApiError({ status: 409, code: 'conflict', message: '' }), false],
+  ['a session that is over', new ApiError({ status: 401, code: 'unauthenticated', message: '' }), false],
+])('after %s a bulk approval may have happened, or not', (_, error, isLost) => {
+  expect(isAnswerLost(error)).toBe(isLost);
 });

@@ -1,5 +1,6 @@
 import type { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import type { UpdateItem } from '@tidegate/protocol/updates-api';
+import { ApiError } from '../api/client.ts';
 
 /** Updates that are rejected together: each is a request of its own. */
 export const REJECT_MAX = 50;
@@ -18,6 +19,24 @@ export function bulkBody(chosen: Chosen, progressId: string): Readonly<Record<st
       ? { update_ids: chosen.ids }
       : { filter: chosen.filter, confirm_count: chosen.count };
   return { ...what, progress_id: progressId };
+}
+
+/** Where an answer was lost and the server knows nothing of the request. */
+export const UNHEARD = new ApiError({
+  status: 404,
+  code: 'not_found',
+  message: 'The server knows nothing of the request: nothing was approved by it. It can be sent once more.',
+});
+
+export function isUnheard(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'not_found';
+}
+
+/** Whether a request may have been carried out although no answer of our server says so. */
+export function isAnswerLost(error: unknown): boolean {
+  // Not ours, or cut off in its middle (then it is not even an answer); a refusal in our own words is an answer.
+  if (!(error instanceof ApiError)) return error instanceof TypeError;
+  return error.code === 'unreachable' || (error.status >= 500 && error.code !== 'unavailable');
 }
 
 /** What came of it, in a sentence that is read out. */

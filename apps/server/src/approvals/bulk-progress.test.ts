@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { createProgress, RUN_KEPT_MS, RUNS_KEPT, readRun } from './bulk-progress.ts';
+import { createProgress, RUN_KEPT_MS, RUN_SILENT_MS, RUNS_KEPT, readRun } from './bulk-progress.ts';
 
 const ADA = '01900000-0000-7000-a000-000000000001';
 const idOf = (n: number) => `01900000-0000-7000-b000-${String(n).padStart(12, '0')}`;
@@ -56,6 +57,49 @@ describe.each(ENGINES)('the progress of a bulk request on $name', (engine) => {
     await progress.end(half, 'failed');
     expect((await call('GET', url)).body).toMatchObject({ state: 'failed', done: 1, total: 300 });
     expect((await call('GET', `${url}/result`)).body).toEqual(half);
+  });
+
+  test('is finished for a client that goes away in its middle, and what came of it can be fetched', async () => {
+    const { app, call, addUpdate, osv } = await createApprovalsApp(engine);
+    const ids = [await addUpdate(), await addUpdate({ name: 'x', plan: null })];
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const release = osv.hold();
+    const [leaving, asked] = [new AbortController(), osv.requests.length];
+    const gone = fetch(`${url}/api/v1/updates/approve`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ update_ids: ids, progress_id: idOf(1) }),
+      signal: leaving.signal,
+    });
+    const closed = once(app.server, 'connection').then(([socket]) => once(socket, 'close'));
+    await expect.poll(() => osv.requests.length).toBeGreaterThan(asked);
+    leaving.abort();
+    await expect(gone).rejects.toThrow('aborted');
+    await closed;
+    expect((await call('GET', `/api/v1/bulk/${idOf(1)}`)).body).toMatchObject({ state: 'running', done: 0 });
+    release();
+    await expect.poll(async () => (await call('GET', `/api/v1/bulk/${idOf(1)}/result`)).status).toBe(200);
+    const { body } = await call('GET', `/api/v1/bulk/${idOf(1)}/result`);
+    expect(body).toMatchObject({ approved: [{ update_id: ids[0] }], awaiting_plan: [ids[1]], blocked: [] });
+    const again = { update_ids: ids, progress_id: idOf(1) };
+    expect(await call('POST', '/api/v1/updates/approve', again)).toMatchObject({
+      status: 409,
+      code: 'conflict',
+    });
+  });
+
+  test('has failed where its server died in the middle, and says after how many', async () => {
+    const { call, platform, clock } = await createApprovalsApp(engine);
+    const progress = createProgress(platform, { operator_id: ADA, progress_id: idOf(1) });
+    await progress.start(300);
+    await progress.step({ ...NOTHING, awaiting_plan: [idOf(2)] });
+    clock.advance(RUN_SILENT_MS);
+    expect((await call('GET', `/api/v1/bulk/${idOf(1)}`)).body).toMatchObject({ state: 'running' });
+    clock.advance(1);
+    expect((await call('GET', `/api/v1/bulk/${idOf(1)}`)).body).toMatchObject({ state: 'failed', done: 1 });
+    const answer = await call('GET', `/api/v1/bulk/${idOf(1)}/result`);
+    expect(answer).toMatchObject({ status: 409, code: 'conflict' });
+    expect(answer.body.detail).toContain('after 1 of 300 updates');
   });
 
   test('is kept for the newest requests of an operator', async () => {

@@ -17,6 +17,8 @@ import {
 export const RUN_KEPT_MS = 3_600_000;
 /** Runs that are kept for one operator, the newest. */
 export const RUNS_KEPT = 20;
+/** A run that gives no sign of life for so long has died with its server: the next one never takes longer. */
+export const RUN_SILENT_MS = 120_000;
 /** Longest answer that is kept whole; of a longer one the findings of what was blocked are left out. */
 const ANSWER_MAX_CHARS = 8 * 1024 * 1024;
 
@@ -74,10 +76,12 @@ export async function readRun(
   return row && row.updated_at >= now() - RUN_KEPT_MS ? row : null;
 }
 
-export function progressOf(row: BulkRunRow): BulkProgress {
+/** A run whose server died in its middle has no end of its own: it has failed once it has been silent for long. */
+export function progressOf(row: BulkRunRow, nowMs: number): BulkProgress {
+  const hasDied = row.state === 'running' && nowMs - row.updated_at > RUN_SILENT_MS;
   return {
     progress_id: row.progress_id,
-    state: row.state,
+    state: hasDied ? 'failed' : row.state,
     done: row.done,
     total: row.total,
     approved: row.approved,
@@ -89,7 +93,7 @@ export function progressOf(row: BulkRunRow): BulkProgress {
   };
 }
 
-/** The answer of a run that has ended; null while it is under way. */
+/** The answer of a run that has ended; null while it is under way, and for ever of one whose server died. */
 export function answerOf(row: BulkRunRow): BulkApproveAnswer | null {
   if (row.answer === null) return null;
   const answer = parseAs(BulkApproveAnswer, row.answer);

@@ -35,7 +35,7 @@ export function mountBulkProgress(app: App, platform: Pick<Platform, 'database' 
       params,
       response: { 200: BulkProgress, 404: Problem },
     },
-    handler: async (request) => progressOf(await runOf(request)),
+    handler: async (request) => progressOf(await runOf(request), platform.now()),
   });
 
   app.route({
@@ -49,9 +49,15 @@ export function mountBulkProgress(app: App, platform: Pick<Platform, 'database' 
       response: { 200: BulkApproveAnswer, 404: Problem, 409: Problem },
     },
     handler: async (request) => {
-      const answer = answerOf(await runOf(request));
-      if (!answer) throw new Refusal('conflict', { detail: 'The request has not ended yet.' });
-      return answer;
+      const row = await runOf(request);
+      const answer = answerOf(row);
+      if (answer) return answer;
+      const { state, done, total } = progressOf(row, platform.now());
+      const detail =
+        state === 'failed'
+          ? `The server stopped in the middle of the request, after ${done} of ${total} updates.`
+          : 'The request has not ended yet.';
+      throw new Refusal('conflict', { detail });
     },
   });
 }
