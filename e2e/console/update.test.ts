@@ -46,7 +46,10 @@ describeUpdates('one update in the console', (scene) => {
     });
     await page.getByText(event?.id ?? 'no event').waitFor();
     await page.getByRole('link', { name: 'See its event' }).click();
-    await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
+    await page.getByRole('heading', { name: 'Event', exact: true }).waitFor();
+    await poll(() => new URL(page.url()).pathname).toBe(`/events/${event?.id}`);
+    await page.getByText('the parser is not used here').first().waitFor();
+    await inspect(page, 'event');
   });
 
   test('a second operator sees an approval without reloading', async () => {

@@ -74,6 +74,7 @@ const routeTree = root.addChildren([
     page('/commands', () => import('./commands/commands-page.tsx'), 'CommandsPage'),
     page('/commands/$id', () => import('./commands/command-page.tsx'), 'CommandPage'),
     page('/events', () => import('./events/events-page.tsx'), 'EventsPage'),
+    page('/events/$id', () => import('./events/event-page.tsx'), 'EventPage'),
     fleetPage('/exceptions', {
       load: () => import('./exceptions/exceptions-page.tsx'),
       name: 'ExceptionsPage',

@@ -26,7 +26,11 @@ const COLUMNS: readonly Column<EventItem>[] = [
     header: 'When',
     sort: 'created_at',
     sortFirst: 'descending',
-    cell: (event) => <Time at={event.created_at} />,
+    cell: ({ id, created_at }) => (
+      <Link to="/events/$id" params={{ id }}>
+        <Time at={created_at} />
+      </Link>
+    ),
   },
   { id: 'severity', header: 'Severity', cell: (event) => <EventSeverityBadge severity={event.severity} /> },
   { id: 'text', header: 'What happened', wide: true, cell: (event) => <EventText event={event} /> },

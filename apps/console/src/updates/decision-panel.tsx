@@ -155,7 +155,7 @@ function OverrideRecord({ eventId }: { eventId: string | null }) {
     <div role="status" className="space-y-1 rounded-md bg-warn-soft px-3 py-2 text-warn">
       <p className="font-medium">The override is recorded.</p>
       <p className="flex flex-wrap items-center gap-x-2 text-text">
-        <Link to="/events" search={{ type: 'supply_chain_override' }}>
+        <Link to="/events/$id" params={{ id: eventId }}>
           See its event
         </Link>
         <CopyText text={eventId} label="Copy the event id" />
