@@ -17,6 +17,7 @@ import { openSnapshot } from '../platform/db/snapshot.ts';
 import { backUp, restore } from '../testing/backups.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createHousehold, enrolHost, type Household } from '../testing/restored-server.ts';
+import { SUMMED } from '../updates/package-store.ts';
 import { verifyBackup } from './read-backup.ts';
 import { tablesOf } from './table-store.ts';
 import { writeBackup } from './write-backup.ts';
@@ -135,6 +136,25 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
     const wipe = database.transact((tx) => sql`DELETE FROM events`.execute(tx));
     await expect(wipe).rejects.toThrow('append-only');
     await database.close();
+  });
+
+  test('adds up what the server had not added up yet', async () => {
+    const home = await createHousehold(from);
+    await (await home.start()).stop();
+    const database = openDatabase(home.config);
+    const row = (table: string, count: number) => sql`INSERT INTO ${sql.table(table)}
+      (ecosystem, name, version, ${sql.join(SUMMED.map((column) => sql.ref(column)))})
+      VALUES ('apt', 'curl', '1', ${sql.join(SUMMED.map(() => sql.lit(count)))})`;
+    await database.transact(async (tx) => {
+      await row('package_sums', 5).execute(tx);
+      for (const count of [2, -1]) await row('package_deltas', count).execute(tx);
+    });
+    await database.close();
+    const made = await backUp(home);
+    const target = await createHousehold(to);
+    expect(await restore(target, made.to)).toMatchObject({ ok: true });
+    const { package_sums: sums, package_deltas: left } = await contentsOf(target);
+    expect([sums, left]).toMatchObject([[{ name: 'curl', updates: 6, hosts: 6, pending: 6 }], []]);
   });
 });
 

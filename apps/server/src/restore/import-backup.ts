@@ -1,5 +1,6 @@
 import type { Database, SqlValue, Tx } from '../platform/db/engine.ts';
 import type { Migration } from '../platform/db/migrate.ts';
+import { foldAll } from '../updates/fold-sums.ts';
 import { eachBackupLine } from './read-backup.ts';
 import { clearTable, insertRows, presentTables, withoutTriggers } from './table-store.ts';
 
@@ -54,4 +55,5 @@ export async function importBackup(tx: Tx, job: Import): Promise<void> {
       }
     });
   });
+  if (tables.includes('package_deltas')) await foldAll(tx);
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../platform/db/engine.ts';
+import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { SUMMED } from './package-store.ts';
@@ -7,6 +7,15 @@ import { SUMMED } from './package-store.ts';
 const EVERY_MS = 5_000;
 /** Differences that one transaction adds up. */
 const CHUNK = 5_000;
+const COLUMNS = {
+  columns: sql.join(SUMMED.map((column) => sql.ref(column))),
+  sums: sql.join(SUMMED.map((column) => sql`sum(${sql.ref(column)}) AS ${sql.ref(column)}`)),
+  added: sql.join(
+    SUMMED.map(
+      (column) => sql`${sql.ref(column)} = package_sums.${sql.ref(column)} + excluded.${sql.ref(column)}`,
+    ),
+  ),
+};
 /** Any number: the key of the advisory lock of whoever adds up. */
 const LOCK_KEY = 7_434_171;
 
@@ -30,6 +39,15 @@ export function createSumKeeper(platform: Pick<Platform, 'database' | 'log'>): B
   });
 }
 
+/** Adds up everything that is left, on either engine; nobody else may write meanwhile. */
+export async function foldAll(tx: Tx): Promise<void> {
+  const { columns, sums, added } = COLUMNS;
+  await sql`INSERT INTO package_sums (ecosystem, name, version, ${columns})
+    SELECT ecosystem, name, version, ${sums} FROM package_deltas GROUP BY ecosystem, name, version
+    ON CONFLICT (ecosystem, name, version) DO UPDATE SET ${added}`.execute(tx);
+  await sql`DELETE FROM package_deltas`.execute(tx);
+}
+
 /** Returns how many differences it added up; none where another replica is at it. */
 export async function foldSums(database: Database): Promise<number> {
   return database.transact(async (tx) => {
@@ -37,13 +55,7 @@ export async function foldSums(database: Database): Promise<number> {
       got: boolean;
     }>`SELECT pg_try_advisory_xact_lock(${sql.lit(LOCK_KEY)}) AS got`.execute(tx);
     if (lock.rows[0]?.got !== true) return 0;
-    const columns = sql.join(SUMMED.map((column) => sql.ref(column)));
-    const sums = sql.join(SUMMED.map((column) => sql`sum(${sql.ref(column)}) AS ${sql.ref(column)}`));
-    const added = sql.join(
-      SUMMED.map(
-        (column) => sql`${sql.ref(column)} = package_sums.${sql.ref(column)} + excluded.${sql.ref(column)}`,
-      ),
-    );
+    const { columns, sums, added } = COLUMNS;
     const { rows } = await sql<{ folded: number }>`WITH taken AS (
         DELETE FROM package_deltas WHERE id IN (SELECT id FROM package_deltas ORDER BY id LIMIT ${sql.lit(CHUNK)})
         RETURNING *),
