@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
+  chmodSync,
   chownSync,
   linkSync,
   lstatSync,
@@ -151,6 +153,31 @@ describe('an installation', () => {
     expect(lstatSync(file)).toMatchObject({ gid: lstatSync(job).gid, uid: process.getuid?.() });
     expect(readFileSync(victim, 'utf8')).toBe('untouched');
   });
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'is heard by whoever left the job, who may change nothing, and by no other user',
+    async () => {
+      using world = createJobWorld();
+      const job = world.leaveJob();
+      for (const path of [world.folder, world.stateFolder]) chmodSync(path, 0o755);
+      const [agent, other] = [54_321, 54_322];
+      chownSync(job, agent, agent);
+      world.installer.install = async ({ onOutput }) => {
+        onOutput?.(Buffer.from('Setting up demo\n'));
+        return { ok: true, installed: [], output: '' };
+      };
+      expect(await world.failureOf(job)).toBeNull();
+      const file = outputPath(world.stateFolder, job.split('/').at(-1) ?? '');
+      const as = (id: number, script: string) =>
+        spawnSync('/bin/sh', ['-c', script, 'sh', file], { uid: id, gid: id, encoding: 'utf8' });
+      expect(as(agent, 'cat "$1"')).toMatchObject({ status: 0, stdout: 'Setting up demo\n' });
+      for (const script of ['echo x >> "$1"', 'rm -f "$1"', 'ln -s /etc/passwd "$1.link"']) {
+        expect(as(agent, script).status, script).not.toBe(0);
+      }
+      expect(as(other, 'cat "$1"').status).not.toBe(0);
+      expect(readFileSync(file, 'utf8')).toBe('Setting up demo\n');
+    },
+  );
 
   test('that says what no JSON of ours may bear has a result that can be read all the same', async () => {
     using world = createJobWorld();

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
@@ -19,7 +20,7 @@ import type { OutputListener } from '../run-program.ts';
 /** Most that is written while a package manager talks; of what comes after, the end follows when it is done. */
 export const HEAD_MAX_BYTES = 960 * 1024;
 /** Most of that end, as it was said; U+FFFD for each byte of it would make it three times as long. */
-export const TAIL_MAX_BYTES = 16 * 1024;
+const TAIL_MAX_BYTES = 16 * 1024;
 /** Largest file of one command. */
 export const LIVE_OUTPUT_MAX_BYTES = 1024 * 1024;
 /** How many files are kept for an agent that has not read them, and how long. */
@@ -53,7 +54,8 @@ export function openLiveOutput(
   const path = outputPath(state, commandId);
   let fd: number | null = null;
   attempt(() => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+    const made = mkdirSync(dirname(path), { recursive: true });
+    if (made !== undefined) chmodSync(dirname(path), 0o755); // the umask may have shut the agent out
     removeOld(dirname(path), nowMs);
     fd = openSync(path, CREATE_NEW, 0o600);
     fchownSync(fd, process.geteuid?.() ?? 0, readerGid);
