@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import type { ConsoleStage } from '../harness/console-stage.ts';
+import { describeConsole } from '../harness/describe-console.ts';
+import { logIn } from '../harness/operator.ts';
+import { runCommands } from '../harness/runbook.ts';
+
+const MAIN = fileURLToPath(new URL('../../apps/server/src/main.ts', import.meta.url));
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const REASON = 'the disk of the database <b>failed</b>';
+
+const folder = tmpDir('tidegate-resync-');
+const env = { SERVICE_DATA_DIR: join(folder.path, 'data') };
+
+async function tidegate(words: string): Promise<void> {
+  const settings = { env: { PATH: SYSTEM_PATH, ...env }, cwd: '/' };
+  const run = await runCommands(`"${process.execPath}" "${MAIN}" ${words}`, settings);
+  if (run.code !== 0) throw new Error(`tidegate ${words}: ${run.stdout}\n${run.stderr}`);
+}
+
+/** The database is put back to what it was before the last thing that happened. */
+async function restore({ operator, server }: ConsoleStage): Promise<void> {
+  const backup = join(folder.path, 'story.backup');
+  await tidegate(`backup --to "${backup}"`);
+  await operator.registrationToken();
+  await server.stop();
+  await tidegate(`restore "${backup}"`);
+  await server.restart();
+}
+
+const scenery = { hosts: 2, operators: [VIEWER], env, prepare: restore };
+
+describeConsole('a resync, in the settings of the console', scenery, (scene) => {
+  test('a restore is told of with what was lost, and only an admin may take hosts along', async () => {
+    const page = await scene.openAs(VIEWER);
+    await page.goto('/settings');
+    await page.getByText('detected', { exact: true }).waitFor();
+    await page.getByText('closed', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: /resync/ }).count()).toBe(0);
+    await page.getByRole('link', { name: 'What was lost' }).click();
+    await page.waitForURL(/\/events\?type=RESTORE_DETECTED$/);
+    await expect.poll(() => page.locator('main tbody tr').count()).toBeGreaterThan(0);
+  });
+
+  test('a resync is opened by its word, with a reason and an end, and closed before that', async () => {
+    const page = await scene.openAs();
+    await page.goto('/settings');
+    await page.getByRole('button', { name: 'Open a resync' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Open a resync' });
+    await dialog.getByText('At most 2 hosts may need it.').waitFor();
+    const confirm = dialog.getByRole('button', { name: 'Open it' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await inspect(page, 'settings-resync');
+    await dialog.getByLabel('Hours').fill('5');
+    await dialog.getByLabel('Reason').fill(REASON);
+    await dialog.getByLabel('Type resync to go on').fill('resync');
+    await confirm.click();
+    await page.getByText(/open, closes in [45] h; 0 hosts taken along\. By olga:/).waitFor();
+    await page.getByText(REASON).waitFor();
+    expect(await page.getByRole('button', { name: 'Open a resync' }).count()).toBe(0);
+    await inspect(page, 'settings-resync-open');
+    await page.getByRole('button', { name: 'Close the resync' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close it' }).click();
+    await page.getByText('closed', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Open a resync' }).waitFor();
+  });
+
+  test('a resync that somebody else opened meanwhile is not opened twice, and the dialog says so', async () => {
+    const page = await scene.openAs();
+    await page.goto('/settings');
+    await page.getByRole('button', { name: 'Open a resync' }).click();
+    const path = '/api/v1/admin/resync';
+    // The sessions from before the restore have ended.
+    const other = await logIn(scene.stage.server.url);
+    const opened = await other.call('POST', path, { hours: 1, reason: 'first' });
+    expect(opened.status).toBe(201);
+    const dialog = page.getByRole('dialog', { name: 'Open a resync' });
+    await dialog.getByLabel('Reason').fill('second');
+    await dialog.getByLabel('Type resync to go on').fill('resync');
+    await dialog.getByRole('button', { name: 'Open it' }).click();
+    await dialog.getByText('A resync is open already: close it first.').waitFor();
+  });
+});

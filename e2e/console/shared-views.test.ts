@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { inspect } from '../harness/browser.ts';
+import { describeConsole } from '../harness/describe-console.ts';
+
+const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
+const HOSTILE = '<img src=x onerror=alert(1)> {{7*7}}';
+const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+
+describeConsole('views that are shared, in the console', { hosts: 2, operators: [VIEWER] }, (scene) => {
+  const open = async (page: Page, path: string) => {
+    await page.goto(path);
+    await page.getByRole('button', { name: 'Views' }).click();
+    return page.getByRole('dialog', { name: 'Saved views' });
+  };
+
+  test('an admin shares a view with everybody: a viewer opens it, and may not delete it', async () => {
+    const admins = await open(await scene.openAs(), '/updates?state=pending&ecosystem=apt&sort=-severity');
+    await admins.getByLabel('Save this filter as').fill(HOSTILE);
+    await admins.getByLabel('for everybody').check();
+    await admins.getByRole('button', { name: 'Save the view' }).click();
+    await admins.getByText('shared by olga').waitFor();
+
+    const page = await scene.openAs(VIEWER);
+    const views = await open(page, '/updates?state=failed');
+    const view = views.getByRole('button', { name: `${HOSTILE} · shared by olga` });
+    await view.waitFor();
+    await inspect(page, 'updates-shared-view');
+    expect(await views.getByRole('button', { name: /^Delete/ }).count()).toBe(0);
+    expect(await views.getByLabel('for everybody').count()).toBe(0);
+    expect(await page.locator('img[src=x]').count()).toBe(0);
+    await view.click();
+    await poll(() => new URL(page.url()).searchParams.toString()).toBe(
+      'state=pending&ecosystem=apt&sort=-severity',
+    );
+  });
+
+  test('a view of updates is not listed among those of packages, and an own one is nobody else’s', async () => {
+    const viewers = await open(await scene.openAs(VIEWER), '/packages?ecosystem=dnf');
+    await viewers.getByLabel('Save this filter as').fill('only mine');
+    await viewers.getByRole('button', { name: 'Save the view' }).click();
+    await viewers.getByRole('button', { name: 'only mine', exact: true }).waitFor();
+    expect(await viewers.getByText('shared by').count()).toBe(0);
+    const admins = await open(await scene.openAs(), '/packages');
+    await admins.getByText('No view is saved yet.').waitFor();
+  });
+
+  test('once it is deleted by who shared it, nobody is offered it', async () => {
+    for (const name of ['for a while', 'for ever']) {
+      const view = { name, page: 'updates', query: { state: 'pending' }, shared: true };
+      expect((await scene.stage.operator.call('POST', '/api/v1/views', view)).status).toBe(201);
+    }
+    const page = await scene.openAs();
+    const admins = await open(page, '/updates?state=pending');
+    await admins.getByRole('button', { name: 'Delete the view for a while' }).click();
+    await page.getByText('The view for a while is deleted.').waitFor();
+    const viewers = await open(await scene.openAs(VIEWER), '/updates?state=pending');
+    await viewers.getByRole('button', { name: 'for ever · shared by olga' }).waitFor();
+    expect(await viewers.getByText('for a while').count()).toBe(0);
+  });
+});
