@@ -78,8 +78,9 @@ async function settle(database: Database): Promise<void> {
 /** Times every list of a server that is started on a database with a fleet in it. */
 export async function timeLists(
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
-  { rounds, say }: Pick<BenchOptions, 'rounds' | 'say'>,
+  { rounds, say, list: only }: Pick<BenchOptions, 'rounds' | 'say' | 'list'>,
 ): Promise<Record<string, unknown>> {
+  const names = LIST_NAMES.filter((name) => only === undefined || name === only);
   const server = await startServerProcess(MAIN, {
     env: {
       SERVICE_DATA_DIR: dataDir,
@@ -95,10 +96,10 @@ export async function timeLists(
     const postmaster = databaseUrl ? postmasterOf(databaseUrl) : null;
     const timed = await timeAll(
       { call: await logIn(server.url), clock: cpuClock(server.pid, postmaster) },
-      rounds,
+      { rounds, names },
     );
     const summary = Object.fromEntries(
-      LIST_NAMES.flatMap((list) =>
+      names.flatMap((list) =>
         (['first', 'deep'] as const).map((page) => [
           `${list} (${page})`,
           summaryOf(timed.filter((one) => one.list === list && one.page === page)),
@@ -127,7 +128,7 @@ function cpuClock(server: number, postmaster: number | null): () => () => number
 
 async function timeAll(
   { call, clock }: { call: Call; clock: () => () => number },
-  rounds: number,
+  { rounds, names }: { rounds: number; names: readonly string[] },
 ): Promise<Timed[]> {
   const timed: Timed[] = [];
   const [host] = Value.Parse(Hosts, await call('GET', '/api/v1/agents?limit=1')).items;
@@ -142,8 +143,9 @@ async function timeAll(
     for (let round = 0; round < rounds; round++) timings.push((await get(path)).timing);
     timed.push({ list, query, page, timings });
   }
-  for (const one of firstPages()) await time(one, `${one.list}?${one.query}`, 'first');
-  for (const one of deepPages()) {
+  for (const one of firstPages().filter(({ list }) => names.includes(list)))
+    await time(one, `${one.list}?${one.query}`, 'first');
+  for (const one of deepPages().filter(({ list }) => names.includes(list))) {
     let behind = '';
     for (let turned = 0; turned < PAGES_TURNED; turned++) {
       const { next } = await get(`${one.list}?limit=${ROWS_TURNED}&${one.query}${behind}`);

@@ -47,12 +47,15 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   --seconds   length of a round (2)
   --hosts     hosts of the lists (100,000)
   --updates   updates of the lists, and as many events (500,000)
+  --list      agents, updates, packages or events alone
   --engine    sqlite or postgres alone; both unless given`;
 
 export interface BenchOptions {
   rounds: number;
   seconds: number;
   engines: readonly ('sqlite' | 'postgres')[];
+  /** The one list to be timed; all of them unless given. */
+  list?: string | undefined;
   /** Progress for people; never the result. */
   say: (line: string) => void;
 }
@@ -77,6 +80,7 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
         engine: { type: 'string' },
         hosts: { type: 'string', default: '100000' },
         updates: { type: 'string', default: '500000' },
+        list: { type: 'string' },
       },
     });
     const bench = NAMES.find((name) => name === positionals[0]);
@@ -88,7 +92,8 @@ function readOptions(): (BenchOptions & FleetSize & { bench: keyof typeof BENCHE
     if (!bench || positionals.length !== 1 || engines.length === 0) return null;
     if (!(rounds >= 1 && seconds > 0 && hosts >= 100 && updates >= 100)) return null;
     const say = (line: string) => void process.stderr.write(`${line}\n`);
-    return { bench, json: values.json, rounds, seconds, engines, hosts, updates, events: updates, say };
+    const { json, list } = values;
+    return { bench, json, list, rounds, seconds, engines, hosts, updates, events: updates, say };
   } catch {
     return null;
   }

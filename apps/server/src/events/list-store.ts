@@ -19,7 +19,11 @@ export async function listPageOfEvents(
   { selection, descending, limit, after }: EventPage,
 ): Promise<{ rows: EventRow[]; count: number }> {
   const conditions = conditionsOf(selection);
-  if (selection.q !== undefined) conditions.push(await saysPart(db, selection.q));
+  if (selection.q !== undefined) {
+    // An index of types or of those who act finds what nothing else narrows down; beside others it is looked at only.
+    const isAlone = conditions.length === 1;
+    conditions.push(await saysPart(db, { q: selection.q, isAlone }));
+  }
   const meant = sql.join(conditions, sql` AND `);
   const counted = await sql<{ total: number }>`SELECT count(*) AS total FROM
     (SELECT 1 FROM events WHERE ${meant} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);
@@ -47,7 +51,10 @@ export async function listPageOfEvents(
 const MOST_TEXTS = 500;
 
 /** Types are few, and so are those who act: a search goes through these, and not through the events. */
-async function saysPart(db: Db, q: string): Promise<RawBuilder<SqlBool>> {
+async function saysPart(
+  db: Db,
+  { q, isAlone }: { q: string; isAlone: boolean },
+): Promise<RawBuilder<SqlBool>> {
   const part = containing(q);
   const [types, actors] = await Promise.all(
     (['type', 'actor'] as const).map(async (column) => {
@@ -55,7 +62,8 @@ async function saysPart(db: Db, q: string): Promise<RawBuilder<SqlBool>> {
       const by = sql.ref(column);
       if (texts === null) return sql<SqlBool>`lower(${by}) LIKE ${part} ESCAPE '\\'`;
       const found = texts.filter((text) => lowered(text).includes(lowered(q)));
-      return found.length === 0 ? null : sql<SqlBool>`${by} IN (${sql.join(found)})`;
+      if (found.length === 0) return null;
+      return sql<SqlBool>`${isAlone ? by : sql`${by} || ''`} IN (${sql.join(found)})`;
     }),
   );
   const either = [types, actors].flatMap((condition) => condition ?? []);
@@ -81,6 +89,8 @@ function conditionsOf({ filter, scope }: EventPage['selection']): RawBuilder<Sql
     filter.kind !== undefined && sql<SqlBool>`kind = ${filter.kind}`,
     filter.type !== undefined && sql<SqlBool>`type = ${filter.type}`,
     filter.severity !== undefined && sql<SqlBool>`severity = ${filter.severity}`,
+    // The index of severities has all but these.
+    filter.severity !== undefined && filter.severity !== 'info' && sql<SqlBool>`severity <> 'info'`,
     filter.component !== undefined && sql<SqlBool>`component = ${filter.component}`,
     filter.agentId !== undefined && sql<SqlBool>`agent_id = ${filter.agentId}`,
     filter.sinceMs !== undefined && sql<SqlBool>`created_at >= ${filter.sinceMs}`,

@@ -6,7 +6,7 @@ const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 
 const INDEXES = {
   updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
     agent_id, updated_at`,
-  updates_by_change: 'state, updated_at, id',
+  updates_by_change: 'state, updated_at, id, discovered_at',
   updates_by_name: 'state, name, id, ecosystem, agent_id',
   updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict`,
   updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity',

@@ -2,6 +2,7 @@ import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
 import { UPDATE_STATES } from '@tidegate/protocol/states';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Db } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import type { Position } from '../platform/db/keyset.ts';
 import { containing, globbing } from '../platform/db/like.ts';
@@ -61,7 +62,7 @@ function everyState(filter: UpdateFilter): Condition[] {
  */
 export function walked(
   { filter, scope }: UpdateSelection,
-  { order, state }: { order: UpdateOrder; state: string },
+  { order, state, hosts }: { order: UpdateOrder; state: string; hosts: 'few' | 'many' },
 ): Source {
   const { state: _, ...rest } = filter;
   const checks = {
@@ -76,24 +77,21 @@ export function walked(
       sql<SqlBool>`u.state = ${state}`,
       ...rowConditions(rest, checks),
       ...pins(filter, order),
-      // Packages of one system stand together in the order of names, so that many rows may have to be passed over.
-      order.field === 'name' ? hostAmong(selection) : hostIs(selection),
+      hosts === 'few' ? hostAmong(selection) : hostIs(selection),
     ],
     isJoined: false,
   };
 }
 
-/** The rows of a selection as the index of packages has them: all that is asked stands in it. */
-export function scannedByPackage(
-  selection: UpdateSelection,
-): Source & { readonly groupBy: RawBuilder<unknown> } {
+/** The rows of a selection as the index of packages has them, in which stands all that is asked; `table` has the names. */
+export function scannedByPackage(selection: UpdateSelection): Source & { readonly table: 'n' | 'u' } {
   const { q, ...filter } = selection.filter;
   const where = [
     ...rowConditions(filter, { ...PASSED, ecosystem: sql`u.ecosystem`, name: sql`u.name` }),
     hostAmong(selection),
   ];
   if (q === undefined) {
-    return { from: sql`updates AS u`, where, isJoined: false, groupBy: sql`u.ecosystem, u.name` };
+    return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
   }
   const isNamed = sql<SqlBool>`u.ecosystem = n.ecosystem AND u.name = n.name AND ${nameIsLike(containing(q), 'n')}`;
   // CROSS: the names that are found come first, in the order of their table.
@@ -101,7 +99,7 @@ export function scannedByPackage(
     from: sql`update_names AS n CROSS JOIN updates AS u`,
     where: [isNamed, ...where],
     isJoined: false,
-    groupBy: sql`n.name, n.ecosystem`,
+    table: 'n',
   };
 }
 
@@ -118,10 +116,19 @@ export function isOfPackagesAlone(selection: UpdateSelection): boolean {
 }
 
 /** The hosts that are meant, found once; null where it does not matter which host it is. */
-export function meantHosts(selection: UpdateSelection): RawBuilder<unknown> | null {
+function meantHosts(selection: UpdateSelection): RawBuilder<unknown> | null {
   const host = hostConditions(selection);
   if (host.length === 0) return null;
   return sql`SELECT a.id FROM agents AS a WHERE ${and([sql<SqlBool>`a.deleted_at IS NULL`, ...host])}`;
+}
+
+/** Whether at most so many hosts are meant; false where it does not matter which host it is. */
+export async function areFewHosts(db: Db, selection: UpdateSelection, most: number): Promise<boolean> {
+  const hosts = meantHosts(selection);
+  if (hosts === null) return false;
+  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM
+    (${hosts} LIMIT ${sql.lit(most + 1)}) AS counted`.execute(db);
+  return Number(rows[0]?.total) <= most;
 }
 
 function hostAmong(selection: UpdateSelection): Condition {

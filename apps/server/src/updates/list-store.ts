@@ -5,7 +5,15 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import { isBehind, type Order, type Position, sortedBy, stretchesOf } from '../platform/db/keyset.ts';
-import { and, found, type Source, type UpdateSelection, walked, walkedByHost } from './filter-store.ts';
+import {
+  and,
+  areFewHosts,
+  found,
+  type Source,
+  type UpdateSelection,
+  walked,
+  walkedByHost,
+} from './filter-store.ts';
 import { type UpdateOrder, updateOrder } from './sort-store.ts';
 
 export type ListedUpdate = Awaited<ReturnType<typeof rowsOf>>[number];
@@ -92,7 +100,7 @@ function withHost(source: Source, { field }: UpdateOrder): Source {
 async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   const { order, after, limit } = page;
   const named = stretchesOf(renamed(order), after);
-  const sources = sourcesOf(page);
+  const sources = await sourcesOf(db, page);
   const ids: string[] = [];
   for (const [i, { where, orderBy }] of stretchesOf(order, after).entries()) {
     if (ids.length >= limit) break;
@@ -108,11 +116,17 @@ async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   return ids;
 }
 
-function sourcesOf(page: UpdatePage): Source[] {
+/** Hosts up to which a walk by name gathers them first. */
+const HOSTS_GATHERED = 20_000;
+
+async function sourcesOf(db: Db, page: UpdatePage): Promise<Source[]> {
   const { order, after, filter } = page;
   if (order.field === 'hostname') return [walkedByHost(page, { order, after })];
   const states = filter.state === undefined ? UPDATE_STATES : [filter.state];
-  return states.map((state) => walked(page, { order, state }));
+  // The packages of one system stand together in the order of names: few hosts may have nothing in a long stretch of it,
+  // whose rows are passed over more quickly with the hosts at hand.
+  const hosts = order.field === 'name' && (await areFewHosts(db, page, HOSTS_GATHERED)) ? 'few' : 'many';
+  return states.map((state) => walked(page, { order, state, hosts }));
 }
 
 function keyColumns({ parts }: Order): RawBuilder<unknown> {

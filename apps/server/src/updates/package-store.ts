@@ -12,9 +12,9 @@ import { isBehind, type Order, type Position, type SortPart, sortedBy } from '..
 import { containing } from '../platform/db/like.ts';
 import {
   and,
+  areFewHosts,
   found,
   isOfPackagesAlone,
-  meantHosts,
   ofPackage,
   scannedByPackage,
   type UpdateSelection,
@@ -82,6 +82,8 @@ export interface PackagePage extends UpdateSelection {
   readonly order: PackageOrder;
   readonly limit: number;
   readonly after: Position | null;
+  /** Hosts up to which their updates are looked up; where there are more, the updates are gone through by package. */
+  readonly mostHosts?: number;
 }
 
 /** A package with what it is sorted by; null where that is its name alone. */
@@ -128,24 +130,17 @@ async function summedNames(db: Db, page: PackagePage): Promise<Names> {
   );
 }
 
-/** Hosts up to which their updates are looked up; where there are more, the updates are gone through by package. */
 const HOSTS_LOOKED_UP = 2_500;
 
 async function countedNames(db: Db, page: PackagePage): Promise<Names> {
-  const isNarrow = page.filter.agent_id !== undefined || (await areFew(db, meantHosts(page)));
-  const { from, where, groupBy } = isNarrow
-    ? { ...found(page), groupBy: sql`u.ecosystem, u.name` }
-    : scannedByPackage(page);
-  const counted = sql`SELECT u.ecosystem AS ecosystem, u.name AS name, ${MEASURES[page.order.field].by} AS measure
-    FROM ${from} WHERE ${and(where)} GROUP BY ${groupBy}`;
+  const { mostHosts = HOSTS_LOOKED_UP } = page;
+  const isNarrow = page.filter.agent_id !== undefined || (await areFewHosts(db, page, mostHosts));
+  const { from, where, table } = isNarrow ? { ...found(page), table: 'u' } : scannedByPackage(page);
+  const [ecosystem, name] = [sql.ref(`${table}.ecosystem`), sql.ref(`${table}.name`)];
+  // In this order the names are found, and the rows of each package come together.
+  const counted = sql`SELECT ${ecosystem} AS ecosystem, ${name} AS name, ${MEASURES[page.order.field].by} AS measure
+    FROM ${from} WHERE ${and(where)} GROUP BY ${table === 'n' ? sql`${name}, ${ecosystem}` : sql`${ecosystem}, ${name}`}`;
   return namesOf(db, page, counted);
-}
-
-async function areFew(db: Db, hosts: RawBuilder<unknown> | null): Promise<boolean> {
-  if (hosts === null) return false;
-  const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM
-    (${hosts} LIMIT ${sql.lit(HOSTS_LOOKED_UP + 1)}) AS counted`.execute(db);
-  return Number(rows[0]?.total) <= HOSTS_LOOKED_UP;
 }
 
 interface Names {

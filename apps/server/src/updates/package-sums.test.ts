@@ -3,7 +3,9 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { markAgentDeleted } from '../agents/store.ts';
+import { MIGRATIONS } from '../migrations/migrations.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
+import { migrate } from '../platform/db/migrate.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { foldSums } from './fold-sums.ts';
@@ -14,6 +16,7 @@ import { compareAndSwapState, insertUpdates, refreshUpdate } from './store.ts';
 
 const HOSTS = 4;
 const ROWS = 24;
+const BEFORE_SUMS = 68;
 
 const idOf = (n: number) => `01900000-0000-7000-9000-${n.toString(16).padStart(12, '0')}`;
 const row = fc.nat(ROWS - 1);
@@ -68,15 +71,22 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 function insert(offers: readonly Offer[]): Act {
-  return inOne(async (tx, hosts) => {
-    const { rows: known } = await sql<{ id: string }>`SELECT id FROM updates`.execute(tx);
-    const fresh = offers.filter(({ n }) => !known.some(({ id }) => id === idOf(n)));
-    const values = fresh.map(({ n, host, version, ...facts }) => ({
-      ...{ id: idOf(n), agent_id: hosts[host] ?? '', ecosystem: 'apt', arch: `${n}`, out_of_band: 0 },
-      ...{ current_version: '0', available_version: version, discovered_at: n, updated_at: n, ...facts },
-    }));
-    await insertUpdates(tx, values);
-  });
+  return inOne((tx, hosts) => insertRows(tx, hosts, offers));
+}
+
+async function insertRows(tx: Tx, hosts: readonly string[], offers: readonly Offer[]): Promise<void> {
+  const { rows: known } = await sql<{ id: string }>`SELECT id FROM updates`.execute(tx);
+  const fresh = offers.filter(({ n }) => !known.some(({ id }) => id === idOf(n)));
+  const values = fresh.map(({ n, host, version, ...facts }) => ({
+    ...{ id: idOf(n), agent_id: hosts[host] ?? '', ecosystem: 'apt', arch: `${n}`, out_of_band: 0 },
+    ...{ current_version: '0', available_version: version, discovered_at: n, updated_at: n, ...facts },
+  }));
+  await insertUpdates(tx, values);
+}
+
+async function moveEach(database: Database): Promise<void> {
+  const all = Array.from({ length: ROWS }, (_, n) => n);
+  await database.transact((tx) => moveMany(tx, all, 'superseded'));
 }
 
 function move(tx: Tx, { n, from, to }: { n: number; from: Offer['state']; to: Offer['state'] }) {
@@ -160,4 +170,54 @@ describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
       { numRuns: engine.name === 'sqlite' ? 60 : 25 },
     );
   });
+
+  test('is the same for a database of before, whatever is in it', async () => {
+    const database = await engine.openEmpty();
+    const older = MIGRATIONS.filter(({ version }) => version <= BEFORE_SUMS);
+    await migrate(database, { migrations: older, now: () => 1 });
+    const hosts: string[] = [];
+    for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
+    const offers = fc.sample(fc.uniqueArray(offer, { selector: ({ n }) => n, minLength: ROWS }), {
+      numRuns: 1,
+      seed: 7,
+    });
+    await insert(offers[0] ?? [])(database, hosts);
+    await database.transact((tx) => markAgentDeleted(tx, { agentId: hosts[1] ?? '', atMs: 2 }));
+    await migrate(database, { migrations: MIGRATIONS, now: () => 1 });
+    const before = await countedAnew(database);
+    expect(before.versions.length).toBeGreaterThan(1);
+    expect(await kept(database)).toEqual(before);
+    // What was there before is changed like what comes after.
+    await moveEach(database);
+    expect(await kept(database)).toEqual(await countedAnew(database));
+  });
+
+  test.runIf(engine.name === 'postgres')(
+    'lets nobody wait for another who writes of the same package',
+    async () => {
+      const database = await engine.open();
+      const hosts: string[] = [];
+      for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
+      const of = (n: number): Offer => ({
+        n,
+        host: n,
+        name: 'curl',
+        version: '1',
+        state: 'pending',
+        security: 0,
+      });
+      await insert([of(0)])(database, hosts);
+      await database.transact(async (tx) => {
+        await insertRows(tx, hosts, [of(1)]);
+        await insert([of(2)])(database, hosts);
+        await database.transact((other) => move(other, { n: 0, from: 'pending', to: 'rejected' }));
+        // The one who adds up does not see what is not committed, and takes nothing of it.
+        expect(await foldSums(database)).toBe(3);
+      });
+      expect(await kept(database)).toEqual(await countedAnew(database));
+      expect(await foldSums(database)).toBe(1);
+      expect(await foldSums(database)).toBe(0);
+      expect(await kept(database)).toEqual(await countedAnew(database));
+    },
+  );
 });
