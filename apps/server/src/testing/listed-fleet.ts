@@ -12,6 +12,7 @@ export interface ListedTestUpdate {
   group: string | null;
   ecosystem: string;
   name: string;
+  available_version: string;
   state: string;
   verdict: string | null;
   severity: string | null;
