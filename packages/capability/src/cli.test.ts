@@ -134,8 +134,9 @@ describe('tidegate-capability explain', () => {
     expect(run('explain', ...asked, '--command', 'fs:reed').stdout).toContain(
       'no plugin that is known has a command',
     );
-    expect(run('explain', ...asked, '--command', 'core:app:name', '--origin', 'x').stdout).toContain(
-      'refused',
+    const nowhere = run('explain', ...asked, '--command', 'core:app:name', '--origin', 'x').stdout;
+    expect(nowhere).toContain(
+      'not granted by core:app:allow-name in capability "main": it does not serve this origin',
     );
   });
 

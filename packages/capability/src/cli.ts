@@ -70,9 +70,12 @@ function check({ findings, capabilities }: Checked, { json }: Options, files: nu
     return print(`${JSON.stringify({ ok: errors === 0, capabilities, findings })}\n`, errors === 0 ? 0 : 1);
   for (const finding of findings) process.stdout.write(`${findingLine(finding)}\n`);
   const warnings = findings.length - errors;
-  process.stderr.write(
-    `${files} files, ${capabilities} capabilities, ${errors} errors, ${warnings} warnings\n`,
-  );
+  const summary = [
+    count(files, 'file'),
+    `${capabilities} ${capabilities === 1 ? 'capability' : 'capabilities'}`,
+  ];
+  summary.push(count(errors, 'error'), count(warnings, 'warning'));
+  process.stderr.write(`${summary.join(', ')}\n`);
   return errors === 0 ? 0 : 1;
 }
 
@@ -156,6 +159,10 @@ function usage(message: string): number {
 function print(text: string, exitCode: number): number {
   process.stdout.write(text);
   return exitCode;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
 function messageOf(error: unknown): string {

@@ -28,15 +28,13 @@ export function judge(acl: Acl, request: CommandRequest): Decision {
   const known = found.decisions.get(request.command);
   if (known !== undefined) return known;
   const decision = judgeGrants(acl, rules, { request, found });
-  found.decisions.set(request.command, decision);
+  acl.memory.keepDecision(found, request.command, decision);
   return decision;
 }
 
-/** The caller of a request, with the URL of its document read; null for a text that is no URL. */
-export function callerOf({ window, webview, origin }: CommandRequest): Caller | null {
-  if (origin === 'local') return { window, webview, origin };
-  const url = partsOfUrl(origin);
-  return url === null ? null : { window, webview, origin: url };
+/** The caller of a request, with the URL of its document read. */
+export function callerOf({ window, webview, origin }: CommandRequest): Caller {
+  return { window, webview, origin: origin === 'local' ? origin : partsOfUrl(origin) };
 }
 
 export function scopeOfGrants(acl: Acl, command: string, grants: readonly Grant[]): Scope {
@@ -57,10 +55,10 @@ function foundFor(acl: Acl, request: CommandRequest): Found | null {
   const known = acl.memory.find(request);
   if (known !== undefined) return known;
   const caller = callerOf(request);
-  if (caller === null) return null;
+  if (caller.origin === null) return null;
   const served = Uint8Array.from(acl.audiences, (audience) => (isServed(audience, caller) ? 1 : 0));
   const found: Found = { served, decisions: new Map() };
-  acl.memory.keep(request, found);
+  acl.memory.keepCaller(request, found);
   return found;
 }
 
@@ -87,5 +85,5 @@ function refuse({ command, window, webview, origin }: CommandRequest, why: strin
   const from =
     origin.length > MAX_URL ? 'a URL that is too long' : origin === 'local' ? 'local' : quote(origin);
   const reason = `command ${quote(command)} is not allowed on window ${quote(window)}, webview ${quote(webview)}, origin ${from}: ${why}`;
-  return { allowed: false, reason };
+  return Object.freeze({ allowed: false, reason });
 }

@@ -47,7 +47,8 @@ export function checkSets(plugins: Plugins, { path, report }: Place): void {
     for (const [set, setPath] of setsOf(name, plugin, pointTo(path, name))) {
       for (const [i, member] of set.members.entries()) {
         if (nameMember(plugins, member, set.plugin) !== null) continue;
-        const message = unknownPermission(plugins, memberInFull(member, set.plugin));
+        // Looking for the nearest name takes time that errors past the listed ones do not deserve.
+        const message = report.isFull ? '' : unknownPermission(plugins, memberInFull(member, set.plugin));
         report.error(pointTo(setPath, i), `${message} (from set ${quote(set.identifier)})`);
       }
       heightOf(set, { plugins, heights, open: [], at: { path: setPath, report } });

@@ -27,7 +27,7 @@ export function explainCall(acl: Acl, request: CommandRequest): Explanation {
   const missed: Missed[] = [];
   for (const { capability, permission, audience: index } of rules?.grants ?? []) {
     const audience = acl.audiences[index];
-    if (audience === undefined || caller === null) continue;
+    if (audience === undefined) continue;
     const meets = meet(audience, caller);
     if (meets.origin && (meets.window || meets.webview)) grantedBy.push({ capability, permission });
     else missed.push({ capability, permission, meets });

@@ -1,6 +1,8 @@
 /** Longest glob, in characters; matching takes at most that many steps for each character of a label. */
 const MAX_GLOB = 256;
 
+const SPECIAL = /[*?[]/;
+
 /** One part of a glob. `any` is `*`, `parts` is `**` with the slash after it: nothing, or a run that ends in one. */
 type Token =
   | { readonly kind: 'char'; readonly char: string }
@@ -15,7 +17,7 @@ type Token =
 
 export interface Glob {
   readonly source: string;
-  /** The label itself, where no part is special; it is then the only one that matches. */
+  /** The label itself, where no part is special: it is then the only one that matches, and there are no tokens. */
   readonly literal: string | null;
   /** The ordinary characters before its first special part: most labels end here. */
   readonly prefix: string;
@@ -32,6 +34,8 @@ export type GlobResult =
  * ordinary characters.
  */
 export function parseGlob(source: string): GlobResult {
+  if (source.length <= MAX_GLOB && !SPECIAL.test(source))
+    return { ok: true, glob: { source, literal: source, prefix: source, tokens: [] } };
   const chars = [...source];
   if (chars.length > MAX_GLOB) return { ok: false, fault: `is longer than ${MAX_GLOB} characters` };
   const tokens: Token[] = [];
@@ -55,7 +59,7 @@ export function parseGlob(source: string): GlobResult {
     }
   }
   const prefix = prefixOf(tokens);
-  return { ok: true, glob: { source, literal: prefix === source ? source : null, prefix, tokens } };
+  return { ok: true, glob: { source, literal: null, prefix, tokens } };
 }
 
 /** Whether the whole label matches. A mismatch goes back to the last wildcard alone: earlier ones can add nothing. */

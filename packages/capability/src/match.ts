@@ -15,11 +15,11 @@ export interface Audience {
   readonly remotes: readonly UrlMatcher[];
 }
 
-/** Who asks: the labels of the object that received the message, and the URL of its document unless it is local. */
+/** Who asks: the labels of the object that received the message, and the URL of its document; null for one that is none. */
 export interface Caller {
   readonly window: string;
   readonly webview: string;
-  readonly origin: 'local' | UrlParts;
+  readonly origin: 'local' | UrlParts | null;
 }
 
 /** What of a capability a caller meets; it needs the origin and one of the labels. */
@@ -54,7 +54,7 @@ export function meet(audience: Audience, { window, webview, origin }: Caller): M
     origin:
       origin === 'local'
         ? audience.local
-        : audience.remotes.some(({ components }) => matchesUrl(components, origin)),
+        : origin !== null && audience.remotes.some(({ components }) => matchesUrl(components, origin)),
   };
 }
 

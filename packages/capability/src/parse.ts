@@ -233,18 +233,12 @@ function reportTaken(identifier: string, { path, report }: Place, seen: Map<stri
 }
 
 function reportRepeated(raw: readonly unknown[], { path, report }: Place): void {
-  const byIdentifier = new Map<string, number[]>();
-  for (const [i, item] of raw.entries()) {
-    const identifier = typeof item === 'string' ? item : identifierOf(item);
-    if (identifier === null) continue;
-    const others = byIdentifier.get(identifier);
-    if (others === undefined) byIdentifier.set(identifier, [i]);
-    else others.push(i);
-  }
-  for (const indexes of byIdentifier.values()) {
-    // Only items with one identifier can be equal, and those are few: the others need no key.
+  const identifiers = raw.map((item) => (typeof item === 'string' ? item : identifierOf(item)));
+  // Items of different identifiers are different: nearly always that is all there is to it.
+  if (new Set(identifiers).size === raw.length) return;
+  const byIdentifier = Map.groupBy(raw.keys(), (i) => identifiers[i]);
+  for (const indexes of byIdentifier.values())
     if (indexes.length > 1) reportEqual(raw, indexes, { path, report });
-  }
 }
 
 function reportEqual(raw: readonly unknown[], indexes: readonly number[], { path, report }: Place): void {

@@ -1,5 +1,5 @@
 /** Names that are compared with one that is unknown; manifests of more are not searched to their end. */
-const MAX_COMPARED = 5_000;
+const MAX_COMPARED = 2_000;
 /** Longest name that is compared: no known one is longer than an identifier may be. */
 const MAX_LENGTH = 116;
 
@@ -12,7 +12,7 @@ export function nearest(unknown: string, known: Iterable<string>): string | null
   for (const name of known) {
     if (compared++ >= MAX_COMPARED) break;
     if (Math.abs(name.length - unknown.length) > allowed || name.length > MAX_LENGTH) continue;
-    const edits = editsBetween(unknown.toLowerCase(), name.toLowerCase());
+    const edits = editsBetween({ from: unknown.toLowerCase(), to: name.toLowerCase(), atMost: allowed });
     if (edits > allowed || (best !== null && edits === allowed)) continue;
     best = name;
     allowed = edits;
@@ -20,8 +20,8 @@ export function nearest(unknown: string, known: Iterable<string>): string | null
   return best;
 }
 
-/** Levenshtein's distance: letters to put in, to leave out or to change. */
-function editsBetween(a: string, b: string): number {
+/** Levenshtein's distance: letters to put in, to leave out or to change. More than `atMost` is not counted to its end. */
+function editsBetween({ from: a, to: b, atMost }: { from: string; to: string; atMost: number }): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i++) {
     const row = [i + 1];
@@ -29,6 +29,7 @@ function editsBetween(a: string, b: string): number {
       const change = (previous[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
       row.push(Math.min(change, (previous[j + 1] ?? 0) + 1, (row[j] ?? 0) + 1));
     }
+    if (Math.min(...row) > atMost) return atMost + 1;
     previous = row;
   }
   return previous[b.length] ?? 0;
