@@ -14,7 +14,6 @@ const Attached = Type.Object({
   sessionId: Type.String(),
   targetInfo: Type.Object({ targetId: Type.String(), type: Type.String(), url: Type.String() }),
 });
-const Changed = Type.Object({ targetInfo: Type.Object({ targetId: Type.String(), title: Type.String() }) });
 const Detached = Type.Object({ sessionId: Type.String() });
 
 export type Opened = { ok: true; backend: Backend } | { ok: false; detail: string };
@@ -46,7 +45,6 @@ export async function openChromiumBackend(
     const page = [...pages.values()].find((candidate) => candidate.session === session);
     if (method === 'Target.attachedToTarget' && Check(Attached, params)) attach(params);
     else if (method === 'Target.detachedFromTarget' && Check(Detached, params)) detach(params.sessionId);
-    else if (method === 'Target.targetInfoChanged' && Check(Changed, params)) noteTitle(params.targetInfo);
     else if (page) page.take({ method, params, session });
     else if (method === 'Fetch.requestPaused' && session !== null) refuse(session, params);
   }
@@ -72,10 +70,6 @@ export async function openChromiumBackend(
     const Request = Type.Object({ requestId: Type.String() });
     if (!Check(Request, params)) return;
     attempt('Fetch.failRequest', { requestId: params.requestId, errorReason: 'BlockedByClient' }, session);
-  }
-
-  function noteTitle({ targetId, title }: { targetId: string; title: string }): void {
-    for (const [label, page] of pages) if (page.target === targetId) events.titleChanged(label, title);
   }
 
   function detach(session: string): void {
@@ -110,7 +104,6 @@ export async function openChromiumBackend(
   }
 
   await cdp.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
-  await cdp.send('Target.setDiscoverTargets', { discover: true });
   return {
     ok: true,
     backend: {

@@ -2,12 +2,14 @@ import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { BackendOptions, DropCause, WindowSpec } from '../backend.ts';
 import { readMessage } from '../page/message.ts';
-import { bridgeScript, deliveryScript, newKey } from '../page/page-script.ts';
+import { bridgeScript, deliveryScript, newKey, titleWatchScript } from '../page/page-script.ts';
 import type { CdpEvent, CdpPipe } from './cdp-pipe.ts';
 
 /** A name that the page of the shell has and no host: nothing is ever asked of the network. */
 export const ORIGIN = 'https://shell.tidegate.internal';
 const BINDING = '__tidegate_send';
+const TITLE_BINDING = '__tidegate_titled';
+const TITLE_MAX = 1_000;
 
 const Context = Type.Object({
   context: Type.Object({
@@ -42,6 +44,8 @@ export interface PageSession {
   open(): Promise<void>;
   take(event: CdpEvent): void;
   deliver(document: string, text: string): void;
+  /** The title of the window is that of its document. */
+  setTitle(title: string): Promise<void>;
 }
 
 export function createPageSession(
@@ -58,18 +62,25 @@ export function createPageSession(
   /** Where answers to a document go; forgotten with its context. */
   const documents = new Map<string, string>();
   let mainUrl = '';
+  /** The title of the document as far as it was told here; null: not yet. */
+  let seenTitle: string | null = null;
 
   const send = (method: string, params: object = {}) => cdp.send(method, params, session);
   /** For what may fail because the page is gone: then there is nothing left to do. */
   const attempt = (method: string, params: object = {}) => void send(method, params).catch(() => {});
   const isOurs = (url: string) => url.startsWith(`${ORIGIN}/`);
 
+  function isTopDocument(contextId: number): boolean {
+    const context = contexts.get(contextId);
+    const isTop = context?.frameId === target && context.isDefault && context.origin === ORIGIN;
+    // A blob: document has the origin of its maker, so that the address of the top frame is asked as well.
+    return isTop && isOurs(mainUrl);
+  }
+
   /** The document that a call came from and what it says; else why nobody listens to it. */
   function readCall({ payload, executionContextId }: Type.Static<typeof Called>): Heard {
     const context = contexts.get(executionContextId);
-    const isTop = context?.frameId === target && context.isDefault && context.origin === ORIGIN;
-    // A blob: document has the origin of its maker, so that the address of the top frame is asked as well.
-    if (!isTop || !isOurs(mainUrl)) return { ok: false, cause: 'not_the_top_document' };
+    if (!context || !isTopDocument(executionContextId)) return { ok: false, cause: 'not_the_top_document' };
     const message = readMessage(payload, key);
     if (!message.ok) return message;
     const { document, body } = message;
@@ -85,6 +96,12 @@ export function createPageSession(
       const { document, body } = heard;
       events.message({ window: label, webview: label, document, origin: 'local' }, body);
     }
+  }
+
+  function takeTitle({ payload, executionContextId }: Type.Static<typeof Called>): void {
+    if (!isTopDocument(executionContextId)) return;
+    seenTitle = payload.slice(0, TITLE_MAX);
+    events.titleChanged(label, seenTitle);
   }
 
   function forget(contextId: number): void {
@@ -122,6 +139,7 @@ export function createPageSession(
       if (params.frame.parentId === undefined) arrive(params.frame.url);
     } else if (method === 'Runtime.bindingCalled' && Check(Called, params)) {
       if (params.name === BINDING) takeCall(params);
+      else if (params.name === TITLE_BINDING) takeTitle(params);
     } else if (method === 'Fetch.requestPaused' && Check(Paused, params)) {
       answer(params).catch(() =>
         attempt('Fetch.failRequest', { requestId: params.requestId, errorReason: 'Failed' }),
@@ -145,18 +163,27 @@ export function createPageSession(
     session,
     target,
     async open() {
-      const source = bridgeScript({ origin: ORIGIN, key, via: BINDING }) + pageScript;
+      const bridge = bridgeScript({ origin: ORIGIN, key, via: BINDING });
+      const source = bridge + titleWatchScript(TITLE_BINDING) + pageScript;
       await send('Fetch.enable', { patterns: [{ urlPattern: '*' }] });
       await send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
       await send('Page.enable');
       await send('Network.setBypassServiceWorker', { bypass: true });
-      await send('Runtime.addBinding', { name: BINDING });
+      for (const name of [BINDING, TITLE_BINDING]) await send('Runtime.addBinding', { name });
       await send('Page.addScriptToEvaluateOnNewDocument', { source });
       await send('Runtime.enable');
       await send('Runtime.runIfWaitingForDebugger');
       await send('Page.navigate', { url: ORIGIN + path });
     },
     take,
+    async setTitle(title) {
+      const value = title.replace(/\s+/g, ' ').trim();
+      // Compare and swap: a title that the page has set meanwhile is told soon, and is not written over.
+      const isKnown = seenTitle === null ? 'true' : `document.title === ${JSON.stringify(seenTitle)}`;
+      await send('Runtime.evaluate', {
+        expression: `${isKnown} && (document.title = ${JSON.stringify(value)})`,
+      });
+    },
     deliver(document, text) {
       const uniqueContextId = documents.get(document);
       if (uniqueContextId === undefined) return;

@@ -29,7 +29,10 @@ type Perform = (call: WindowCall) => Promise<Json>;
 /** What Chromium does to an app window; every other command is not supported here. */
 export const CHROMIUM_COMMANDS: Readonly<Record<string, Perform>> = {
   'core:window:title': (call) => read(call, Type.String(), 'document.title'),
-  'core:window:set-title': (call) => run(call, `document.title = ${JSON.stringify(call.value)}`),
+  'core:window:set-title': async ({ page, value }) => {
+    await page.setTitle(String(value));
+    return null;
+  },
   'core:window:inner-size': (call) => read(call, Size, '({ width: innerWidth, height: innerHeight })'),
   'core:window:scale-factor': (call) => read(call, Type.Number(), 'devicePixelRatio'),
   'core:window:is-focused': (call) => read(call, Type.Boolean(), 'document.hasFocus()'),
@@ -78,11 +81,6 @@ async function read<T extends TSchema>({ cdp, page }: WindowCall, schema: T, exp
   const { result } = await cdp.ask(Evaluated, 'Runtime.evaluate', params, page.session);
   if (!Check(schema, result.value)) throw new Error('the page answered in a form that is not known');
   return result.value;
-}
-
-async function run({ cdp, page }: WindowCall, expression: string): Promise<null> {
-  await cdp.send('Runtime.evaluate', { expression }, page.session);
-  return null;
 }
 
 const boundsOf = ({ cdp, page }: WindowCall) =>

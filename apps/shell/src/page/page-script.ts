@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 const BRIDGE = expressionIn('bridge.js');
+const TITLE_WATCH = expressionIn('title-watch.js');
 const CONSOLE_TRANSPORT = expressionIn('console-transport.js');
 
 /** The function of a page that takes what is handed to its document. */
@@ -15,6 +16,11 @@ export function newKey(): string {
 /** The text that makes `window.tidegate` in documents of this origin; `via` names the way out of the page. */
 export function bridgeScript(settings: { origin: string; key: string; via: string }): string {
   return `(${BRIDGE})(${JSON.stringify({ ...settings, deliverName: DELIVER_NAME })});`;
+}
+
+/** The text that tells of each title of a document; `via` names the way out of the page. */
+export function titleWatchScript(via: string): string {
+  return `(${TITLE_WATCH})(${JSON.stringify(via)});`;
 }
 
 /** The text that lets the console reach its server through the shell. */

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { createEventHub } from '../core/event-hub.ts';
+import { createFakeShell, MAIN } from '../testing/fake-backend.ts';
+import { apiCommands } from './api-commands.ts';
+import type { ServerConnection } from './server-connection.ts';
+
+async function createScene(permissions: unknown[]) {
+  const asked: string[] = [];
+  const connection: ServerConnection = {
+    async request({ method, path }) {
+      asked.push(`${method} ${path}`);
+      return { status: 200, headers: {}, body: '{}' };
+    },
+    open: () => new Promise(() => {}),
+  };
+  const commands = apiCommands(
+    connection,
+    createEventHub(() => {}),
+    new AbortController().signal,
+  );
+  const shell = await createFakeShell({ identifier: 'api', windows: ['main'], permissions }, commands);
+  const ask = (method: string, path: string) =>
+    shell.call('api-request', { method, path, headers: {}, body: null });
+  return { ...shell, asked, ask };
+}
+
+const READ_ONLY = {
+  identifier: 'allow-api-request',
+  allow: [{ method: 'GET', path: '/api/v1/*' }],
+  deny: [{ path: '/api/v1/admin/*' }],
+};
+
+describe('the API through the gate', () => {
+  test('a scope narrows methods and paths, as the server reads them', async () => {
+    const { ask, asked } = await createScene([READ_ONLY]);
+    expect(await ask('GET', '/api/v1/updates?limit=1')).toMatchObject({ ok: true });
+    for (const [method, path] of [
+      ['POST', '/api/v1/updates/x/approve'],
+      ['GET', '/api/v1/admin/operators'],
+      ['GET', '/api/v1/x/../admin/operators'],
+      ['GET', '/api/v1/x/%2e%2e/admin/operators'],
+      ['GET', '/api/health'],
+    ] as const)
+      expect(await ask(method, path)).toMatchObject({
+        ok: false,
+        error: expect.stringContaining('outside of the scope'),
+      });
+    expect(asked).toEqual(['GET /api/v1/updates?limit=1']);
+  });
+
+  test('a scope with an entry that is not understood lets nothing pass', async () => {
+    const { ask, asked } = await createScene([{ ...READ_ONLY, deny: [{ paths: ['/api/v1/admin/*'] }] }]);
+    expect(await ask('GET', '/api/v1/updates')).toMatchObject({ ok: false });
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    ['TRACE', '/api/v1/updates'],
+    ['GET', '/install.sh'],
+    ['GET', 'https://evil.invalid/api/'],
+  ])('%s %s is no request', async (method, path) => {
+    const { ask, asked } = await createScene(['allow-api-request']);
+    expect(await ask(method, path)).toMatchObject({ ok: false });
+    expect(asked).toEqual([]);
+  });
+
+  test('a webview has a bound of streams, which those of its document before do not count for', async () => {
+    const { call } = await createScene(['allow-api-stream-open']);
+    const open = (n: number, sender = MAIN) =>
+      call(
+        'api-stream-open',
+        { name: `stream-${String(n).padStart(36, '0')}`, path: '/api/v1/stream' },
+        sender,
+      );
+    for (let n = 0; n < 8; n++) expect(await open(n)).toMatchObject({ ok: true });
+    expect(await open(8)).toMatchObject({ ok: false });
+    expect(await open(9, { ...MAIN, document: 'd2' })).toMatchObject({ ok: true });
+  });
+});

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpDir } from '@tidegate/testkit/tmp';
+import { describe, expect, test } from 'vitest';
+import { explainLoadFault } from './load-faults.ts';
+import { findNativeLibrary } from './native-library.ts';
+
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+const has = (() => {
+  try {
+    return createRequire(import.meta.url).resolve(
+      '@webviewjs/webview-linux-x64-gnu/webview.linux-x64-gnu.node',
+    );
+  } catch {
+    return null;
+  }
+})();
+
+describe('the native library', () => {
+  test.each([
+    ['linux', 'x64', '2.39'],
+    ['linux', 'x64', '3.0'],
+    ['linux', 'x64', null],
+    ['darwin', 'arm64', null],
+  ])('on %s %s with glibc %s is the one of the package', (platform, arch, glibc) => {
+    expect(findNativeLibrary({ platform, arch, glibc, cacheFolder: '/nonexistent' })).toEqual({
+      kind: 'as-is',
+    });
+  });
+
+  test('on another processor with an older glibc is none, in plain words', () => {
+    const found = findNativeLibrary({
+      platform: 'linux',
+      arch: 'arm64',
+      glibc: '2.36',
+      cacheFolder: '/nonexistent',
+    });
+    expect(found).toMatchObject({ kind: 'unknown', detail: expect.stringContaining('glibc 2.39 on arm64') });
+  });
+
+  test.skipIf(has === null)(
+    'with an older glibc is a copy of one byte less, made anew where somebody changed it',
+    () => {
+      using folder = tmpDir();
+      const system = { platform: 'linux', arch: 'x64', glibc: '2.36', cacheFolder: folder.path };
+      const original = readFileSync(has ?? '');
+      const first = findNativeLibrary(system);
+      if (first.kind !== 'copy') throw new Error(first.kind);
+      const copy = readFileSync(first.path);
+      const different = [...copy.keys()].filter((at) => copy[at] !== original[at]);
+      expect(different).toEqual([15_980]);
+      const right = sha256(first.path);
+      chmodSync(first.path, 0o700);
+      writeFileSync(first.path, 'somebody was here');
+      expect(findNativeLibrary(system)).toEqual(first);
+      expect(sha256(first.path)).toBe(right);
+      expect(readFileSync(has ?? '').equals(original)).toBe(true);
+    },
+  );
+});
+
+test.each([
+  [
+    'libwebkit2gtk-4.1.so.0: cannot open shared object file: No such file or directory',
+    'The webview needs the package "libwebkit2gtk-4.1-0" (Debian, Ubuntu: apt install libwebkit2gtk-4.1-0): libwebkit2gtk-4.1.so.0 is missing.',
+  ],
+  ['libxdo.so.3: cannot open shared object file: No such file or directory', 'the package "libxdo3"'],
+  ['libfoo.so.1: cannot open shared object file', 'The webview needs libfoo.so.1, which is missing'],
+  [
+    "/lib/libc.so.6: version `GLIBC_2.39' not found (required by x)",
+    'newer C library than this system has (GLIBC_2.39)',
+  ],
+  ['Cannot find native binding.\nCannot find module "x"', 'run "npm ci" with Node 24'],
+  ['something else\nmore', 'cannot be loaded: something else'],
+])('that it cannot be loaded is said in plain words: %s', (messages, words) => {
+  expect(explainLoadFault(messages)).toContain(words);
+});
