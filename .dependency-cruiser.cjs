@@ -123,6 +123,21 @@ module.exports = {
       to: { path: 'node_modules/smol-toml/' },
     },
     {
+      name: 'shell-core-knows-no-backend',
+      comment:
+        'The gate is above every backend: it is tested without windows, and none of them can go around it.',
+      severity: 'error',
+      from: { path: '(^|/)apps/shell/src/(core|commands)/', pathNot: TESTS },
+      to: { path: '(^|/)apps/shell/src/(chromium|webview|page|console|secrets|watch)/' },
+    },
+    {
+      name: 'windows-hold-no-secret',
+      comment: 'The process that draws what a server sent knows neither the session nor the server.',
+      severity: 'error',
+      from: { path: '(^|/)apps/shell/src/webview/child-main\\.ts$' },
+      to: { path: '(^|/)apps/shell/src/(console|secrets|watch|core)/', reachable: true },
+    },
+    {
       name: 'shipped-code-never-imports-testkit',
       severity: 'error',
       from: { path: '(^|/)(apps|packages)/', pathNot: `${TESTS}|(^|/)packages/testkit/` },

@@ -30,6 +30,15 @@ export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, re
   'signing-uses-crypto-alone': { 'packages/signing/src/a.ts': ['node:fs'] },
   'capability-depends-on-nothing': { 'packages/capability/src/a.ts': ['typebox'] },
   'capability-reads-toml-in-one-file': { 'packages/capability/src/a.ts': ['smol-toml'] },
+  'shell-core-knows-no-backend': {
+    'apps/shell/src/core/a.ts': ['../webview/b.ts'],
+    'apps/shell/src/webview/b.ts': [],
+  },
+  'windows-hold-no-secret': {
+    'apps/shell/src/webview/child-main.ts': ['./page.ts'],
+    'apps/shell/src/webview/page.ts': ['../secrets/store.ts'],
+    'apps/shell/src/secrets/store.ts': [],
+  },
   'shipped-code-never-imports-testkit': {
     'apps/server/src/agents/a.ts': ['../../../../packages/testkit/src/clock.ts'],
     'packages/testkit/src/clock.ts': [],

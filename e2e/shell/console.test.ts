@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { RegisterAnswer, TokenPair } from '@tidegate/protocol/agent-api';
 import { CreatedApiToken } from '@tidegate/protocol/api-tokens-api';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -110,7 +111,33 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       await expect.poll(titles, { timeout: 30_000 }).toContainEqual(expect.stringContaining(update.name));
       await untilDrawn(`update-${backend}`, 450);
       expect(notices()).toBe('');
+      await reuseRefreshToken(stage, `stolen-${backend}`);
+      await expect.poll(notices, { timeout: 30_000 }).toContain('Tidegate: REFRESH_TOKEN_REUSE');
       expect([...child.stdout, ...child.stderr].join('\n')).not.toContain(token);
     });
   });
 });
+
+/** R3, critical: a host presents a refresh token whose successor was used. */
+async function reuseRefreshToken({ operator, server }: ConsoleStage, machineId: string): Promise<void> {
+  const send = async (path: string, body: object, bearer?: string) => {
+    const response = await fetch(`${server.url}/api/v1/agents${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-machine-id': machineId,
+        ...(bearer ? { authorization: `Bearer ${bearer}` } : {}),
+      },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  const os = { family: 'linux', arch: 'amd64', id: 'debian', version_id: '12' };
+  const registration = { hostname: machineId, os, agent_version: '0.1.0' };
+  const registered = await send('/register', registration, await operator.registrationToken());
+  const first = expectAnswer(registered, 201, RegisterAnswer).refresh_token;
+  const renew = (token: string) => send('/renew', { refresh_token: token });
+  const second = expectAnswer(await renew(first), 200, TokenPair).refresh_token;
+  expectAnswer(await renew(second), 200, TokenPair);
+  expect((await renew(first)).status).toBe(401);
+}

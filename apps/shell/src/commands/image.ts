@@ -68,11 +68,7 @@ async function readInScope(path: string, scope: Scope): Promise<Uint8Array | nul
     // Links are followed first: a link in an allowed folder must not lead out of it.
     const real = await realpath(path);
     if (!scopeAllows(scope, real, isBelow)) return null;
-    await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const { size } = await file.stat();
-    if (size > IMAGE_MAX_BYTES) return null;
-    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size) });
-    return buffer.subarray(0, bytesRead);
+    return await readSmall(real);
   } catch (error) {
     if (error instanceof Error && 'code' in error) return null;
     throw error;
@@ -88,4 +84,16 @@ function isBelow(entry: Value, path: Value): boolean {
   if (!isFolder(entry) || typeof path !== 'string') return false;
   const { folder } = entry;
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+async function readSmall(path: string): Promise<Uint8Array | null> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const { size } = await file.stat();
+    if (size > IMAGE_MAX_BYTES) return null;
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(size) });
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
