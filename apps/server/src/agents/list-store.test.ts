@@ -162,14 +162,19 @@ describe.each(ENGINES)('the list of hosts on $name', (engine) => {
       await insertHosts(database);
       const order = agentOrder(sort, PRESENCE);
       for (const [filter, isMeant] of FILTERS) {
-        for (const scope of [null, ['web']]) {
+        // A scope, and whether an index is walked where there is one in the order.
+        for (const [scope, mostSorted] of [
+          [null, 10_000],
+          [['web'], 10_000],
+          [null, 0],
+        ] as const) {
           const meant = HOSTS.filter((host) => host.deletedAt === null && isMeant(host)).filter(
             ({ group }) => scope === null || group === 'web',
           );
           const ids: string[] = [];
           let after: Position | null = null;
           for (let pages = 0; pages <= HOSTS.length; pages++) {
-            const page = { filter, scope, presence: PRESENCE, order, limit: 4, after };
+            const page = { filter, scope, presence: PRESENCE, order, limit: 4, after, mostSorted };
             const { rows, count } = await listAgents(database.read, page);
             expect(count).toBe(meant.length);
             ids.push(...rows.map(({ id }) => id));

@@ -71,6 +71,7 @@ export type ListedAgent = AgentRow & { readonly position: Position };
 export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: ListedAgent[]; count: number }> {
   const { order, limit, mostSorted = TOTAL_MAX } = page;
   const count = await countAgents(db, page);
+  if (count === 0) return { rows: [], count };
   const keys = sql.join(order.parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
   const { from, where, orderBy } = sourceOf(page, count > mostSorted);
   const { rows } = await sql<Key>`SELECT a.id AS id, ${keys} FROM ${from}

@@ -86,21 +86,19 @@ export function walked(
 /** The rows of a selection as the index of packages has them, in which stands all that is asked; `table` has the names. */
 export function scannedByPackage(selection: UpdateSelection): Source & { readonly table: 'n' | 'u' } {
   const { q, ...filter } = selection.filter;
-  const where = [
-    ...rowConditions(filter, { ...PASSED, ecosystem: sql`u.ecosystem`, name: sql`u.name` }),
-    hostAmong(selection),
-  ];
-  if (q === undefined) {
-    return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
+  const byName = { ...PASSED, ecosystem: sql`u.ecosystem`, name: sql`u.name` };
+  const where = [...rowConditions(filter, byName), hostAmong(selection)];
+  if (q !== undefined) {
+    const isNamed = sql<SqlBool>`u.ecosystem = n.ecosystem AND u.name = n.name AND ${nameIsLike(containing(q), 'n')}`;
+    // CROSS: the names that are found come first, in the order of their table.
+    const from = sql`update_names AS n CROSS JOIN updates AS u`;
+    return { from, where: [isNamed, ...where], isJoined: false, table: 'n' };
   }
-  const isNamed = sql<SqlBool>`u.ecosystem = n.ecosystem AND u.name = n.name AND ${nameIsLike(containing(q), 'n')}`;
-  // CROSS: the names that are found come first, in the order of their table.
-  return {
-    from: sql`update_names AS n CROSS JOIN updates AS u`,
-    where: [isNamed, ...where],
-    isJoined: false,
-    table: 'n',
-  };
+  if (meantHosts(selection) !== null) return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
+  // In order and with a limit, which is none: PostgreSQL would read the whole rows otherwise, and not the index.
+  const rows = sql`SELECT u.ecosystem, u.name, u.agent_id, u.discovered_at, u.severity FROM updates AS u
+    WHERE ${and(where)} ORDER BY u.ecosystem, u.name, u.agent_id LIMIT ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
+  return { from: sql`(${rows}) AS u`, where: [], isJoined: false, table: 'u' };
 }
 
 /** What has to hold of the updates of a package, which are found by its name. */

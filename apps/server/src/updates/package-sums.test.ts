@@ -177,11 +177,11 @@ describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
     await migrate(database, { migrations: older, now: () => 1 });
     const hosts: string[] = [];
     for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
-    const offers = fc.sample(fc.uniqueArray(offer, { selector: ({ n }) => n, minLength: ROWS }), {
-      numRuns: 1,
-      seed: 7,
+    const offers = Array.from({ length: ROWS }, (_, n): Offer => {
+      const [name, version] = [n % 3 === 0 ? 'curl' : 'é', n % 5 === 0 ? '1' : '2'] as const;
+      return { n, host: n % HOSTS, name, version, state: UPDATE_STATES[n % 5] ?? 'pending', security: n % 2 };
     });
-    await insert(offers[0] ?? [])(database, hosts);
+    await insert(offers)(database, hosts);
     await database.transact((tx) => markAgentDeleted(tx, { agentId: hosts[1] ?? '', atMs: 2 }));
     await migrate(database, { migrations: MIGRATIONS, now: () => 1 });
     const before = await countedAnew(database);
