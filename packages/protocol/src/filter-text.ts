@@ -1,4 +1,5 @@
 import { Value } from 'typebox/value';
+import { FILTER_KEYS } from './filter-keys.ts';
 import { UpdateFilter } from './updates-api.ts';
 
 export type ParsedFilter =
@@ -15,26 +16,9 @@ export interface FilterTextError {
 /** Longest text that is read. */
 export const FILTER_TEXT_MAX_CHARS = 2_000;
 
-/** Keys of the text by the member of the filter that they set. Words without a key are `q`. */
-const KEY_OF = {
-  state: 'state',
-  ecosystem: 'ecosystem',
-  name: 'name',
-  q: 'q',
-  agent_id: 'agent',
-  group: 'group',
-  severity: 'severity',
-  verdict: 'verdict',
-  security: 'security',
-  exploited: 'exploited',
-  os: 'os',
-  host: 'host',
-  since: 'since',
-  until: 'until',
-} as const satisfies Record<keyof UpdateFilter, string>;
-
-const MEMBERS = Object.keys(KEY_OF).filter((member) => member in UpdateFilter.properties);
-const KEYS = Object.values(KEY_OF);
+/** Members of a filter by the keys of its text. Words without a key are `q`. */
+const MEMBERS = Object.keys(FILTER_KEYS).filter((member) => member in UpdateFilter.properties);
+const KEYS = Object.values(FILTER_KEYS);
 
 /**
  * Reads a filter as people write it: `state:pending ecosystem:apt host:web-*`. Words are divided by spaces; a value
@@ -74,7 +58,7 @@ export function formatFilterText(filter: FilterValues): string {
   return MEMBERS.flatMap((member) => {
     const value = Reflect.get(filter, member);
     if (value === undefined) return [];
-    return `${Reflect.get(KEY_OF, member)}:${quoted(String(value))}`;
+    return `${Reflect.get(FILTER_KEYS, member)}:${quoted(String(value))}`;
   }).join(' ');
 }
 
@@ -91,7 +75,7 @@ function takeWord(
   { key, value }: Word,
   { given, wrong }: { given: Record<string, unknown>; wrong: (message: string) => void },
 ): void {
-  const member = MEMBERS.find((one) => Reflect.get(KEY_OF, one) === key?.toLowerCase());
+  const member = MEMBERS.find((one) => Reflect.get(FILTER_KEYS, one) === key?.toLowerCase());
   if (member === undefined) wrong(`there is no ${key}: what can be filtered by is ${KEYS.join(', ')}`);
   else if (member in given) wrong(`${key} is given twice; one value is allowed`);
   else {
@@ -103,7 +87,7 @@ function takeWord(
 
 /** What a value may be, where it is not; null where it is. */
 function faultOf(member: string, value: string): string | null {
-  const key: unknown = Reflect.get(KEY_OF, member);
+  const key: unknown = Reflect.get(FILTER_KEYS, member);
   const schema: unknown = Reflect.get(UpdateFilter.properties, member);
   const checked: unknown =
     isFlag(member) && (value === 'true' || value === 'false') ? value === 'true' : value;

@@ -6,8 +6,8 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
@@ -21,11 +21,10 @@ export function OwnSessions() {
   const query = useQuery(listQuery<Session>('session', PATH, list.query));
   const columns = useMemo(() => columnsOf((path) => void attempt(() => end(path))), []);
   return (
-    <ListPanel
+    <ListTable
+      list={list}
       query={query}
       noun="sessions"
-      pager={list.pager}
-      clearFilter={null}
       empty={<EmptyState title="No sessions" />}
       toolbar={
         <div className="flex w-full items-center justify-between">
@@ -33,9 +32,10 @@ export function OwnSessions() {
           <Button onClick={() => void attempt(() => end(PATH))}>End all others</Button>
         </div>
       }
-    >
-      {(items) => <DataTable label="Sessions" columns={columns} rows={items} rowId={({ id }) => id} />}
-    </ListPanel>
+      label="Sessions"
+      columns={columns}
+      rowId={({ id }) => id}
+    />
   );
 }
 

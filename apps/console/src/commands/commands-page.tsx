@@ -3,16 +3,17 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import type { CommandItem } from '@tidegate/protocol/commands-api';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Select } from '../ui/field.tsx';
+import type { Column } from '../ui/data-table.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.tsx';
 
 const FILTERS = ['status', 'action', 'agent_id', 'update_id', 'since', 'until'] as const;
+const STATUSES = Object.fromEntries(Object.keys(STATUS_LOOKS).map((status) => [status, status]));
 const FIELDS = ['status', 'action'] as const;
 
 const COLUMNS: readonly Column<CommandItem>[] = [
@@ -73,11 +74,10 @@ export function CommandsPage() {
   const query = useQuery(listQuery<CommandItem>('commands', '/api/v1/commands', list.query));
   return (
     <Page title="Commands" lead="What hosts were asked to do. Each is signed, and carried out once.">
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="commands"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={
           <EmptyState
             title="No host was asked for anything yet"
@@ -89,32 +89,18 @@ export function CommandsPage() {
         }
         toolbar={
           <>
-            <div className="w-40">
-              <Select
-                label="Status"
-                value={list.filter.status ?? ''}
-                onChange={(e) => list.setFilter({ status: e.target.value || undefined })}
-              >
-                <option value="">any</option>
-                {Object.keys(STATUS_LOOKS).map((status) => (
-                  <option key={status}>{status}</option>
-                ))}
-              </Select>
-            </div>
-            <div className="w-48">
-              <Select
-                label="Command"
-                value={list.filter.action ?? ''}
-                onChange={(e) => list.setFilter({ action: e.target.value || undefined })}
-              >
-                <option value="">any</option>
-                {Object.entries(ACTION_WORDS).map(([action, words]) => (
-                  <option key={action} value={action}>
-                    {words}
-                  </option>
-                ))}
-              </Select>
-            </div>
+            <FilterSelect
+              label="Status"
+              value={list.filter.status}
+              choices={STATUSES}
+              onChoose={(status) => list.setFilter({ status })}
+            />
+            <FilterSelect
+              label="Command"
+              value={list.filter.action}
+              choices={ACTION_WORDS}
+              onChoose={(action) => list.setFilter({ action })}
+            />
             <FilterChips
               filter={list.filter}
               without={FIELDS}
@@ -122,19 +108,12 @@ export function CommandsPage() {
             />
           </>
         }
-      >
-        {(items) => (
-          <DataTable
-            label="Commands"
-            columns={COLUMNS}
-            rows={items}
-            rowId={idOf}
-            onOpen={({ id }) => void navigate({ to: '/commands/$id', params: { id } })}
-            sort={list.sort ?? '-created_at'}
-            onSort={list.setSort}
-          />
-        )}
-      </ListPanel>
+        label="Commands"
+        columns={COLUMNS}
+        rowId={idOf}
+        onOpen={({ id }) => void navigate({ to: '/commands/$id', params: { id } })}
+        order="-created_at"
+      />
     </Page>
   );
 }

@@ -7,9 +7,9 @@ import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { Select } from '../ui/field.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -17,6 +17,8 @@ import { DecideDialog } from './decide-dialog.tsx';
 
 const PATH = '/api/v1/artifacts/divergences';
 const FILTERS = ['open'] as const;
+
+const OPEN_WORDS = { true: 'waits for a decision', false: 'decided' };
 
 /** One name and version that the fleet was told of with different hashes: all of them wait until somebody decides. */
 export function DivergencesPage() {
@@ -31,11 +33,10 @@ export function DivergencesPage() {
       title="Divergences"
       lead="One name and version with different hashes. Nothing that binds a disputed hash is installed, and no override passes it."
     >
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="divergences"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={
           <EmptyState title="Every artifact has one hash">
             As soon as two hosts, or two plans, name different files under one name and version, it stands
@@ -43,21 +44,18 @@ export function DivergencesPage() {
           </EmptyState>
         }
         toolbar={
-          <Select
+          <FilterSelect
             label="State"
-            value={list.filter.open ?? ''}
-            onChange={(e) => list.setFilter({ open: e.target.value || undefined })}
-          >
-            <option value="">any</option>
-            <option value="true">waits for a decision</option>
-            <option value="false">decided</option>
-          </Select>
+            value={list.filter.open}
+            choices={OPEN_WORDS}
+            onChoose={(open) => list.setFilter({ open })}
+          />
         }
-      >
-        {(items) => (
-          <DataTable label="Divergences" columns={columns} rows={items} rowId={idOf} onOpen={setChosen} />
-        )}
-      </ListPanel>
+        label="Divergences"
+        columns={columns}
+        rowId={idOf}
+        onOpen={setChosen}
+      />
       {chosen && (
         <DecideDialog path={PATH} divergence={chosen} canDecide={canDecide} onClose={() => setChosen(null)} />
       )}

@@ -9,9 +9,9 @@ import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page, Panel } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time, useNow } from '../ui/time.tsx';
@@ -54,15 +54,15 @@ function Enrolment() {
           <NewTokenForm onCreated={setCreated} />
         </Panel>
         {created && <InstallPanel key={created.id} token={created} onClose={() => setCreated(null)} />}
-        <ListPanel
+        <ListTable
+          list={list}
           query={query}
           noun="registration tokens"
-          pager={list.pager}
-          clearFilter={null}
           empty={<EmptyState title="No registration token yet">Make one above to add a host.</EmptyState>}
-        >
-          {(items) => <DataTable label="Registration tokens" columns={columns} rows={items} rowId={idOf} />}
-        </ListPanel>
+          label="Registration tokens"
+          columns={columns}
+          rowId={idOf}
+        />
       </div>
       {withdrawing && (
         <ConfirmDialog

@@ -1,7 +1,8 @@
 import { SEVERITIES } from '@tidegate/protocol/event-types';
 import type { ListSearch } from '../api/list-search.ts';
-import { Field, Select } from '../ui/field.tsx';
+import { Field } from '../ui/field.tsx';
 import { FilterChips } from '../ui/filter-chips.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EVENT_TYPES } from './narrative-rules.ts';
 
@@ -19,11 +20,11 @@ type Name = (typeof EVENT_FILTERS)[number];
 
 const WITH_FIELD: readonly Name[] = ['kind', 'type', 'severity', 'component', 'q', 'since', 'until'];
 
+const KINDS = { security: 'Security', system: 'System' };
+
 /** The filters of the list of events. Times are in UTC, as everything that is stored. */
 export function EventFilters({ list }: { list: ListSearch<Name> }) {
   const { filter, setFilter } = list;
-  const choose = (name: Name) => (event: { target: { value: string } }) =>
-    setFilter({ [name]: event.target.value || undefined });
   const time = (name: 'since' | 'until') => ({
     type: 'datetime-local',
     value: filter[name]?.slice(0, 16) ?? '',
@@ -37,23 +38,24 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
         value={filter.q ?? ''}
         onSearch={(text) => setFilter({ q: text || undefined })}
       />
-      <Select label="Kind" value={filter.kind ?? ''} onChange={choose('kind')}>
-        <option value="">All</option>
-        <option value="security">Security</option>
-        <option value="system">System</option>
-      </Select>
-      <Select label="Type" value={filter.type ?? ''} onChange={choose('type')} className="max-w-56">
-        <option value="">All</option>
-        {[...new Set([...EVENT_TYPES, ...(filter.type ? [filter.type] : [])])].map((type) => (
-          <option key={type}>{type}</option>
-        ))}
-      </Select>
-      <Select label="Severity" value={filter.severity ?? ''} onChange={choose('severity')}>
-        <option value="">All</option>
-        {SEVERITIES.map((severity) => (
-          <option key={severity}>{severity}</option>
-        ))}
-      </Select>
+      <FilterSelect
+        label="Kind"
+        value={filter.kind}
+        choices={KINDS}
+        onChoose={(kind) => setFilter({ kind })}
+      />
+      <FilterSelect
+        label="Type"
+        value={filter.type}
+        choices={asWords([...EVENT_TYPES, ...(filter.type ? [filter.type] : [])])}
+        onChoose={(type) => setFilter({ type })}
+      />
+      <FilterSelect
+        label="Severity"
+        value={filter.severity}
+        choices={asWords(SEVERITIES)}
+        onChoose={(severity) => setFilter({ severity })}
+      />
       <SearchBox
         label="Component"
         maxLength={64}
@@ -69,4 +71,9 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
       />
     </>
   );
+}
+
+/** Choices that are their own words. */
+function asWords(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, name]));
 }

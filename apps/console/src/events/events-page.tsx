@@ -6,8 +6,8 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -88,25 +88,17 @@ export function EventsPage() {
         </Button>
       }
     >
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="events"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={<EmptyState title="Nothing has happened yet" />}
         toolbar={<EventFilters list={list} />}
-      >
-        {(items) => (
-          <DataTable
-            label="Events"
-            columns={COLUMNS}
-            rows={items}
-            rowId={idOf}
-            sort={list.sort ?? '-created_at'}
-            onSort={list.setSort}
-          />
-        )}
-      </ListPanel>
+        label="Events"
+        columns={COLUMNS}
+        rowId={idOf}
+        order="-created_at"
+      />
       <VerifyPanel />
       {isExporting && <ExportDialog query={wanted} onClose={() => setExporting(false)} />}
     </Page>

@@ -10,9 +10,9 @@ import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time, useNow } from '../ui/time.tsx';
@@ -57,20 +57,20 @@ export function ExceptionsPage() {
           .
         </p>
       )}
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="exceptions"
-        pager={list.pager}
-        clearFilter={null}
         empty={
           <EmptyState title="Nothing is excepted" action={<Link to="/updates">See the updates</Link>}>
             Every new version of npm and PyPI packages has to be as old as the gate asks. Where a fix cannot
             wait, the page of its update leads here.
           </EmptyState>
         }
-      >
-        {(items) => <DataTable label="Age exceptions" columns={columns} rows={items} rowId={idOf} />}
-      </ListPanel>
+        label="Age exceptions"
+        columns={columns}
+        rowId={idOf}
+      />
       {isAdding && isAdmin && <AddException prefill={prefill} onClose={() => setAdding(false)} />}
       {ending && <EndException exception={ending} onClose={() => setEnding(null)} />}
     </Page>

@@ -12,8 +12,7 @@ import { ColumnChooser } from '../shell/column-chooser.tsx';
 import { useHiddenColumns } from '../shell/hidden-columns.ts';
 import { BulkBar } from '../ui/bulk-bar.tsx';
 import { Button } from '../ui/button.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
@@ -62,11 +61,10 @@ export function HostsPage() {
 
   return (
     <Page title="Hosts" actions={may('admin') && <Link to="/enrolment">Add hosts</Link>}>
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="hosts"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={
           <EmptyState
             title="No host has joined yet"
@@ -83,22 +81,15 @@ export function HostsPage() {
             </span>
           </>
         }
-      >
-        {(items) => (
-          <DataTable
-            label="Hosts"
-            columns={HOST_COLUMNS}
-            rows={items}
-            rowId={idOf}
-            rowName={nameOf}
-            hidden={columns.hidden}
-            onOpen={(host) => void navigate({ to: '/hosts/$id', params: { id: host.id } })}
-            sort={list.sort ?? 'hostname'}
-            onSort={list.setSort}
-            {...(verbs.length > 0 ? { selection } : {})}
-          />
-        )}
-      </ListPanel>
+        label="Hosts"
+        columns={HOST_COLUMNS}
+        rowId={idOf}
+        rowName={nameOf}
+        hidden={columns.hidden}
+        onOpen={(host) => void navigate({ to: '/hosts/$id', params: { id: host.id } })}
+        order="hostname"
+        {...(verbs.length > 0 ? { selection } : {})}
+      />
       <BulkBar count={ids.length} noun={ids.length === 1 ? 'host' : 'hosts'} onClear={selection.clear}>
         {verbs.map(({ id, label, icon, shortcut, run }) => (
           <Button key={id} icon={icon} shortcut={shortcut} onClick={run}>

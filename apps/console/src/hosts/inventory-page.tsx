@@ -5,9 +5,8 @@ import type { InstalledItem, ReportItem } from '@tidegate/protocol/inventory-api
 import type { Page as ListPage } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { oneQuery } from '../api/queries.ts';
-import { DataTable } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { SearchBox } from '../ui/search-box.tsx';
 import { EmptyState } from '../ui/states.tsx';
@@ -54,12 +53,11 @@ function InventoryOf({ id }: { id: string }) {
     >
       <div className="space-y-4">
         {host && reports && reports.length > 0 && <InventoryAge host={host} reports={reports} />}
-        <ListPanel
+        <ListTable
+          // Where nothing was received, the filter is not why nothing is there.
+          list={reports?.length === 0 ? { ...list, isFiltered: false } : list}
           query={query}
           noun="packages"
-          pager={list.pager}
-          // Where nothing was received, the filter is not why nothing is there.
-          clearFilter={list.isFiltered && reports?.length !== 0 ? list.clearFilter : null}
           empty={<Nothing isReported={reports?.length !== 0} />}
           toolbar={
             <>
@@ -88,18 +86,11 @@ function InventoryOf({ id }: { id: string }) {
               />
             </>
           }
-        >
-          {(items) => (
-            <DataTable
-              label={`Packages of ${name}`}
-              columns={INSTALLED_COLUMNS}
-              rows={items}
-              rowId={idOf}
-              sort={list.sort ?? 'name'}
-              onSort={list.setSort}
-            />
-          )}
-        </ListPanel>
+          label={`Packages of ${name}`}
+          columns={INSTALLED_COLUMNS}
+          rowId={idOf}
+          order="name"
+        />
       </div>
     </Page>
   );

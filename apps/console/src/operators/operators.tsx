@@ -12,9 +12,9 @@ import { useSession } from '../api/session.ts';
 import { withStepUp } from '../login/step-up.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button, IconButton } from '../ui/button.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
+import type { Column } from '../ui/data-table.tsx';
 import { ConfirmDialog } from '../ui/dialog.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -40,11 +40,10 @@ export function Operators() {
   const close = () => setOpen(null);
   return (
     <>
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="operators"
-        pager={list.pager}
-        clearFilter={null}
         empty={<EmptyState title="No operators" />}
         toolbar={
           <div className="flex w-full items-center justify-between">
@@ -58,9 +57,10 @@ export function Operators() {
             </Button>
           </div>
         }
-      >
-        {(items) => <DataTable label="Operators" columns={columns} rows={items} rowId={({ id }) => id} />}
-      </ListPanel>
+        label="Operators"
+        columns={columns}
+        rowId={({ id }) => id}
+      />
       {open?.kind === 'add' && (
         <OperatorDialog
           operator={null}

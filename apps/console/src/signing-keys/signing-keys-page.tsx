@@ -10,8 +10,8 @@ import { useSession } from '../api/session.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -57,15 +57,15 @@ export function SigningKeysPage() {
       }
     >
       <div className="space-y-4">
-        <ListPanel
+        <ListTable
+          list={list}
           query={query}
           noun="signing keys"
-          pager={list.pager}
-          clearFilter={null}
           empty={<EmptyState title="No signing key yet" />}
-        >
-          {(items) => <DataTable label="Signing keys" columns={columns} rows={items} rowId={idOf} />}
-        </ListPanel>
+          label="Signing keys"
+          columns={columns}
+          rowId={idOf}
+        />
         <RootPanel />
       </div>
       {open?.act === 'add' && <AddKeyDialog onClose={() => setOpen(null)} />}

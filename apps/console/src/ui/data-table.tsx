@@ -30,7 +30,7 @@ export interface Column<T> {
   readonly wide?: boolean;
 }
 
-interface Props<T extends object> {
+export interface TableProps<T extends object> {
   /** What the table holds, for who cannot see it. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
@@ -53,7 +53,7 @@ const features = tableFeatures({ columnVisibilityFeature });
  * A real table: sortable headers, rows that are walked with the arrow keys or J and K, opened with Enter and selected
  * with X (Shift selects the range). What is shown comes sorted and paged from the server.
  */
-export function DataTable<T extends object>(props: Props<T>) {
+export function DataTable<T extends object>(props: TableProps<T>) {
   const { label, columns, rows, rowId, rowName, onOpen, onActive, sort, onSort, selection, hidden } = props;
   const [active, setActive] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null);
@@ -191,7 +191,7 @@ export function focusRows(): void {
   document.querySelector<HTMLElement>('main tbody tr[tabindex="0"]')?.focus();
 }
 
-type HeaderProps<T> = { column: Column<T> } & Pick<Props<T & object>, 'sort' | 'onSort'>;
+type HeaderProps<T> = { column: Column<T> } & Pick<TableProps<T & object>, 'sort' | 'onSort'>;
 
 function Header<T>({ column, sort, onSort }: HeaderProps<T>) {
   const { header, align } = column;

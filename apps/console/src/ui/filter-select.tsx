@@ -6,14 +6,12 @@ export function FilterSelect({
   value,
   choices,
   onChoose,
-  any = 'any',
 }: {
   label: string;
   value: string | undefined;
   /** What can be chosen, in words. */
   choices: Readonly<Record<string, string>>;
   onChoose: (value: string | undefined) => void;
-  any?: string;
 }) {
   return (
     <div className="min-w-32 max-w-56">
@@ -22,7 +20,7 @@ export function FilterSelect({
         value={value ?? ''}
         onChange={({ target }) => onChoose(target.value === '' ? undefined : target.value)}
       >
-        <option value="">{any}</option>
+        <option value="">any</option>
         {Object.entries(choices).map(([choice, word]) => (
           <option key={choice} value={choice}>
             {word}

@@ -2,22 +2,13 @@ import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 import { X } from 'lucide-react';
 import type { ReactNode, RefObject } from 'react';
 import type { ListSearch } from '../api/list-search.ts';
-import { Select } from '../ui/field.tsx';
+import { FilterSelect } from '../ui/filter-select.tsx';
 import { chipsOf, type FilterName } from './filter-rules.ts';
 import { FilterTextBox } from './filter-text-box.tsx';
+import { STATE_WORDS } from './update-words.ts';
 
 type Choices = Readonly<Record<string, string>>;
 
-const STATES: Readonly<Record<NonNullable<UpdateFilter['state']>, string>> = {
-  pending: 'pending',
-  awaiting_plan: 'awaiting plan',
-  approved: 'approved',
-  installing: 'installing',
-  installed: 'installed',
-  failed: 'failed',
-  rejected: 'rejected',
-  superseded: 'superseded',
-};
 const ECOSYSTEMS: Readonly<Record<NonNullable<UpdateFilter['ecosystem']>, string>> = {
   apt: 'apt',
   dnf: 'dnf',
@@ -40,7 +31,7 @@ const SEVERITIES: Readonly<Record<NonNullable<UpdateFilter['severity']>, string>
 const YES_NO: Choices = { true: 'yes', false: 'no' };
 
 const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
-  ['state', 'State', STATES],
+  ['state', 'State', STATE_WORDS],
   ['ecosystem', 'Ecosystem', ECOSYSTEMS],
   ['verdict', 'Verdict', VERDICTS],
   ['severity', 'Severity', SEVERITIES],
@@ -63,20 +54,13 @@ export function FilterBar({
     <>
       <FilterTextBox filter={filter} onFilter={setFilter} box={box} />
       {SELECTS.map(([name, label, choices]) => (
-        <div key={name} className="w-32">
-          <Select
-            label={label}
-            value={filter[name] ?? ''}
-            onChange={(e) => setFilter({ [name]: e.target.value || undefined })}
-          >
-            <option value="">any</option>
-            {Object.entries(choices).map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </Select>
-        </div>
+        <FilterSelect
+          key={name}
+          label={label}
+          value={filter[name]}
+          choices={choices}
+          onChoose={(value) => setFilter({ [name]: value })}
+        />
       ))}
       <div className="flex gap-1">{children}</div>
       <Chips list={list} />

@@ -1,30 +1,13 @@
+import { FILTER_KEYS } from '@tidegate/protocol/filter-keys';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 
 export type FilterName = keyof UpdateFilter;
 /** A filter as it stands in the URL. */
 export type UrlFilter = Readonly<Partial<Record<FilterName, string>>>;
 
-/** What each part of a filter is called on its chip; the keys are all that there are. */
-const LABELS: Readonly<Record<FilterName, string>> = {
-  state: 'state',
-  ecosystem: 'ecosystem',
-  name: 'name',
-  q: 'search',
-  agent_id: 'agent',
-  group: 'group',
-  severity: 'severity',
-  verdict: 'verdict',
-  security: 'security',
-  exploited: 'exploited',
-  os: 'os',
-  host: 'host',
-  since: 'since',
-  until: 'until',
-};
+const isFilterName = (name: string): name is FilterName => name in FILTER_KEYS;
 
-const isFilterName = (name: string): name is FilterName => name in LABELS;
-
-export const UPDATE_FILTERS: readonly FilterName[] = Object.keys(LABELS).filter(isFilterName);
+export const UPDATE_FILTERS: readonly FilterName[] = Object.keys(FILTER_KEYS).filter(isFilterName);
 
 /** What waits for somebody: the filter of the first visit. */
 export const WAITING: UrlFilter = { state: 'pending' };
@@ -38,7 +21,9 @@ export interface Chip {
 export function chipsOf(filter: UrlFilter): readonly Chip[] {
   return UPDATE_FILTERS.flatMap((name) => {
     const value = filter[name];
-    return value === undefined ? [] : [{ name, text: `${LABELS[name]}: ${value}` }];
+    return value === undefined
+      ? []
+      : [{ name, text: `${name === 'q' ? 'search' : FILTER_KEYS[name]}: ${value}` }];
   });
 }
 

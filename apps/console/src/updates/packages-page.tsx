@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import type { UpdateState } from '@tidegate/protocol/states';
 import type { PackageItem } from '@tidegate/protocol/updates-api';
 import { useMemo, useRef } from 'react';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
-import { type Column, DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import type { Column } from '../ui/data-table.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
@@ -15,17 +14,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { UPDATE_FILTERS, type UrlFilter } from './filter-rules.ts';
 import { SavedViews } from './saved-views.tsx';
 import { SecurityBadge } from './update-columns.tsx';
-
-const STATE_WORDS: Readonly<Record<UpdateState, string>> = {
-  pending: 'pending',
-  awaiting_plan: 'awaiting plan',
-  approved: 'approved',
-  installing: 'installing',
-  installed: 'installed',
-  failed: 'failed',
-  rejected: 'rejected',
-  superseded: 'superseded',
-};
+import { STATE_WORDS } from './update-words.ts';
 
 /** The fleet by package: how many hosts could have a newer one. Each row opens its updates, the filter kept. */
 export function PackagesPage() {
@@ -36,11 +25,10 @@ export function PackagesPage() {
   const columns = useMemo(() => columnsOf(list.filter), [list.filter]);
   return (
     <Page title="Packages" lead="The same updates by package, over all hosts.">
-      <ListPanel
+      <ListTable
+        list={list}
         query={query}
         noun="packages"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={
           <EmptyState title="No package has an update" action={<Link to="/hosts">See the hosts</Link>}>
             Packages appear when a host has scanned what it has.
@@ -51,19 +39,12 @@ export function PackagesPage() {
             <SavedViews list={list} page="packages" />
           </FilterBar>
         }
-      >
-        {(items) => (
-          <DataTable
-            label="Packages"
-            columns={columns}
-            rows={items}
-            rowId={idOf}
-            onOpen={(item) => void navigate({ to: '/updates', search: searchOf(list.filter, item) })}
-            sort={list.sort ?? 'name'}
-            onSort={list.setSort}
-          />
-        )}
-      </ListPanel>
+        label="Packages"
+        columns={columns}
+        rowId={idOf}
+        onOpen={(item) => void navigate({ to: '/updates', search: searchOf(list.filter, item) })}
+        order="name"
+      />
     </Page>
   );
 }

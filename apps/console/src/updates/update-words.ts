@@ -30,6 +30,18 @@ export const SKIP_REASONS: Readonly<Record<string, string>> = {
   verdict_pending: 'is not judged yet: ask again in a moment',
 };
 
+/** The states of an update in words. */
+export const STATE_WORDS: Readonly<Record<UpdateState, string>> = {
+  pending: 'pending',
+  awaiting_plan: 'awaiting plan',
+  approved: 'approved',
+  installing: 'installing',
+  installed: 'installed',
+  failed: 'failed',
+  rejected: 'rejected',
+  superseded: 'superseded',
+};
+
 /** What may be done with an update in each state; the server judges again. */
 export const STATE_VERBS: Readonly<
   Record<UpdateState, { approve: boolean; reject: boolean; reopen: string | null }>

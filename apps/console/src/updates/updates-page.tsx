@@ -9,8 +9,7 @@ import { ColumnChooser } from '../shell/column-chooser.tsx';
 import { useHiddenColumns } from '../shell/hidden-columns.ts';
 import { BulkBar } from '../ui/bulk-bar.tsx';
 import { Button } from '../ui/button.tsx';
-import { DataTable } from '../ui/data-table.tsx';
-import { ListPanel } from '../ui/list-panel.tsx';
+import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
 import { type Selection, useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
@@ -56,11 +55,20 @@ export function UpdatesPage() {
 
   return (
     <Page title="Updates" lead="What hosts were offered, what is known of it, and what was decided.">
-      <ListPanel
+      <ListTable
+        list={list}
+        above={(items) =>
+          isApprover && (
+            <AllMatching
+              selection={selection}
+              ids={items.map(idOf)}
+              total={total}
+              isCapped={query.data?.total_is_capped === true}
+            />
+          )
+        }
         query={query}
         noun="updates"
-        pager={list.pager}
-        clearFilter={list.isFiltered ? list.clearFilter : null}
         empty={
           <EmptyState
             title="No host has offered an update yet"
@@ -75,33 +83,16 @@ export function UpdatesPage() {
             <ColumnChooser columns={HIDEABLE} choice={columns} />
           </FilterBar>
         }
-      >
-        {(items) => (
-          <>
-            {isApprover && (
-              <AllMatching
-                selection={selection}
-                ids={items.map(idOf)}
-                total={total}
-                isCapped={query.data?.total_is_capped === true}
-              />
-            )}
-            <DataTable
-              label="Updates"
-              columns={UPDATE_COLUMNS}
-              rows={items}
-              rowId={idOf}
-              rowName={nameOf}
-              onOpen={(update) => void navigate({ to: '/updates/$id', params: { id: update.id } })}
-              onActive={setActive}
-              sort={list.sort ?? '-discovered_at'}
-              onSort={list.setSort}
-              hidden={columns.hidden}
-              {...(isApprover ? { selection } : {})}
-            />
-          </>
-        )}
-      </ListPanel>
+        label="Updates"
+        columns={UPDATE_COLUMNS}
+        rowId={idOf}
+        rowName={nameOf}
+        onOpen={(update) => void navigate({ to: '/updates/$id', params: { id: update.id } })}
+        onActive={setActive}
+        order="-discovered_at"
+        hidden={columns.hidden}
+        {...(isApprover ? { selection } : {})}
+      />
       <BulkBar count={chosen ? sizeOf(chosen) : 0} noun="updates" onClear={selection.clear}>
         {verbs.map(({ id, label, icon, shortcut, isAllowed, run }) => (
           <Button

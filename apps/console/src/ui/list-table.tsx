@@ -1,0 +1,56 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Page } from '../api/client.ts';
+import type { ListSearch } from '../api/list-search.ts';
+import { DataTable, type TableProps } from './data-table.tsx';
+import { ListPanel } from './list-panel.tsx';
+
+interface Props<T extends object> extends Omit<TableProps<T>, 'rows' | 'sort' | 'onSort'> {
+  /** What is asked for, as it stands in the URL. */
+  readonly list: Pick<ListSearch<never>, 'pager' | 'isFiltered' | 'clearFilter' | 'sort' | 'setSort'>;
+  readonly query: UseQueryResult<Page<T>>;
+  /** What is counted: `hosts`, `updates`. */
+  readonly noun: string;
+  /** What is shown where there has never been anything. */
+  readonly empty: ReactNode;
+  /** Filters above the rows. */
+  readonly toolbar?: ReactNode;
+  /** The order where the URL names none; absent where the list has one order alone. */
+  readonly order?: string;
+  /** What stands between the filters and the rows. */
+  readonly above?: (rows: readonly T[]) => ReactNode;
+}
+
+/** A list of a page, in each of its states and as a table: filter, order and page stand in the URL. */
+export function ListTable<T extends object>({
+  list,
+  query,
+  noun,
+  empty,
+  toolbar,
+  order,
+  above,
+  ...table
+}: Props<T>) {
+  return (
+    <ListPanel
+      query={query}
+      noun={noun}
+      pager={list.pager}
+      clearFilter={list.isFiltered ? list.clearFilter : null}
+      empty={empty}
+      toolbar={toolbar}
+    >
+      {(rows) => (
+        <>
+          {above?.(rows)}
+          <DataTable
+            {...table}
+            rows={rows}
+            {...(order === undefined ? {} : { sort: list.sort ?? order, onSort: list.setSort })}
+          />
+        </>
+      )}
+    </ListPanel>
+  );
+}
