@@ -66,9 +66,9 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
   const untilDrawn = (name: string, colours: number) =>
     expect.poll(() => screen.picture(name).colours, { timeout: 30_000 }).toBeGreaterThan(colours);
 
-  async function apiToken(): Promise<string> {
+  async function apiToken(label: string): Promise<string> {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const body = { label: 'shell', role: 'approver', expires_at };
+    const body = { label, role: 'approver', expires_at };
     return expectAnswer(
       await stage.operator.call('POST', '/api/v1/admin/api-tokens', body),
       201,
@@ -97,19 +97,19 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       await expect
         .poll(titles, { timeout: 30_000 })
         .toContainEqual(expect.stringMatching(/^\(12\) Overview · Tidegate/));
-      await untilDrawn(`overview-${backend}`, 450);
+      await untilDrawn(`overview-${backend}`, 1_200);
       expect([...child.stdout, ...child.stderr].join('\n')).not.toMatch(/eyJ|password/);
     });
 
     test('a link opens its update with the API token of the operator, and a critical event is told', async () => {
       const [update] = await stage.operator.updates();
       if (!update) throw new Error('no update');
-      const token = await apiToken();
+      const token = await apiToken(`shell-${backend}`);
       const args = ['--server', stage.server.url, '--token', '-', `tidegate://update/${update.id}`];
       const { child, notices } = startShell(backend, args, { input: `${token}\n` });
       await child.line(/window open/);
       await expect.poll(titles, { timeout: 30_000 }).toContainEqual(expect.stringContaining(update.name));
-      await untilDrawn(`update-${backend}`, 450);
+      await untilDrawn(`update-${backend}`, 1_200);
       expect(notices()).toBe('');
       await reuseRefreshToken(stage, `stolen-${backend}`);
       await expect.poll(notices, { timeout: 30_000 }).toContain('Tidegate: REFRESH_TOKEN_REUSE');

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -10,8 +10,9 @@ const MISSING =
 
 const FLAGS = [
   '--remote-debugging-pipe',
-  // Nothing of this browser has business with any host: pages come through the pipe.
-  '--host-resolver-rules=MAP * ~NOTFOUND',
+  // Nothing of this browser has business with any host: pages come through the pipe, and a proxy that is not there
+  // takes what else asks for one, web sockets too.
+  ...['--proxy-server=http://127.0.0.1:9', '--proxy-bypass-list=<-loopback>'],
   ...['--no-first-run', '--no-default-browser-check', '--no-pings', '--disable-sync', '--disable-extensions'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-domain-reliability'],
   ...['--disable-default-apps', '--disable-breakpad', '--disable-quic', '--metrics-recording-only'],
@@ -44,8 +45,12 @@ export function startChromium(settings: ChromiumSettings): Started {
   if (program === null) return { ok: false, detail: MISSING };
   if (!settings.env.DISPLAY && !settings.env.WAYLAND_DISPLAY)
     return { ok: false, detail: 'There is no display: DISPLAY and WAYLAND_DISPLAY are not set.' };
-  const profile = mkdtempSync(join(tmpdir(), 'tidegate-shell-'));
-  const common = [`--user-data-dir=${profile}`, ...(settings.noSandbox ? ['--no-sandbox'] : [])];
+  const profile = makeProfile();
+  // The second flag leaves out the bar that warns of the first.
+  const common = [
+    `--user-data-dir=${profile}`,
+    ...(settings.noSandbox ? ['--no-sandbox', '--test-type'] : []),
+  ];
   const first = spawn(program, [...FLAGS, ...common, '--no-startup-window'], {
     env: settings.env,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
@@ -68,6 +73,20 @@ export function startChromium(settings: ChromiumSettings): Started {
       kill: () => void first.kill('SIGKILL'),
     },
   };
+}
+
+/** Passwords are typed into this browser and must not stay in it. */
+function makeProfile(): string {
+  const profile = mkdtempSync(join(tmpdir(), 'tidegate-shell-'));
+  const preferences = {
+    credentials_enable_service: false,
+    credentials_enable_autosignin: false,
+    profile: { password_manager_enabled: false },
+    autofill: { profile_enabled: false, credit_card_enabled: false },
+  };
+  mkdirSync(join(profile, 'Default'));
+  writeFileSync(join(profile, 'Default/Preferences'), JSON.stringify(preferences));
+  return profile;
 }
 
 async function untilGone(child: ChildProcess): Promise<void> {

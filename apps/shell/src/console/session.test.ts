@@ -23,7 +23,7 @@ async function startScene() {
     else if (request.url === '/api/v1/auth/logout')
       response.setHeader('set-cookie', 'tidegate_session=; Max-Age=0').writeHead(204).end();
     else if (request.url === '/api/moved')
-      response.writeHead(302, { location: 'http://evil.invalid/' }).end();
+      response.writeHead(302, { location: '/elsewhere' }).end();
     else response.setHeader('x-secret', 'no').end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -82,8 +82,9 @@ describe('the connection', () => {
   });
 
   test('follows no redirect: the session would go along', async () => {
-    const { connection } = await startScene();
+    const { connection, seen } = await startScene();
     await expect(connection.request(ask('GET', '/api/moved'))).rejects.toThrow();
+    expect(seen.map(({ url }) => url)).toEqual(['/api/moved']);
   });
 
   test('takes from the page what a request needs, and gives it what an answer tells', async () => {

@@ -1,9 +1,8 @@
 import type { SecretStore } from './secret-store.ts';
 
 const SERVICE = 'tidegate-shell';
-/** A keyring that asks for its password waits for somebody; one that does not answer at all is none. */
+/** A locked keyring asks for its password, and waits for somebody. */
 const ANSWER_MAX_MS = 60_000;
-const PROBE_MAX_MS = 5_000;
 const PROBE = 'tidegate-shell-probe';
 
 /**
@@ -16,7 +15,10 @@ export async function openKeyringStore(): Promise<SecretStore | null> {
     const { AsyncEntry } = await import('@napi-rs/keyring');
     const entry = (account: string) => new AsyncEntry(SERVICE, account, options);
     const patience = () => AbortSignal.timeout(ANSWER_MAX_MS);
-    await entry(PROBE).getPassword(AbortSignal.timeout(PROBE_MAX_MS));
+    // A keyring may answer and have no place to keep anything: only one that has kept something is one.
+    await entry(PROBE).setPassword(PROBE, patience());
+    if ((await entry(PROBE).getPassword(patience())) !== PROBE) return null;
+    await entry(PROBE).deletePassword(patience());
     return {
       place: 'the keyring of the system',
       read: async (account) => (await entry(account).getPassword(patience())) ?? null,
