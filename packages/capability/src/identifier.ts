@@ -1,5 +1,5 @@
 /** 51 bytes of plugin, the colon, 64 bytes of permission. */
-const MAX_LENGTH = 116;
+export const MAX_LENGTH = 116;
 const CORE = 'core:';
 /** The names of packages: a permission is named by the plugin, not by the package that holds it. */
 const FORBIDDEN_STARTS = ['tauri-plugin-', 'host-plugin-'] as const;
@@ -16,20 +16,17 @@ export function splitIdentifier(identifier: string): Identifier {
   return { plugin: identifier.slice(0, colon), base: identifier.slice(colon + 1) };
 }
 
+/** Letters and digits with hyphens between them, in parts with colons between those. */
+export const IDENTIFIER_FORM = /^[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*(?::[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*)*$/;
+
 /** What is wrong with the form of a permission identifier, or null. Whether it names anything is another question. */
 export function identifierFault(identifier: string): string | null {
-  if (identifier === '') return 'a permission identifier is not empty';
   if (identifier.length > MAX_LENGTH)
     return `a permission identifier has at most ${MAX_LENGTH} characters, this one has ${identifier.length}`;
   const start = FORBIDDEN_STARTS.find((forbidden) => identifier.startsWith(forbidden));
   if (start !== undefined)
     return `a permission identifier names the plugin without its "${start}": ${JSON.stringify(identifier.slice(start.length))}`;
-  for (let i = 0; i < identifier.length; i++) {
-    const fault = characterFault(identifier, i);
-    if (fault !== null) return fault;
-  }
-  if (identifier.endsWith(':')) return 'a permission is missing after the last ":"';
-  if (identifier.endsWith('-')) return 'a permission identifier does not end with "-"';
+  if (!IDENTIFIER_FORM.test(identifier)) return formFault(identifier);
   if (!identifier.startsWith(CORE) && identifier.indexOf(':') !== identifier.lastIndexOf(':'))
     return 'has more than one ":"; only identifiers that begin with "core:" have several';
   return null;
@@ -39,6 +36,16 @@ export function identifierFault(identifier: string): string | null {
 export function commandFault(command: string): string | null {
   if (command.includes(':')) return 'a command has no ":"; it is named without its plugin';
   return identifierFault(command)?.replaceAll('permission identifier', 'command') ?? null;
+}
+
+function formFault(identifier: string): string {
+  if (identifier === '') return 'a permission identifier is not empty';
+  for (let i = 0; i < identifier.length; i++) {
+    const fault = characterFault(identifier, i);
+    if (fault !== null) return fault;
+  }
+  if (identifier.endsWith(':')) return 'a permission is missing after the last ":"';
+  return 'a permission identifier does not end with "-"';
 }
 
 function characterFault(text: string, i: number): string | null {

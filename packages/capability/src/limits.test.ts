@@ -23,7 +23,7 @@ describe('limits of a file, each with an error that names it', () => {
     ['a value deeper than 64 levels', nested(70), 'nested deeper than 64'],
     ['a value that contains itself', cycle(), 'nested deeper than 64'],
     ['more than a million values', Array(1_000_001).fill(1), 'has more than 1000000 values'],
-    ['more than 10,000 capabilities', list(10_001), 'has 10001 capabilities; a file has at most 10000'],
+    ['more than 10,000 capabilities', list(10_001), 'has 10001 capabilities; at most 10000 are read'],
   ])('%s', (_, source, message) => {
     const file = parseCapabilityFile(source);
     expect('errors' in file && file.errors.map((error) => error.message).join('\n')).toContain(message);
@@ -66,6 +66,30 @@ describe('limits of rules', () => {
     const result = resolve(capabilities({ identifier: 'c', permissions }), { platform: 'linux' });
     expect(result).toMatchObject({ errors: [{ path: '/capabilities/0/permissions/0' }] });
     expect('errors' in result && result.errors[0]?.message).toContain('more than 1000000');
+  });
+
+  test('a chain of sets without end is refused, however long it is', () => {
+    const sets = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`s${i}`, [`s${i + 1}`]]));
+    const permissions = { p: { sets: { ...sets, s20000: [] } } };
+    const result = resolve([], { permissions, platform: 'linux' });
+    expect('errors' in result && result.errors[0]?.message).toContain('nested deeper than 64');
+  });
+
+  test('capabilities that no file was read for are held to the same rules, and changing them later changes none', () => {
+    const one = { identifier: 'c', windows: ['main'], permissions: ['allow-x'] };
+    // @ts-expect-error: as a caller without types may pass it
+    const resolved = resolve([one], { platform: 'linux' });
+    if ('errors' in resolved) throw new Error(JSON.stringify(resolved.errors));
+    one.windows.push('other');
+    const ask = (window: string) =>
+      decide(resolved.acl, { command: 'x', window, webview: '', origin: 'local' });
+    expect([ask('main').allowed, ask('other').allowed]).toEqual([true, false]);
+    // @ts-expect-error: as a caller without types may pass it
+    expect(resolve([{ ...one, windows: ['['], local: 'no' }], { platform: 'linux' })).toMatchObject({
+      errors: [{ path: '/capabilities/0/local' }, { path: '/capabilities/0/windows/0' }],
+    });
+    // @ts-expect-error: as a caller without types may pass it
+    expect(resolve(cycle(), { platform: 'linux' })).toHaveProperty('errors');
   });
 
   test('sets with ever more ways to one permission are walked once', () => {

@@ -1,6 +1,6 @@
 import { pointTo, quote, Report } from './findings.ts';
 import { parseGlob } from './glob.ts';
-import { identifierFault } from './identifier.ts';
+import { IDENTIFIER_FORM, identifierFault, MAX_LENGTH } from './identifier.ts';
 import {
   flag,
   listOf,
@@ -42,7 +42,7 @@ export interface Capability {
   readonly platforms: readonly Target[] | null;
 }
 
-/** Capabilities of one file. */
+/** Capabilities of one file, and of one shell. */
 const MAX_CAPABILITIES = 10_000;
 
 const anyValue: Shape<Value> = {
@@ -58,9 +58,8 @@ const urlPattern = text((source) => {
   return result.ok ? null : `${quote(source)} ${result.fault}`;
 });
 const permissionIdentifier = text(identifierFault, {
-  minLength: 1,
-  maxLength: 116,
-  pattern: '^[A-Za-z0-9][A-Za-z0-9:-]*$',
+  maxLength: MAX_LENGTH,
+  pattern: IDENTIFIER_FORM.source,
 });
 
 const ENTRY = {
@@ -160,10 +159,10 @@ export function readCapabilities(file: unknown, report: Report): readonly Placed
   const list = listCapabilities(file, report);
   if (list === null) return [];
   if (list.items.length > MAX_CAPABILITIES) {
-    report.error(list.path, `has ${list.items.length} capabilities; a file has at most ${MAX_CAPABILITIES}`);
+    report.error(list.path, `has ${list.items.length} capabilities; at most ${MAX_CAPABILITIES} are read`);
     return [];
   }
-  const seen = new Map<string, string>();
+  const seen = new Set<string>();
   return list.items.flatMap(({ raw, path }) => {
     const capability = readCapability(raw, { path, report });
     const identifier = capability?.identifier ?? identifierOf(raw);
@@ -218,7 +217,9 @@ function readCapability(raw: unknown, at: Place): Capability | undefined {
   if (identifier === undefined || description === undefined || remote === undefined) return undefined;
   if (local === undefined || windows === undefined || webviews === undefined) return undefined;
   if (permissions === undefined || platforms === undefined) return undefined;
-  return { identifier, description, remote, local, windows, webviews, permissions, platforms };
+  return Object.freeze({
+    ...{ identifier, description, remote, local, windows, webviews, permissions, platforms },
+  });
 }
 
 /** The identifier of a capability or entry, whatever else of it is wrong. */
@@ -226,10 +227,10 @@ function identifierOf(raw: unknown): string | null {
   return isMembers(raw) && typeof raw.identifier === 'string' ? raw.identifier : null;
 }
 
-function reportTaken(identifier: string, { path, report }: Place, seen: Map<string, string>): void {
-  const first = seen.get(identifier);
-  if (first === undefined) seen.set(identifier, path);
-  else report.error(`${path}/identifier`, `capability ${quote(identifier)} already exists at ${first}`);
+function reportTaken(identifier: string, { path, report }: Place, seen: Set<string>): void {
+  if (seen.has(identifier))
+    report.error(`${path}/identifier`, `capability ${quote(identifier)} already exists`);
+  seen.add(identifier);
 }
 
 function reportRepeated(raw: readonly unknown[], { path, report }: Place): void {
@@ -252,9 +253,11 @@ function reportEqual(raw: readonly unknown[], indexes: readonly number[], { path
   }
 }
 
-/** Equal for equal items; null for one that is wrong in itself. */
+/** Equal for entries that say the same, in whichever form; null for one that is wrong in itself. */
 function keyOf(item: unknown): string | null {
-  if (typeof item === 'string') return JSON.stringify(item);
-  const value = readValue(item, '', new Report());
+  if (typeof item === 'string') return canonical([item, null, null]);
+  if (!isMembers(item)) return null;
+  const { identifier, allow = null, deny = null } = item;
+  const value = readValue([identifier, allow, deny], '', new Report());
   return value === undefined ? null : canonical(value);
 }

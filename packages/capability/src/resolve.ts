@@ -1,11 +1,18 @@
 import { checkSets, expand, unknownPermission } from './expand.ts';
-import { pointTo, quote, type Report } from './findings.ts';
+import { pointTo, type Report } from './findings.ts';
 import { type Permission, type Plugins, readManifests } from './manifests.ts';
 import { type Audience, audienceOf } from './match.ts';
 import { Memory } from './memory.ts';
-import { type Capability, type PermissionEntry, type Placed, TARGETS, type Target } from './parse.ts';
+import {
+  type Capability,
+  type PermissionEntry,
+  type Placed,
+  readCapabilities,
+  TARGETS,
+  type Target,
+} from './parse.ts';
 import { oneOf } from './shape.ts';
-import type { Scope, Value } from './values.ts';
+import { type Scope, tooLarge, type Value } from './values.ts';
 
 /** Commands and values of scopes that the permissions of all capabilities together may come to. */
 export const MAX_RULES = 1_000_000;
@@ -39,31 +46,33 @@ export interface Acl {
   readonly memory: Memory;
 }
 
-/** Builds the rules of one platform, or tells the report why there are none; pointers are into `{capabilities, permissions, platform}`. */
+/**
+ * Builds the rules of one platform, or tells the report why there are none. Pointers are into the arguments,
+ * `{ capabilities, permissions, platform }`. Capabilities are read once more: what a caller put together, or changed
+ * since it was parsed, is held to the same rules, and what is changed later changes no rule.
+ */
 export function buildAcl(
-  capabilities: readonly Capability[],
+  capabilities: unknown,
   { permissions, platform }: { permissions: unknown; platform: unknown },
   report: Report,
 ): Acl | null {
   const target = oneOf(TARGETS, 'platform').read(platform, { path: '/platform', report });
   const plugins = readManifests(permissions, { path: '/permissions', report });
   checkSets(plugins, { path: '/permissions', report });
-  if (target === undefined || report.failed) return null;
+  // Of manifests with errors nobody can say which permissions they have.
+  const isKnown = target !== undefined && !report.failed;
+  const placed = readAll(capabilities, report);
+  if (!isKnown) return null;
   const builder = new AclBuilder(plugins, target, report);
-  for (const { capability, path } of inOrder(capabilities, report)) builder.add(capability, path);
+  for (const { capability, path } of placed) builder.add(capability, path);
   return report.failed ? null : builder.acl();
 }
 
-/** By identifier, so that the order of files never matters. Every capability is checked, active or not. */
-function inOrder(capabilities: readonly Capability[], report: Report): readonly Placed[] {
-  const placed = capabilities.map((capability, i) => ({ capability, path: `/capabilities/${i}` }));
-  const seen = new Set<string>();
-  for (const { capability, path } of placed) {
-    const { identifier } = capability;
-    if (seen.has(identifier))
-      report.error(`${path}/identifier`, `capability ${quote(identifier)} already exists`);
-    seen.add(identifier);
-  }
+/** By identifier, so that the order of files never matters. */
+function readAll(capabilities: unknown, report: Report): readonly Placed[] {
+  const fault = tooLarge(capabilities);
+  if (fault !== null) report.error('/capabilities', fault);
+  const placed = fault === null ? readCapabilities({ capabilities }, report) : [];
   return placed.toSorted(({ capability: a }, { capability: b }) => (a.identifier < b.identifier ? -1 : 1));
 }
 

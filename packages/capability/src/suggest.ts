@@ -1,7 +1,7 @@
+import { MAX_LENGTH } from './identifier.ts';
+
 /** Names that are compared with one that is unknown; manifests of more are not searched to their end. */
 const MAX_COMPARED = 2_000;
-/** Longest name that is compared: no known one is longer than an identifier may be. */
-const MAX_LENGTH = 116;
 
 /** The known name that is nearest to an unknown one, or null where none is near: a third of it may differ. */
 export function nearest(unknown: string, known: Iterable<string>): string | null {

@@ -66,6 +66,7 @@ describe('remote patterns of a capability (R8)', () => {
     ['https://x.y/', 'https://x.y/a/b', true],
     ['https://x.y/api', 'https://x.y/api?q=1#h', true],
     ['https://x.y/api', 'https://x.y/api/v1', false],
+    ['https://x.y/api?', 'https://x.y/api?q=1', true],
     ['https://x.y/api/*', 'https://x.y/api/v1/x', true],
     ['https://x.y?a=1', 'https://x.y/deep?a=1', true],
     ['https://x.y?a=1', 'https://x.y/?a=2', false],
@@ -116,6 +117,7 @@ describe('remote patterns of a capability (R8)', () => {
     ['https://x.y/(\\bfoo)', 'has "\\b"'],
     ['https://x.y/(a{2000})', 'repeats more than 1000 times'],
     ['https://x.y/((?:(?:a{99}){99}){99})', 'needs more than 4096 states'],
+    [`https://x.y/(${'(?:'.repeat(33)}a${')'.repeat(33)})`, 'nests groups deeper than 32'],
     [`https://x.y/${'a'.repeat(3_000)}`, 'longer than 2048'],
   ])('%s is an error that says why', (pattern, why) => {
     const result = readUrlPattern(pattern);
