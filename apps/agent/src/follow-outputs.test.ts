@@ -205,6 +205,27 @@ describe('a server', () => {
     expect(logged.join('')).toContain('an output is not shown to its end');
   });
 
+  test.each([
+    ['refuses this host', { kind: 'terminal', error: 'ErrRefreshTokenInvalid', detail: 'no' }],
+    ['cannot be asked, as the disk fails', { kind: 'storage', detail: 'EIO' }],
+  ] as const)('that %s is not asked again by this process, and a later one goes on', async (_, failure) => {
+    let asked = 0;
+    const send = async () => {
+      asked += 1;
+      return { ok: false, failure } as const;
+    };
+    write('said\n');
+    const outputs = follower({ send });
+    outputs.follow(id);
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate); // as many waits would be over by then
+    outputs.follow(randomUUID()).end();
+    await outputs.stop();
+    expect(asked).toBe(1);
+    expect(kept()[0]).toMatchObject({ command_id: id, sent: 0, sending: 5 });
+    follower().resume();
+    await expect.poll(told).toEqual(['said\n']);
+  });
+
   test('that never comes back is given up after a day', async () => {
     write('said\n');
     follower({ send: async () => retryable('no answer') }).follow(id);

@@ -68,12 +68,11 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
   async function work(): Promise<void> {
     while (!stopping.signal.aborted && cursors.length > 0) {
       const waitMs = await sendNext();
-      if (waitMs === null && isSettling) break;
+      if (stopping.signal.aborted || cursors.length === 0 || (waitMs === null && isSettling)) break;
       news = new AbortController();
-      const isBackOff = failures > 0; // what the server asked for is not cut short by news
-      if (isSettling && !isBackOff) continue;
-      const signal = isBackOff ? stopping.signal : AbortSignal.any([stopping.signal, news.signal]);
-      if (cursors.length > 0) await parts.sleep(waitMs ?? LOOK_EVERY_MS, signal);
+      // What the server asked for is not cut short by news.
+      if (failures > 0) await parts.sleep(waitMs ?? LOOK_EVERY_MS, stopping.signal);
+      else if (!isSettling) await parts.sleep(waitMs ?? LOOK_EVERY_MS, news.signal);
     }
     working = null;
   }
@@ -98,16 +97,20 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
         drop(cursor, describeFailure(failure)); // the command is not known there any more, or the piece is not sound
         continue;
       }
-      // What else went wrong may pass, or ends the agent without a word from here.
+      if (failure.kind !== 'retryable') {
+        halt(); // the polling meets it as well, and ends the agent; nothing more is asked with tokens that are no good
+        return null;
+      }
       failures = Math.min(failures + 1, FAILURES_MAX);
-      return backOffMs(failures, parts.random(), failure.kind === 'retryable' ? failure.retryAfterMs : null);
+      return backOffMs(failures, parts.random(), failure.retryAfterMs);
     }
     return null;
   }
 
   function lookAt(cursor: OutputCursor): Look {
     const { command_id: id, sent } = cursor;
-    if (executorState === null || isGivenUp(cursor, nowMs())) return { next: 'drop', why: 'it is too old' };
+    if (executorState === null) return { next: 'drop' };
+    if (isGivenUp(cursor, nowMs())) return { next: 'drop', why: 'the server did not take it for too long' };
     // Before the file: what was written until its end is there when it is read afterwards.
     const isOver = ended.has(id) || existsSync(resultPath(executorState, id)) || isStale(cursor, nowMs());
     const read = readTrustedPart(outputPath(executorState, id), sent, {
@@ -139,6 +142,11 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
     return saved.ok;
   }
 
+  function halt(): void {
+    stopping.abort();
+    news.abort();
+  }
+
   function start(): void {
     if (!stopping.signal.aborted && cursors.length > 0) working ??= work();
   }
@@ -164,10 +172,10 @@ export function createOutputFollower(parts: OutputParts): OutputFollower {
       const late = new AbortController();
       await Promise.race([working, parts.sleep(withinMs, late.signal)]);
       late.abort();
-      stopping.abort();
+      halt();
     },
     stop: async () => {
-      stopping.abort();
+      halt();
       await working;
     },
   };
