@@ -88,6 +88,11 @@ describe('limits of rules', () => {
     expect(resolve([{ ...one, windows: ['['], local: 'no' }], { platform: 'linux' })).toMatchObject({
       errors: [{ path: '/capabilities/0/local' }, { path: '/capabilities/0/windows/0' }],
     });
+    const scope = { allow: [JSON.parse(`${'['.repeat(70)}${']'.repeat(70)}`)] };
+    const permissions = { p: { permissions: { x: { scope } } } };
+    expect(resolve([], { permissions, platform: 'linux' })).toMatchObject({
+      errors: [{ path: '/permissions' }],
+    });
     // @ts-expect-error: as a caller without types may pass it
     expect(resolve(cycle(), { platform: 'linux' })).toHaveProperty('errors');
   });

@@ -57,7 +57,9 @@ export function buildAcl(
   report: Report,
 ): Acl | null {
   const target = oneOf(TARGETS, 'platform').read(platform, { path: '/platform', report });
-  const plugins = readManifests(permissions, { path: '/permissions', report });
+  const fault = tooLarge(permissions);
+  if (fault !== null) report.error('/permissions', fault);
+  const plugins = readManifests(fault === null ? permissions : {}, { path: '/permissions', report });
   checkSets(plugins, { path: '/permissions', report });
   // Of manifests with errors nobody can say which permissions they have.
   const isKnown = target !== undefined && !report.failed;

@@ -35,12 +35,11 @@ export function kindOf(value: unknown): string {
     : 'something that JSON does not have';
 }
 
-/** A frozen copy of the value; `undefined` when the report was told why there is none. */
-export function readValue(value: unknown, path: string, report: Report, depth = 0): Value | undefined {
-  if (depth > MAX_DEPTH) {
-    report.error(path, `is nested deeper than ${MAX_DEPTH} levels`);
-    return undefined;
-  }
+/**
+ * A frozen copy of the value; `undefined` when the report was told why there is none. How deep and how large a value may
+ * be is the business of who took it in (`readText`, `tooLarge`).
+ */
+export function readValue(value: unknown, path: string, report: Report): Value | undefined {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
   if (typeof value === 'number') {
     if (isExact(value)) return value;
@@ -48,10 +47,10 @@ export function readValue(value: unknown, path: string, report: Report, depth = 
     return undefined;
   }
   if (Array.isArray(value)) {
-    const items = value.map((item, i) => readValue(item, pointTo(path, i), report, depth + 1));
+    const items = value.map((item, i) => readValue(item, pointTo(path, i), report));
     return items.every((item) => item !== undefined) ? Object.freeze(items) : undefined;
   }
-  if (isMembers(value)) return readMap(value, path, report, depth);
+  if (isMembers(value)) return readMap(value, path, report);
   report.error(path, `is ${kindOf(value)}; a scope holds null, booleans, numbers, strings, lists and maps`);
   return undefined;
 }
@@ -60,14 +59,13 @@ function readMap(
   members: Readonly<Record<string, unknown>>,
   path: string,
   report: Report,
-  depth: number,
 ): Value | undefined {
   const map: Record<string, Value> = {};
   let isWhole = true;
   for (const [key, member] of Object.entries(members)) {
     const at = pointTo(path, key);
     if (key === '__proto__') report.error(at, 'is not allowed as a key');
-    const value = key === '__proto__' ? undefined : readValue(member, at, report, depth + 1);
+    const value = key === '__proto__' ? undefined : readValue(member, at, report);
     if (value === undefined) isWhole = false;
     else map[key] = value;
   }
