@@ -128,6 +128,38 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
   });
 });
 
+describe.skipIf(missing !== null)(`several webviews in a window${missing ? ` (${missing})` : ''}`, () => {
+  test('R8: each has the capabilities of its own label, and those of its window', async () => {
+    await using screen = await startScreen();
+    const stage = await openShellStage(screen, 'webview', {
+      '/': page(`
+        (async () => {
+          await attempt('made', 'core:webview:create-webview',
+            { label: 'side', path: '/side', x: 450, y: 0, width: 450, height: 600 });
+          await attempt('main-name', 'core:app:name');
+        })();
+      `),
+      '/side': page(`
+        document.body.style.background = 'teal';
+        (async () => {
+          await attempt('side-name', 'core:app:name');
+          await attempt('side-version', 'core:app:version');
+          await attempt('side-identifier', 'core:app:identifier');
+        })();
+      `),
+    });
+    await stage.openMain('/');
+    expect((await stage.report({ as: 'made' })).ok).toBe('null');
+    expect((await stage.report({ as: 'main-name' })).error).toMatch(/not allowed by ACL$/);
+    expect((await stage.report({ as: 'side-name' })).ok).toBe('"Tidegate"');
+    // By the window: a capability of "main" holds for all its webviews.
+    expect((await stage.report({ as: 'side-version' })).ok).toBe('"0.1.0"');
+    expect((await stage.report({ as: 'side-identifier' })).error).toMatch(/not allowed by ACL$/);
+    expect(stage.log.join('')).toContain('call_refused command=core:app:identifier window=main webview=side');
+    await expect.poll(() => screen.picture('two-webviews').colours).toBeGreaterThan(20);
+  });
+});
+
 /** A page of another host, which tries what it can. */
 async function startForeign() {
   let visits = 0;

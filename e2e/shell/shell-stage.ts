@@ -38,9 +38,15 @@ const CAPABILITIES = [
     windows: ['main'],
     permissions: [
       ...['core:event:default', 'core:app:allow-version', 'core:window:allow-title', 'core:menu:default'],
-      ...['allow-api-request', 'core:window:allow-outer-size', 'core:window:allow-set-title'],
+      ...[
+        'allow-api-request',
+        'core:window:allow-outer-size',
+        'core:webview:allow-create-webview',
+        'core:window:allow-set-title',
+      ],
     ],
   },
+  { identifier: 'side', webviews: ['side'], permissions: ['core:app:allow-name'] },
   {
     identifier: 'admin',
     windows: ['admin'],

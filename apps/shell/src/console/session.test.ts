@@ -22,8 +22,7 @@ async function startScene() {
         .end('{"token":"eyJ.secret.token","role":"admin"}');
     else if (request.url === '/api/v1/auth/logout')
       response.setHeader('set-cookie', 'tidegate_session=; Max-Age=0').writeHead(204).end();
-    else if (request.url === '/api/moved')
-      response.writeHead(302, { location: '/elsewhere' }).end();
+    else if (request.url === '/api/moved') response.writeHead(302, { location: '/elsewhere' }).end();
     else response.setHeader('x-secret', 'no').end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
