@@ -21,6 +21,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/commands', 'Commands'],
   ['/commands/:command', /^scan on web-/],
   ['/events', 'Events'],
+  ['/events/:event', 'Event'],
   ['/exceptions', 'Age exceptions'],
   ['/divergences', 'Divergences'],
   ['/enrolment', 'Add hosts'],
@@ -73,9 +74,11 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     const host = update?.agent_id ?? '';
     if (path.includes(':command')) await operator.call('POST', `/api/v1/agents/${host}/scan`, {});
     const [command] = await operator.commands();
+    const [event] = await operator.events();
     return path
       .replace(':update', update?.id ?? '')
       .replace(':host', host)
+      .replace(':event', event?.id ?? '')
       .replace(':command', command?.id ?? '');
   }
 
@@ -144,8 +147,12 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await dialog.waitFor();
     for (const { width, height } of [TELEPHONE, ENLARGED]) {
       await page.setViewportSize({ width, height });
-      const { x, y, ...size } = (await dialog.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
-      expect([x >= 0, y >= 0, x + size.width <= width, y + size.height <= height]).not.toContain(false);
+      const fits = async () => {
+        const { x, y, ...size } = (await dialog.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
+        return [x >= 0, y >= 0, x + size.width <= width, y + size.height <= height];
+      };
+      // The window has its new size before all in it does.
+      await expect.poll(fits).not.toContain(false);
       const wider = 'dialog.scrollWidth - dialog.clientWidth';
       expect(
         await page.evaluate(`(({ 0: dialog }) => ${wider})(document.querySelectorAll('dialog[open]'))`),

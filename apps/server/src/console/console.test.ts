@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { LightMyRequestResponse } from 'fastify';
 import { describe, expect, test } from 'vitest';
@@ -46,7 +47,16 @@ function expectDocument(answer: LightMyRequestResponse): void {
   expect(answer.body).toContain('<title>Tidegate</title>');
 }
 
+/** The routes of the console, as its router names them. */
+const ROUTER = fileURLToPath(new URL('../../../console/src/router.tsx', import.meta.url));
+
 describe('the built console', () => {
+  test('every page that the console has is answered by its address, also when it is loaded anew', async () => {
+    const router = await readFile(ROUTER, 'utf8');
+    const paths = [...router.matchAll(/(?:age\(|path: )'([^']+)'/g)].map(([, path = '']) => path);
+    expect(paths.map((path) => path.replaceAll('$', ':')).toSorted()).toEqual([...PAGES].toSorted());
+  });
+
   test('every page is the document, for everybody, under a policy without inline script', async () => {
     const { http } = await built(SQLITE);
     for (const path of PAGES) expectDocument(await http.inject({ url: `${path.replace(':id', 'x')}?q=1` }));

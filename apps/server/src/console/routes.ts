@@ -23,6 +23,7 @@ export const PAGES = [
   '/commands',
   '/commands/:id',
   '/events',
+  '/events/:id',
   '/exceptions',
   '/divergences',
   '/enrolment',
