@@ -93,10 +93,10 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
         .poll(() => page.getByText('Loading', { exact: true }).count(), { timeout: 30_000 })
         .toBe(0);
       for (const size of [WIDEST, TELEPHONE, ENLARGED]) {
-        await page.setViewportSize(size);
+        await resize(page, size);
         expect(await beside(page), `at ${size.width}`).toEqual([]);
       }
-      await page.setViewportSize(TELEPHONE);
+      await resize(page, TELEPHONE);
       await inspect(page, `narrow${path.replaceAll(/[/:]+/g, '-')}`);
       expect(await smallTargets(page)).toEqual([]);
     },
@@ -132,7 +132,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
     expect(await menu.count()).toBe(0);
     // With room beside the page, the pages are beside it.
-    await page.setViewportSize({ width: 768, height: 900 });
+    await resize(page, { width: 768, height: 900 });
     await pages.waitFor();
     expect(await button.count()).toBe(0);
     expect(await beside(page)).toEqual([]);
@@ -146,7 +146,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.waitFor();
     for (const { width, height } of [TELEPHONE, ENLARGED]) {
-      await page.setViewportSize({ width, height });
+      await resize(page, { width, height });
       const fits = async () => {
         const { x, y, ...size } = (await dialog.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
         return [x >= 0, y >= 0, x + size.width <= width, y + size.height <= height];
@@ -169,7 +169,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
     await page.getByText('4 hosts selected').waitFor();
     for (const size of [TELEPHONE, ENLARGED]) {
-      await page.setViewportSize(size);
+      await resize(page, size);
       expect(await beside(page), `at ${size.width}`).toEqual([]);
     }
     await inspect(page, 'narrow-selection');
@@ -191,6 +191,12 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     expect(await beside(page)).toEqual([]);
   });
 });
+
+/** Gives the window another size, and waits until the page has it. */
+async function resize(page: Page, { width, height }: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize({ width, height });
+  await expect.poll(() => page.evaluate('innerWidth + " " + innerHeight')).toBe(`${width} ${height}`);
+}
 
 /** What makes the document wider than the window, as selectors; what scrolls in a place of its own does not. */
 async function beside(page: Page): Promise<string[]> {
