@@ -93,20 +93,17 @@ export async function timeLists(
     },
   });
   try {
-    const postmaster = databaseUrl ? postmasterOf(databaseUrl) : null;
-    const timed = await timeAll(
-      { call: await logIn(server.url), clock: cpuClock(server.pid, postmaster) },
-      { rounds, names },
-    );
-    const summary = Object.fromEntries(
-      names.flatMap((list) =>
-        (['first', 'deep'] as const).map((page) => [
-          `${list} (${page})`,
-          summaryOf(timed.filter((one) => one.list === list && one.page === page)),
-        ]),
-      ),
-    );
-    for (const [list, figures] of Object.entries(summary)) say(`${list}: ${JSON.stringify(figures)}`);
+    const clock = cpuClock(server.pid, databaseUrl ? postmasterOf(databaseUrl) : null);
+    const call = await logIn(server.url);
+    const summary: Record<string, unknown> = {};
+    for (const list of names) {
+      const timed = await timeList({ call, clock }, { rounds, list });
+      for (const page of ['first', 'deep'] as const) {
+        const figures = summaryOf(timed.filter((one) => one.page === page));
+        summary[`${list} (${page})`] = figures;
+        say(`${list} (${page}): ${JSON.stringify(figures)}`);
+      }
+    }
     return summary;
   } finally {
     await server.stop();
@@ -126,9 +123,9 @@ function cpuClock(server: number, postmaster: number | null): () => () => number
   };
 }
 
-async function timeAll(
+async function timeList(
   { call, clock }: { call: Call; clock: () => () => number },
-  { rounds, names }: { rounds: number; names: readonly string[] },
+  { rounds, list }: { rounds: number; list: string },
 ): Promise<Timed[]> {
   const timed: Timed[] = [];
   const [host] = Value.Parse(Hosts, await call('GET', '/api/v1/agents?limit=1')).items;
@@ -143,9 +140,9 @@ async function timeAll(
     for (let round = 0; round < rounds; round++) timings.push((await get(path)).timing);
     timed.push({ list, query, page, timings });
   }
-  for (const one of firstPages().filter(({ list }) => names.includes(list)))
+  for (const one of firstPages().filter((query) => query.list === list))
     await time(one, `${one.list}?${one.query}`, 'first');
-  for (const one of deepPages().filter(({ list }) => names.includes(list))) {
+  for (const one of deepPages().filter((query) => query.list === list)) {
     let behind = '';
     for (let turned = 0; turned < PAGES_TURNED; turned++) {
       const { next } = await get(`${one.list}?limit=${ROWS_TURNED}&${one.query}${behind}`);
