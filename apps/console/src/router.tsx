@@ -53,11 +53,15 @@ function fleetPage<P extends string>(
   { load, name, title }: { load: Load; name: string; title: string },
 ) {
   const Loaded = lazyRouteComponent(load, name);
-  const component = () => (
-    <WholeFleet title={title}>
-      <Loaded />
-    </WholeFleet>
-  );
+  function Framed() {
+    return (
+      <WholeFleet title={title}>
+        <Loaded />
+      </WholeFleet>
+    );
+  }
+  // Fetched when somebody is about to go there, as the other pages are.
+  const component = Object.assign(Framed, Loaded.preload ? { preload: Loaded.preload } : {});
   return createRoute({ getParentRoute: () => inside, path, component });
 }
 
