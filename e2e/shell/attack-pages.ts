@@ -13,9 +13,10 @@ export const page = (script: string): string =>
 
 /** Every way out of a document that a stranger could find, with a key that it can only guess. */
 export const RAW_ATTEMPTS = `
-  const call = JSON.stringify({ id: 1, command: 'api-request', window: 'admin',
-    args: { method: 'POST', path: '/api/v1/stolen', headers: {}, body: null } });
-  const texts = ['0'.repeat(64) + call, call, JSON.stringify({ __e: true, ns: 'tidegate', method: 'invoke', id: 1, args: [] })];
+  const plain = { id: 1, command: 'api-request', args: { method: 'POST', path: '/api/v1/stolen', headers: {}, body: null } };
+  const call = JSON.stringify(plain);
+  const asAdmin = JSON.stringify({ ...plain, window: 'admin', webview: 'admin' });
+  const texts = ['0'.repeat(64), '0'.repeat(64) + call, '0'.repeat(64) + asAdmin, call, JSON.stringify({ __e: true, ns: 'tidegate', method: 'invoke', id: 1, args: [] })];
   for (const text of texts) {
     try { window.webkit.messageHandlers.ipc.postMessage(text); } catch {}
     try { window.ipc.postMessage(text); } catch {}

@@ -80,7 +80,7 @@ describe('images of a page', () => {
     for (const path of [
       join(outside, 'a.png'),
       join(inside, 'link.png'),
-      join(inside, '../icons-of-others/a.png'),
+      `${inside}/../icons-of-others/a.png`,
       inside,
       '/dev/zero',
     ])

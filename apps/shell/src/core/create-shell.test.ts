@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createFakeShell, MAIN } from '../testing/fake-backend.ts';
 import { done } from './commands.ts';
@@ -94,6 +95,7 @@ describe('a call', () => {
     const { events, shell, delivered } = await createFakeShell(capability(['core:app:allow-version']));
     events.windowClosed('main');
     events.message(MAIN, '{"id":1,"command":"core:app:version","args":{}}');
+    await nextTurn();
     expect(delivered).toEqual([]);
     expect(await shell.ended).toBe('the last window was closed');
   });
