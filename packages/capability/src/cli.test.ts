@@ -26,6 +26,7 @@ const FILES = {
   'broken.json': '{\n  "identifier": "b",\n  "permissions": [ü]\n}',
   'bad.toml':
     '# ü\n[[capabilities]]\nidentifier = "t"\npermissions = []\n\n[[capabilities]]\nidentifier = "u"\npermissions = [\n  "core:default",\n  { identifier = "core:x:y", allow = [\n    1,\n  ] }, # two\n]\nplatforms = ["linux", "mac"]\n[capabilities.remote]\nurls = ["""https://x.y""", \'x.y\']\n',
+  'twice.json': '[{ "identifier": "t", "permissions": [] }, { "identifier": "t", "permissions": [] }]',
   'broken.toml': 'identifier = "t"\npermissions = [\n',
 } as const;
 
@@ -75,6 +76,11 @@ describe('tidegate-capability check', () => {
     expect(status).toBe(1);
     expect(stdout).toContain('bad-manifest.json:2:66: error: "alow" is no key');
     expect(stdout).toContain('bad-manifest.json:3:20: error: a set contains itself: fs:a → fs:a');
+  });
+
+  test('the same identifier twice in one file is one error', () => {
+    const { stdout } = run('check', 'twice.json');
+    expect(stdout).toBe('twice.json:1:60: error: capability "t" already exists\n');
   });
 
   test('the same identifier in two files', () => {

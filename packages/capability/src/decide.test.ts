@@ -177,6 +177,21 @@ describe('R8: decisions of any capabilities', () => {
       expect(Object.isFrozen(part)).toBe(true);
   });
 
+  test('a refusal says what is missing', () => {
+    const acl = aclOf(
+      read([{ identifier: 'c', windows: ['w'], permissions: ['allow-x', 'allow-y', 'deny-y'] }]),
+    );
+    const ask = (command: string, origin: string) =>
+      decide(acl, { command, window: 'w', webview: 'v', origin });
+    const reasons = [ask('z', 'local'), ask('y', 'local'), ask('x', 'nowhere'), ask('x', 'https://a.b')];
+    expect(reasons.map((one) => (one.allowed ? '' : one.reason.replace(/^.*?origin [^:]*: /, '')))).toEqual([
+      'no active capability names it',
+      'denied by permission "deny-y" of capability "c"',
+      'the origin "nowhere" is not a URL that can be judged',
+      expect.stringContaining('no capability that grants it serves this window or webview from this origin'),
+    ]);
+  });
+
   test('more callers than are remembered are decided all the same', () => {
     const acl = aclOf(read([{ identifier: 'c', windows: ['w-*'], permissions: ['allow-x'] }]));
     for (let i = 0; i < 2_000; i++) {

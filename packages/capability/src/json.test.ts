@@ -88,6 +88,10 @@ describe('places', () => {
     ]);
   });
 
+  test('of a key that is given twice the first place stays', () => {
+    expect(locate('{"a":1,"a":2}', 'JSON', ['/a']).get('/a')).toEqual({ line: 1, column: 6 });
+  });
+
   const toml = `a = 1 # x = 2
 "b\\u0063" = ['x', """
 y""", { z = 1, "w v" = [ ] }, # ]
