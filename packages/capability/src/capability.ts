@@ -11,12 +11,13 @@ import { readSource } from './source.ts';
 import { canonical, type Scope, type Value } from './values.ts';
 
 export type { CommandRequest } from './decide.ts';
+export type { PermissionEntry } from './entries.ts';
 export type { Explanation, Missed } from './explain.ts';
 export type { Finding } from './findings.ts';
 export type { PermissionManifest, PermissionManifests } from './manifests.ts';
 export type { Meeting } from './match.ts';
 export type { Decision } from './memory.ts';
-export type { Capability, PermissionEntry, Target } from './parse.ts';
+export type { Capability, Target } from './parse.ts';
 export type { Acl, Source } from './resolve.ts';
 export type { JsonSchema } from './shape.ts';
 export type { Scope, Value } from './values.ts';

@@ -1,6 +1,6 @@
-import { pointTo, quote, Report } from './findings.ts';
+import { identifierOf, type PermissionEntry, uniqueEntries } from './entries.ts';
+import { pointTo, quote, type Report } from './findings.ts';
 import { parseGlob } from './glob.ts';
-import { IDENTIFIER_FORM, identifierFault, MAX_LENGTH } from './identifier.ts';
 import {
   flag,
   listOf,
@@ -16,18 +16,11 @@ import {
   text,
 } from './shape.ts';
 import { readUrlPattern } from './url-pattern.ts';
-import { canonical, isMembers, kindOf, readValue, type Value } from './values.ts';
+import { isMembers, kindOf } from './values.ts';
 
 /** The platforms that a capability or permission can be kept to, in upstream's spelling. */
 export const TARGETS = ['linux', 'macOS', 'windows', 'android', 'iOS'] as const;
 export type Target = (typeof TARGETS)[number];
-
-/** A permission with what it adds to the scope; `null` where the file has no list. */
-export interface PermissionEntry {
-  readonly identifier: string;
-  readonly allow: readonly Value[] | null;
-  readonly deny: readonly Value[] | null;
-}
 
 /** One capability of a file (R8), with every default filled in. */
 export interface Capability {
@@ -45,10 +38,6 @@ export interface Capability {
 /** Capabilities of one file, and of one shell. */
 const MAX_CAPABILITIES = 10_000;
 
-const anyValue: Shape<Value> = {
-  schema: { $ref: '#/$defs/Value' },
-  read: (raw, at) => readValue(raw, at.path, at.report),
-};
 const glob = text((source) => {
   const result = parseGlob(source);
   return result.ok ? null : `${quote(source)} is no pattern of labels: ${result.fault}`;
@@ -57,49 +46,6 @@ const urlPattern = text((source) => {
   const result = readUrlPattern(source);
   return result.ok ? null : `${quote(source)} ${result.fault}`;
 });
-const permissionIdentifier = text(identifierFault, {
-  maxLength: MAX_LENGTH,
-  pattern: IDENTIFIER_FORM.source,
-});
-
-const ENTRY = {
-  identifier: required('identifier', permissionIdentifier, 'Permission or set: `<plugin>:<permission>`.'),
-  allow: optional('allow', orNull(listOf(anyValue, 'values')), null, 'Added to what the scope allows.'),
-  deny: optional(
-    'deny',
-    orNull(listOf(anyValue, 'values')),
-    null,
-    'Added to what the scope denies, which wins.',
-  ),
-};
-
-const permissionEntry: Shape<PermissionEntry> = {
-  schema: { anyOf: [permissionIdentifier.schema, schemaOfFields(Object.values(ENTRY))] },
-  read(raw, at) {
-    if (typeof raw === 'string') {
-      const identifier = permissionIdentifier.read(raw, at);
-      return identifier === undefined ? undefined : { identifier, allow: null, deny: null };
-    }
-    const what = 'a permission identifier or an object with one';
-    const members = readMembers(raw, { what, fields: Object.values(ENTRY), at });
-    if (members === undefined) return undefined;
-    const identifier = readField(ENTRY.identifier, members, at);
-    const allow = readField(ENTRY.allow, members, at);
-    const deny = readField(ENTRY.deny, members, at);
-    if (identifier === undefined || allow === undefined || deny === undefined) return undefined;
-    return { identifier, allow, deny };
-  },
-};
-
-const entries = listOf(permissionEntry, 'permissions');
-const uniqueEntries: Shape<readonly PermissionEntry[]> = {
-  schema: { ...entries.schema, uniqueItems: true },
-  read(raw, at) {
-    if (Array.isArray(raw)) reportRepeated(raw, at);
-    return entries.read(raw, at);
-  },
-};
-
 const REMOTE = {
   urls: required('urls', listOf(urlPattern, 'URL patterns'), 'URL patterns of the remote content.'),
 };
@@ -222,42 +168,8 @@ function readCapability(raw: unknown, at: Place): Capability | undefined {
   });
 }
 
-/** The identifier of a capability or entry, whatever else of it is wrong. */
-function identifierOf(raw: unknown): string | null {
-  return isMembers(raw) && typeof raw.identifier === 'string' ? raw.identifier : null;
-}
-
 function reportTaken(identifier: string, { path, report }: Place, seen: Set<string>): void {
   if (seen.has(identifier))
     report.error(`${path}/identifier`, `capability ${quote(identifier)} already exists`);
   seen.add(identifier);
-}
-
-function reportRepeated(raw: readonly unknown[], { path, report }: Place): void {
-  const identifiers = raw.map((item) => (typeof item === 'string' ? item : identifierOf(item)));
-  // Items of different identifiers are different: nearly always that is all there is to it.
-  if (new Set(identifiers).size === raw.length) return;
-  const byIdentifier = Map.groupBy(raw.keys(), (i) => identifiers[i]);
-  for (const indexes of byIdentifier.values())
-    if (indexes.length > 1) reportEqual(raw, indexes, { path, report });
-}
-
-function reportEqual(raw: readonly unknown[], indexes: readonly number[], { path, report }: Place): void {
-  const seen = new Map<string, number>();
-  for (const i of indexes) {
-    const key = keyOf(raw[i]);
-    const first = key === null ? undefined : seen.get(key);
-    if (first !== undefined)
-      report.error(pointTo(path, i), `repeats the item ${first}; the permissions of a capability are unique`);
-    else if (key !== null) seen.set(key, i);
-  }
-}
-
-/** Equal for entries that say the same, in whichever form; null for one that is wrong in itself. */
-function keyOf(item: unknown): string | null {
-  if (typeof item === 'string') return canonical([item, null, null]);
-  if (!isMembers(item)) return null;
-  const { identifier, allow = null, deny = null } = item;
-  const value = readValue([identifier, allow, deny], '', new Report());
-  return value === undefined ? null : canonical(value);
 }

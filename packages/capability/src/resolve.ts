@@ -1,16 +1,10 @@
+import type { PermissionEntry } from './entries.ts';
 import { checkSets, expand, unknownPermission } from './expand.ts';
 import { pointTo, type Report } from './findings.ts';
 import { type Permission, type Plugins, readManifests } from './manifests.ts';
 import { type Audience, audienceOf } from './match.ts';
 import { Memory } from './memory.ts';
-import {
-  type Capability,
-  type PermissionEntry,
-  type Placed,
-  readCapabilities,
-  TARGETS,
-  type Target,
-} from './parse.ts';
+import { type Capability, type Placed, readCapabilities, TARGETS, type Target } from './parse.ts';
 import { oneOf } from './shape.ts';
 import { type Scope, tooLarge, type Value } from './values.ts';
 

@@ -1,6 +1,7 @@
 import type { CommandRequest } from '../decide.ts';
+import type { PermissionEntry } from '../entries.ts';
 import type { PermissionManifests } from '../manifests.ts';
-import type { Capability, PermissionEntry, Target } from '../parse.ts';
+import type { Capability, Target } from '../parse.ts';
 import type { Value } from '../values.ts';
 
 // R8 read aloud, without a thought for speed: what `decide` is held against. It knows plugins of manifests and commands
