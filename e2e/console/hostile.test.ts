@@ -46,15 +46,18 @@ describeConsole(
       ['/commands', false],
       ['/commands/:command', true],
       ['/events', true],
+      ['/events/:event', true],
     ];
 
     test.each(PAGES)('%s shows it as text', async (path, shows) => {
       const { operator } = scene.stage;
       const [update] = await operator.updates({ agent_id: agent.agentId, name: ATTACK });
       const [command] = await operator.commands({ agent_id: agent.agentId });
+      const [event] = await operator.events({ agent_id: agent.agentId, type: 'AGENT_ERROR' });
       const page = await scene.openAs();
       await page.goto(
         path
+          .replace(':event', event?.id ?? 'none')
           .replace(':agent', agent.agentId)
           .replace(':update', update?.id ?? 'none')
           .replace(':command', command?.id ?? 'none'),
