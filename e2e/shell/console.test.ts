@@ -12,8 +12,9 @@ import { type ConsoleStage, openConsoleStage } from '../harness/console-stage.ts
 import { expectAnswer } from '../harness/operator.ts';
 import { OPERATOR } from '../harness/server-process.ts';
 import { type Screen, screenMissing, startScreen } from './screen.ts';
+import { webviewMissing } from './shell-stage.ts';
 
-const missing = screenMissing() ?? browserMissing();
+const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
 const MAIN = join(import.meta.dirname, '../../apps/shell/src/main.ts');
 
 describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${missing})` : ''}`, () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { browserMissing } from '../harness/browser.ts';
@@ -13,9 +14,9 @@ import {
   RAW_ATTEMPTS,
 } from './attack-pages.ts';
 import { type Screen, screenMissing, startScreen } from './screen.ts';
-import { openShellStage, STORY_BACKENDS } from './shell-stage.ts';
+import { descendants, openShellStage, SECRET, STORY_BACKENDS, webviewMissing } from './shell-stage.ts';
 
-const missing = screenMissing() ?? browserMissing();
+const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
 
 describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${missing})` : ''}`, () => {
   let screen: Screen;
@@ -55,6 +56,12 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       expect(stage.log.join('')).toMatch(
         /\[SECURITY\] \[shell\] call_refused command=core:window:close window=main/,
       );
+      const windows = [...descendants('child-main.ts'), ...descendants('--remote-debugging-pipe')];
+      expect(windows).not.toEqual([]);
+      for (const pid of windows)
+        expect(readFileSync(`/proc/${pid}/environ`, 'utf8'), 'the environment of the windows').not.toContain(
+          SECRET,
+        );
       const { colours } = screen.picture(`gate-${backend}`);
       expect(colours, 'a page with text was drawn').toBeGreaterThan(10);
     });

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Acl, parseCapabilityFile, resolve } from '@tidegate/capability';
 import { tmpDir } from '@tidegate/testkit/tmp';
@@ -27,6 +28,25 @@ export interface ShellStage {
   readonly reports: readonly Report[];
   openMain(path: string): Promise<void>;
 }
+
+/** What stands in the environment of the shell, and nowhere else. */
+export const SECRET = 'a-token-of-somebody';
+
+/** Which package brings what the webview takes; null where it is there. */
+export function webviewMissing(): string | null {
+  try {
+    createRequire(import.meta.url).resolve('@webviewjs/webview-linux-x64-gnu');
+  } catch {
+    return 'the native half of @webviewjs/webview is not installed (npm run test:e2e installs it)';
+  }
+  const lacking = LIBRARIES.find(([file]) => globSync(file).length === 0);
+  return lacking ? `the webview lacks a library (Debian package ${lacking[1]})` : null;
+}
+
+const LIBRARIES = [
+  ['/usr/lib/*/libwebkit2gtk-4.1.so.0', 'libwebkit2gtk-4.1-0'],
+  ['/usr/lib/*/libxdo.so.3', 'libxdo3'],
+] as const;
 
 /** Every backend of the stories, with what it lacks here. */
 export const STORY_BACKENDS: readonly BackendName[] = ['webview', 'chromium'];
@@ -90,7 +110,7 @@ export async function openShellStage(
     backend: {
       choice: backend,
       noSandbox: process.getuid?.() === 0,
-      env: { ...process.env, DISPLAY: screen.display, NODE_OPTIONS: undefined },
+      env: { ...process.env, DISPLAY: screen.display, TIDEGATE_SECRET: SECRET },
       cacheFolder: join(folder.path, 'cache'),
       dataFolder: join(folder.path, 'data'),
       now: () => performance.now(),

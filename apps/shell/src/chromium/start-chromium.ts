@@ -3,6 +3,7 @@ import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { windowEnvironment } from '../window-environment.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const MISSING =
@@ -45,6 +46,7 @@ export function startChromium(settings: ChromiumSettings): Started {
   if (program === null) return { ok: false, detail: MISSING };
   if (!settings.env.DISPLAY && !settings.env.WAYLAND_DISPLAY)
     return { ok: false, detail: 'There is no display: DISPLAY and WAYLAND_DISPLAY are not set.' };
+  const env = windowEnvironment(settings.env);
   const profile = makeProfile();
   // The second flag leaves out the bar that warns of the first.
   const common = [
@@ -52,7 +54,7 @@ export function startChromium(settings: ChromiumSettings): Started {
     ...(settings.noSandbox ? ['--no-sandbox', '--test-type'] : []),
   ];
   const first = spawn(program, [...FLAGS, ...common, '--no-startup-window'], {
-    env: settings.env,
+    env,
     stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
   });
   const [, , , write, read] = first.stdio;
@@ -67,7 +69,7 @@ export function startChromium(settings: ChromiumSettings): Started {
       ...{ write, read, pid },
       openWindow(url) {
         const args = [...common, `--app=${url}`];
-        spawn(program, args, { env: settings.env, stdio: 'ignore' }).on('error', () => first.kill());
+        spawn(program, args, { env, stdio: 'ignore' }).on('error', () => first.kill());
       },
       ended: untilGone(first).then(() => rmSync(profile, { recursive: true, force: true, maxRetries: 5 })),
       kill: () => void first.kill('SIGKILL'),

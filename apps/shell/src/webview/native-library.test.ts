@@ -1,21 +1,6 @@
-import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
 import { explainLoadFault } from './load-faults.ts';
 import { findNativeLibrary } from './native-library.ts';
-
-const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
-const has = (() => {
-  try {
-    return createRequire(import.meta.url).resolve(
-      '@webviewjs/webview-linux-x64-gnu/webview.linux-x64-gnu.node',
-    );
-  } catch {
-    return null;
-  }
-})();
 
 describe('the native library', () => {
   test.each([
@@ -38,26 +23,6 @@ describe('the native library', () => {
     });
     expect(found).toMatchObject({ kind: 'unknown', detail: expect.stringContaining('glibc 2.39 on arm64') });
   });
-
-  test.skipIf(has === null)(
-    'with an older glibc is a copy of one byte less, made anew where somebody changed it',
-    () => {
-      using folder = tmpDir();
-      const system = { platform: 'linux', arch: 'x64', glibc: '2.36', cacheFolder: folder.path };
-      const original = readFileSync(has ?? '');
-      const first = findNativeLibrary(system);
-      if (first.kind !== 'copy') throw new Error(first.kind);
-      const copy = readFileSync(first.path);
-      const different = [...copy.keys()].filter((at) => copy[at] !== original[at]);
-      expect(different).toEqual([15_980]);
-      const right = sha256(first.path);
-      chmodSync(first.path, 0o700);
-      writeFileSync(first.path, 'somebody was here');
-      expect(findNativeLibrary(system)).toEqual(first);
-      expect(sha256(first.path)).toBe(right);
-      expect(readFileSync(has ?? '').equals(original)).toBe(true);
-    },
-  );
 });
 
 test.each([

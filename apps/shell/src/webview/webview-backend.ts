@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Check } from 'typebox/value';
 import type { Backend, BackendOptions, Outcome, WebviewSpec, WindowSpec } from '../backend.ts';
+import { windowEnvironment } from '../window-environment.ts';
 import { type FromChild, FromChild as FromChildSchema, type ToChild } from './child-messages.ts';
 import { findNativeLibrary } from './native-library.ts';
 import { ORIGIN } from './webview-page.ts';
@@ -16,13 +17,6 @@ const RESTARTS_WITHIN_MS = 60_000;
 const START_MAX_MS = 30_000;
 /** What the libraries say when they fall is long; its begin tells why. */
 const NOTED_LINES_MAX = 20;
-/** All that the windows need of the environment: no token of anybody is in there. */
-const ENVIRONMENT = [
-  ...['PATH', 'HOME', 'USER', 'LANG', 'LC_ALL', 'TMPDIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'],
-  ...['XDG_RUNTIME_DIR', 'XDG_DATA_DIRS', 'XDG_CONFIG_DIRS', 'XDG_SESSION_TYPE', 'XDG_CURRENT_DESKTOP'],
-  ...['DBUS_SESSION_BUS_ADDRESS', 'GDK_BACKEND', 'GDK_SCALE', 'GTK_THEME', 'LIBGL_ALWAYS_SOFTWARE'],
-  ...['WEBKIT_DISABLE_DMABUF_RENDERER', 'WEBKIT_DISABLE_COMPOSITING_MODE'],
-];
 
 export interface WebviewSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -49,9 +43,7 @@ export async function openWebviewBackend(
   const library = findNativeLibrary({ platform: process.platform, arch: process.arch, ...settings });
   if (library.kind === 'unknown') return { ok: false, detail: library.detail };
   const childEnv = {
-    ...Object.fromEntries(
-      ENVIRONMENT.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
-    ),
+    ...windowEnvironment(env),
     ...(library.kind === 'copy' ? { NAPI_RS_NATIVE_LIBRARY_PATH: library.path } : {}),
   };
 
