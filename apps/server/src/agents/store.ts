@@ -43,7 +43,7 @@ function present(db: Db) {
     .leftJoin('clone_suspicions as k', (join) =>
       join.onRef('k.agent_id', '=', 'id').on('k.closed_at', 'is', null),
     )
-    .innerJoin('host_sums as h', 'h.agent_id', 'id')
+    .leftJoin('host_sums as h', 'h.agent_id', 'id')
     .where('deleted_at', 'is', null);
 }
 
@@ -51,7 +51,7 @@ function shown(db: Db) {
   return present(db)
     .selectAll('agents')
     .select(['last_seen_at', 'k.since as clone_since', 'k.evidence as clone_evidence'])
-    .select('h.pending as pending_updates');
+    .select((e) => e.fn.coalesce('h.pending', sql<number>`0`).as('pending_updates'));
 }
 
 /** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
