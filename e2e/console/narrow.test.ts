@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
+import { addHost, offerUpdates } from '../harness/offer-updates.ts';
 
 /** A telephone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
 const TELEPHONE = { width: 360, height: 740 };
@@ -161,6 +162,31 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     }
     await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`);
     expect(await smallTargets(page)).toEqual([]);
+  });
+
+  test('names as long as they may be are broken or cut, and widen no page', async () => {
+    const { operator, server } = scene.stage;
+    const agent = await addHost({ url: server.url, operator }, 'h'.repeat(110));
+    const name = 'p'.repeat(214);
+    const idOf = await offerUpdates(agent, { ecosystem: 'npm', names: [name] });
+    const page = await scene.openAs();
+    await resize(page, ENLARGED);
+    for (const path of [
+      `/hosts/${agent.agentId}`,
+      `/hosts/${agent.agentId}/inventory`,
+      `/updates/${idOf(name)}`,
+      `/updates?name=${name}`,
+      `/packages?name=${name}`,
+      '/hosts?q=hhhh',
+    ]) {
+      await page.goto(path);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page
+        .getByText(/hhhh|pppp/)
+        .first()
+        .waitFor();
+      expect(await beside(page), path).toEqual([]);
+    }
   });
 
   test('what is selected, and what may be done with it, stays within the window', async () => {

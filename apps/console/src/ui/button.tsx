@@ -35,7 +35,7 @@ export function Button({
       {...rest}
       disabled={busy || rest.disabled}
       aria-busy={busy}
-      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium ${wraps ? '' : 'sm:whitespace-nowrap'} disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
+      className={`inline-flex min-h-8 items-center gap-1.5 rounded-md px-3 py-1 font-medium ${wraps ? 'wrap-anywhere' : 'sm:whitespace-nowrap'} disabled:opacity-55 ${TONES[tone]} ${rest.className ?? ''}`}
     >
       {icon}
       {children}

@@ -22,7 +22,7 @@ export function Page({
           <h1 className="text-xl font-semibold break-words" tabIndex={-1}>
             {title}
           </h1>
-          {lead && <div className="mt-0.5 text-muted">{lead}</div>}
+          {lead && <div className="mt-0.5 break-words text-muted">{lead}</div>}
         </div>
         {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>
