@@ -9,6 +9,8 @@ import { CHROMIUM_COMMANDS } from './window-commands.ts';
 
 /** How long a window may take to appear. */
 const WINDOW_MAX_MS = 30_000;
+/** How long the browser may take to end by itself. */
+const END_MAX_MS = 5_000;
 
 const Attached = Type.Object({
   sessionId: Type.String(),
@@ -121,8 +123,10 @@ export async function openChromiumBackend(
       deliver: ({ webview, document }, text) => pages.get(webview)?.deliver(document, text),
       async close() {
         isClosing = true;
+        const timer = setTimeout(chromium.kill, END_MAX_MS);
         await cdp.send('Browser.close').catch(() => chromium.kill());
         await chromium.ended;
+        clearTimeout(timer);
       },
     },
   };

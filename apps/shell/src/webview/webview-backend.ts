@@ -15,6 +15,8 @@ const CHILD = fileURLToPath(new URL('child-main.ts', import.meta.url));
 const RESTARTS_MAX = 3;
 const RESTARTS_WITHIN_MS = 60_000;
 const START_MAX_MS = 30_000;
+/** How long the process may take to end by itself. */
+const END_MAX_MS = 5_000;
 /** What the libraries say when they fall is long; its begin tells why. */
 const NOTED_LINES_MAX = 20;
 
@@ -55,7 +57,10 @@ export async function openWebviewBackend(
   let isClosing = false;
   const held: { child: ChildProcess | null } = { child: null };
 
-  const tell = (message: ToChild): void => void (held.child?.connected && held.child.send(message));
+  const tell = (message: ToChild): void => {
+    // That it has ended meanwhile is told by its exit.
+    if (held.child?.connected) held.child.send(message, () => {});
+  };
 
   function ask(message: (id: number) => ToChild): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>();
@@ -188,8 +193,10 @@ export async function openWebviewBackend(
         const { child } = held;
         if (child === null || child.exitCode !== null || child.signalCode !== null) return;
         const gone = once(child, 'exit');
+        const timer = setTimeout(() => child.kill('SIGKILL'), END_MAX_MS);
         child.disconnect();
         await gone;
+        clearTimeout(timer);
       },
     },
   };
