@@ -1,6 +1,6 @@
 import type { Database, SqlValue, Tx } from '../platform/db/engine.ts';
 import type { Migration } from '../platform/db/migrate.ts';
-import { foldAll } from '../updates/fold-sums.ts';
+import { foldAll } from '../updates/sums-store.ts';
 import { eachBackupLine } from './read-backup.ts';
 import { clearTable, insertRows, presentTables, withoutTriggers } from './table-store.ts';
 

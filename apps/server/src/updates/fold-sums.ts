@@ -1,23 +1,8 @@
-import { sql } from 'kysely';
-import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
-import { SUMMED } from './package-store.ts';
+import { foldSums, SUMS_CHUNK } from './sums-store.ts';
 
 const EVERY_MS = 5_000;
-/** Differences that one transaction adds up. */
-const CHUNK = 5_000;
-const COLUMNS = {
-  columns: sql.join(SUMMED.map((column) => sql.ref(column))),
-  sums: sql.join(SUMMED.map((column) => sql`sum(${sql.ref(column)}) AS ${sql.ref(column)}`)),
-  added: sql.join(
-    SUMMED.map(
-      (column) => sql`${sql.ref(column)} = package_sums.${sql.ref(column)} + excluded.${sql.ref(column)}`,
-    ),
-  ),
-};
-/** Any number: the key of the advisory lock of whoever adds up. */
-const LOCK_KEY = 7_434_171;
 
 /**
  * Adds up what the writers of updates left for the sums of packages. Only PostgreSQL needs it: there many write at once
@@ -31,39 +16,10 @@ export function createSumKeeper(platform: Pick<Platform, 'database' | 'log'>): B
     async run(isStopped) {
       if (database.engine === 'sqlite') return;
       try {
-        while (!isStopped() && (await foldSums(database)) === CHUNK);
+        while (!isStopped() && (await foldSums(database)) === SUMS_CHUNK);
       } catch (error) {
         log.error('the sums of packages were not added up', { error: String(error) });
       }
     },
-  });
-}
-
-/** Adds up everything that is left, on either engine; nobody else may write meanwhile. */
-export async function foldAll(tx: Tx): Promise<void> {
-  const { columns, sums, added } = COLUMNS;
-  await sql`INSERT INTO package_sums (ecosystem, name, version, ${columns})
-    SELECT ecosystem, name, version, ${sums} FROM package_deltas GROUP BY ecosystem, name, version
-    ON CONFLICT (ecosystem, name, version) DO UPDATE SET ${added}`.execute(tx);
-  await sql`DELETE FROM package_deltas`.execute(tx);
-}
-
-/** Returns how many differences it added up; none where another replica is at it. */
-export async function foldSums(database: Database): Promise<number> {
-  return database.transact(async (tx) => {
-    const lock = await sql<{
-      got: boolean;
-    }>`SELECT pg_try_advisory_xact_lock(${sql.lit(LOCK_KEY)}) AS got`.execute(tx);
-    if (lock.rows[0]?.got !== true) return 0;
-    const { columns, sums, added } = COLUMNS;
-    const { rows } = await sql<{ folded: number }>`WITH taken AS (
-        DELETE FROM package_deltas WHERE id IN (SELECT id FROM package_deltas ORDER BY id LIMIT ${sql.lit(CHUNK)})
-        RETURNING *),
-      folded AS (
-        INSERT INTO package_sums (ecosystem, name, version, ${columns})
-        SELECT ecosystem, name, version, ${sums} FROM taken GROUP BY ecosystem, name, version
-        ON CONFLICT (ecosystem, name, version) DO UPDATE SET ${added})
-      SELECT count(*) AS folded FROM taken`.execute(tx);
-    return Number(rows[0]?.folded ?? 0);
   });
 }

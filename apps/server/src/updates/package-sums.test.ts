@@ -8,11 +8,11 @@ import type { Database, Tx } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
-import { foldSums } from './fold-sums.ts';
 import { setVerdicts, swapStates } from './many-store.ts';
 import { SUMMED } from './package-store.ts';
 import { SEVERITIES_RISING } from './queue-rules.ts';
 import { compareAndSwapState, insertUpdates, refreshUpdate } from './store.ts';
+import { foldSums } from './sums-store.ts';
 
 const HOSTS = 4;
 const ROWS = 24;
