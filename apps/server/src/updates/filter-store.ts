@@ -94,7 +94,8 @@ export function scannedByPackage(selection: UpdateSelection): Source & { readonl
     const from = sql`update_names AS n CROSS JOIN updates AS u`;
     return { from, where: [isNamed, ...where], isJoined: false, table: 'n' };
   }
-  if (meantHosts(selection) !== null) return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
+  if (meantHosts(besideSystem(selection)) !== null)
+    return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
   // In order and with a limit, which is none: PostgreSQL would read the whole rows otherwise, and not the index.
   const rows = sql`SELECT u.ecosystem, u.name, u.agent_id, u.discovered_at, u.severity FROM updates AS u
     WHERE ${and(where)} ORDER BY u.ecosystem, u.name, u.agent_id LIMIT ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
@@ -130,16 +131,27 @@ export async function areFewHosts(db: Db, selection: UpdateSelection, most: numb
 }
 
 function hostAmong(selection: UpdateSelection): Condition {
-  const hosts = meantHosts(selection);
-  return hosts === null ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.agent_id || '' IN (${hosts})`;
+  const hosts = meantHosts(besideSystem(selection));
+  if (hosts === null) return ofSystem(selection);
+  return sql<SqlBool>`${ofSystem(selection)} AND u.agent_id || '' IN (${hosts})`;
 }
 
 /** Looks at the host of an update, row by row. */
 function hostIs(selection: UpdateSelection): Condition {
-  const host = hostConditions(selection);
-  if (host.length === 0) return IS_THERE;
+  const host = hostConditions(besideSystem(selection));
+  if (host.length === 0) return ofSystem(selection);
   const isSuch = and([sql<SqlBool>`a.id = u.agent_id || '' AND a.deleted_at IS NULL`, ...host]);
-  return sql<SqlBool>`${IS_THERE} AND EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
+  return sql<SqlBool>`${ofSystem(selection)} AND EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
+}
+
+/** The system of its host stands in the row of an update. */
+function ofSystem({ filter: { os } }: UpdateSelection): Condition {
+  return os === undefined ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.os_id = ${os}`;
+}
+
+/** What else is asked of hosts. */
+function besideSystem({ filter: { os: _, ...filter }, scope }: UpdateSelection): UpdateSelection {
+  return { filter, scope };
 }
 
 /** The same by host name: the hosts in their order, and the updates of each. */

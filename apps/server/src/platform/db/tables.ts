@@ -275,6 +275,8 @@ export interface Tables {
     /** Kept by triggers (migration 69): its host is deleted; its host had an update of the package before. */
     gone: Generated<number>;
     again: Generated<number>;
+    /** That of its host; the database keeps it. */
+    os_id: Generated<string>;
   };
   saved_views: {
     id: string;
