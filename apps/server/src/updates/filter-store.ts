@@ -146,7 +146,7 @@ function hostIs(selection: UpdateSelection): Condition {
 
 /** The system of its host stands in the row of an update. */
 function ofSystem({ filter: { os } }: UpdateSelection): Condition {
-  return os === undefined ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.os_id = ${os}`;
+  return os === undefined ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.host_os_id = ${os}`;
 }
 
 /** What else is asked of hosts. */

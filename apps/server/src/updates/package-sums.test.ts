@@ -139,7 +139,7 @@ async function countedAnew({ read }: Database) {
   const { rows: pending } = await sql`SELECT a.id AS agent_id,
     (SELECT count(*) FROM updates AS u WHERE u.agent_id = a.id AND u.state = 'pending') AS pending
     FROM agents AS a ORDER BY 1`.execute(read);
-  const { rows: systems } = await sql`SELECT u.id, a.os_id FROM updates AS u
+  const { rows: systems } = await sql`SELECT u.id, a.os_id AS host_os_id FROM updates AS u
     JOIN agents AS a ON a.id = u.agent_id ORDER BY 1`.execute(read);
   return {
     versions: found.map(inNumbers),
@@ -157,7 +157,7 @@ async function kept({ read }: Database) {
   const { rows: hosts } = await sql`SELECT ecosystem, name, sum(hosts) AS hosts FROM package_counts
     GROUP BY ecosystem, name HAVING sum(updates) > 0 ORDER BY 1, 2`.execute(read);
   const { rows: pending } = await sql`SELECT agent_id, pending FROM host_sums ORDER BY 1`.execute(read);
-  const { rows: systems } = await sql`SELECT id, os_id FROM updates ORDER BY 1`.execute(read);
+  const { rows: systems } = await sql`SELECT id, host_os_id FROM updates ORDER BY 1`.execute(read);
   return {
     versions: versions.map(inNumbers),
     hosts: hosts.map(inNumbers),

@@ -276,7 +276,7 @@ export interface Tables {
     gone: Generated<number>;
     again: Generated<number>;
     /** That of its host; the database keeps it. */
-    os_id: Generated<string>;
+    host_os_id: Generated<string>;
   };
   saved_views: {
     id: string;
