@@ -104,3 +104,22 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await migrate(database, { migrations: MIGRATIONS, now })).toMatchObject({ applied: 0 });
   });
 });
+
+describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a migration on $name', (engine) => {
+  test('may take as long as a large fleet needs, and queries behind it may not', async () => {
+    const database = await engine.openEmpty();
+    const migration: Migration = {
+      version: 1,
+      name: 'long',
+      statements: [`CREATE TABLE seen AS SELECT current_setting('statement_timeout') AS timeout`],
+    };
+    await migrate(database, { migrations: [migration], now });
+    expect(await column(database, 'SELECT timeout FROM seen')).toEqual(['0']);
+    expect(await column(database, 'SHOW statement_timeout')).toEqual(['30s']);
+    await database.transact(async (tx) => {
+      expect((await sql<{ statement_timeout: string }>`SHOW statement_timeout`.execute(tx)).rows).toEqual([
+        { statement_timeout: '30s' },
+      ]);
+    });
+  });
+});

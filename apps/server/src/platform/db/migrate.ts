@@ -27,8 +27,11 @@ export async function migrate(
   const { migrations, now } = options;
   const programVersion = migrations.at(-1)?.version ?? 0;
   return database.transact(async (tx) => {
-    if (database.engine === 'postgres')
+    if (database.engine === 'postgres') {
+      // A large fleet's tables are rewritten, and another replica waits for that: neither is a query that hangs.
+      await sql`SET LOCAL statement_timeout = 0`.execute(tx);
       await sql`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK_KEY})`.execute(tx);
+    }
     await tx.schema
       .createTable('schema_migrations')
       .ifNotExists()
