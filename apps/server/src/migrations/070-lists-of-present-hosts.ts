@@ -5,13 +5,13 @@ const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 
 /** The indexes of the lists, of updates of hosts that are there alone. */
 const INDEXES = {
   updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
-    agent_id, updated_at`,
+    agent_id, updated_at, host_os_id`,
   updates_by_change: 'state, updated_at, id, discovered_at',
-  updates_by_name: 'state, name, id, ecosystem, agent_id',
+  updates_by_name: 'state, name, id, ecosystem, agent_id, host_os_id',
   updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict`,
   updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity',
   updates_by_package: `ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
-    available_version, discovered_at`,
+    available_version, discovered_at, host_os_id`,
 };
 
 export const migration: Migration = {

@@ -67,7 +67,6 @@ import { migration as m070 } from './070-lists-of-present-hosts.ts';
 import { migration as m071 } from './071-package-sums.ts';
 import { migration as m072 } from './072-host-sums.ts';
 import { migration as m073 } from './073-event-orders.ts';
-import { migration as m074 } from './074-systems-of-updates.ts';
 import { migration as m075 } from './075-envelope-storage.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
@@ -140,6 +139,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m071,
   m072,
   m073,
-  m074,
   m075,
 ];
