@@ -62,9 +62,10 @@ export async function makeListFleet(
   });
   const filled = performance.now();
   await migrate(database, { migrations: MIGRATIONS, now: Date.now });
+  const upgradedMs = performance.now() - filled;
   // As the server of PostgreSQL does by itself within minutes of an upgrade.
   if (engine === 'postgres') await sql`VACUUM ANALYZE`.execute(database.read);
-  return { filledMs: filled - began, upgradedMs: performance.now() - filled };
+  return { filledMs: filled - began, upgradedMs };
 }
 
 async function fill(

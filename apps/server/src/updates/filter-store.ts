@@ -22,10 +22,13 @@ export interface Source {
   readonly from: RawBuilder<unknown>;
   readonly where: readonly Condition[];
   readonly isJoined: boolean;
+  /** Ids of hosts that `where` speaks of as `meant`: the statement finds them once, however often it asks. */
+  readonly meant?: RawBuilder<unknown>;
 }
 
 /** Of a host that is deleted nothing is listed; the database keeps this beside each row. */
 const IS_THERE = sql<SqlBool>`u.gone = 0`;
+const IS_AMONG = sql<SqlBool>`u.agent_id || '' IN (SELECT id FROM meant)`;
 const IS_OF_HOST = sql<SqlBool>`u.agent_id = a.id AND a.deleted_at IS NULL AND ${IS_THERE}`;
 
 /**
@@ -71,15 +74,17 @@ export function walked(
     ...(order.field === 'discovered_at' ? { discovered: sql`u.discovered_at` } : {}),
   };
   const selection = { filter, scope };
+  const meant = hosts === 'few' ? meantHosts(besideSystem(selection)) : null;
   return {
     from: sql`updates AS u`,
     where: [
       sql<SqlBool>`u.state = ${state}`,
       ...rowConditions(rest, checks),
       ...pins(filter, order),
-      hosts === 'few' ? hostAmong(selection) : hostIs(selection),
+      ...(meant === null ? [hostIs(selection)] : [ofSystem(selection), IS_AMONG]),
     ],
     isJoined: false,
+    ...(meant === null ? {} : { meant }),
   };
 }
 
@@ -130,10 +135,15 @@ export async function areFewHosts(db: Db, selection: UpdateSelection, most: numb
   return Number(rows[0]?.total) <= most;
 }
 
+/** MATERIALIZED: PostgreSQL would look at the host of each update again. */
+export function asMeant(hosts: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`WITH meant AS MATERIALIZED (${hosts})`;
+}
+
 function hostAmong(selection: UpdateSelection): Condition {
   const hosts = meantHosts(besideSystem(selection));
   if (hosts === null) return ofSystem(selection);
-  return sql<SqlBool>`${ofSystem(selection)} AND u.agent_id || '' IN (${hosts})`;
+  return sql<SqlBool>`${ofSystem(selection)} AND u.agent_id || '' IN (${asMeant(hosts)} SELECT id FROM meant)`;
 }
 
 /** Looks at the host of an update, row by row. */

@@ -8,6 +8,7 @@ import { isBehind, type Order, type Position, sortedBy, stretchesOf } from '../p
 import {
   and,
   areFewHosts,
+  asMeant,
   found,
   type Source,
   type UpdateSelection,
@@ -101,6 +102,7 @@ async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   const { order, after, limit } = page;
   const named = stretchesOf(renamed(order), after);
   const sources = await sourcesOf(db, page);
+  const meant = sources.find((source) => source.meant)?.meant;
   const ids: string[] = [];
   for (const [i, { where, orderBy }] of stretchesOf(order, after).entries()) {
     if (ids.length >= limit) break;
@@ -109,7 +111,8 @@ async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
       (source) => sql`SELECT * FROM (SELECT u.id AS id, ${keyColumns(order)} FROM ${source.from}
         WHERE ${and([...source.where, ...where])} ORDER BY ${orderBy} ${left}) AS part`,
     );
-    const { rows } = await sql<{ id: string }>`SELECT id FROM (${sql.join(parts, sql` UNION ALL `)}) AS walked
+    const { rows } = await sql<{ id: string }>`${meant ? asMeant(meant) : sql``}
+      SELECT id FROM (${sql.join(parts, sql` UNION ALL `)}) AS walked
       ORDER BY ${named[i]?.orderBy} ${left}`.execute(db);
     ids.push(...rows.map(({ id }) => id));
   }
