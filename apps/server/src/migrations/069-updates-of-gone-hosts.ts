@@ -8,6 +8,15 @@ const SYSTEM_OF_HOST = `COALESCE((SELECT a.os_id FROM agents AS a WHERE a.id = N
 const NEXT_IS_FIRST = `UPDATE updates SET again = 0 WHERE id = (SELECT min(o.id) FROM updates AS o
   WHERE o.agent_id = OLD.agent_id AND o.ecosystem = OLD.ecosystem AND o.name = OLD.name)`;
 
+const REBUILT = [
+  'updates_by_discovery',
+  'updates_by_change',
+  'updates_by_name',
+  'updates_by_severity',
+  'updates_by_urgency',
+  'updates_by_package',
+];
+
 export const migration: Migration = {
   version: 69,
   name: 'updates-of-gone-hosts',
@@ -18,6 +27,8 @@ export const migration: Migration = {
     'ALTER TABLE updates ADD COLUMN again INTEGER NOT NULL DEFAULT 0',
     // The system of the host: most hosts have one of two or three, and a look at the host of each row took most of the time.
     `ALTER TABLE updates ADD COLUMN host_os_id TEXT NOT NULL DEFAULT ''`,
+    // Every row is written: the indexes that are built again behind it (70) need not follow.
+    ...REBUILT.map((name) => `DROP INDEX ${name}`),
     `UPDATE updates SET gone = CASE WHEN a.deleted_at IS NULL THEN 0 ELSE 1 END, host_os_id = a.os_id
       FROM agents AS a WHERE a.id = updates.agent_id`,
     `UPDATE updates SET again = 1 WHERE EXISTS (SELECT 1 FROM updates AS o WHERE o.agent_id = updates.agent_id
