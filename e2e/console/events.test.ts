@@ -33,6 +33,7 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     await page.goto('/events?type=AGENT_ENROLLED');
     await page.getByText('web-00001.example.invalid enrolled.').waitFor();
     await page.getByRole('columnheader', { name: 'Position' }).waitFor();
+    await page.getByRole('link', { name: 'web-00001.example.invalid', exact: true }).waitFor();
     await inspect(page, 'events');
     const [newest] = await scene.stage.operator.events({ type: 'AGENT_ENROLLED' });
     expect(newest?.position).toBeGreaterThan(1);

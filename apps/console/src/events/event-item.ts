@@ -8,6 +8,8 @@ export interface EventItem {
   readonly severity: Severity;
   readonly component: string;
   readonly agent_id: string | null;
+  /** Of the host as it is called now; null where there is none. */
+  readonly hostname: string | null;
   readonly actor: string | null;
   readonly content: unknown;
   readonly created_at: string;

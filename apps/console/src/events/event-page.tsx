@@ -38,7 +38,7 @@ export function EventPage() {
 }
 
 function factsOf(event: EventItem): (readonly [string, React.ReactNode])[] {
-  const { agent_id: agentId, previous_hash: before, position } = event;
+  const { agent_id: agentId, hostname, previous_hash: before, position } = event;
   return [
     ['When', <Time key="when" at={event.created_at} />],
     [
@@ -57,9 +57,16 @@ function factsOf(event: EventItem): (readonly [string, React.ReactNode])[] {
           none
         </span>
       ) : (
-        <Link key="host" to="/hosts/$id" params={{ id: agentId }} className="mono">
-          {agentId}
-        </Link>
+        <span key="host">
+          <Link
+            to="/hosts/$id"
+            params={{ id: agentId }}
+            className={hostname === null ? 'mono' : 'break-words'}
+          >
+            {hostname ?? agentId}
+          </Link>
+          {hostname !== null && <span className="mono text-muted"> {agentId}</span>}
+        </span>
       ),
     ],
     ...(position === undefined ? [] : [['Position', position.toLocaleString('en')] as const]),

@@ -37,12 +37,17 @@ const COLUMNS: readonly Column<EventItem>[] = [
   {
     id: 'host',
     header: 'Host',
-    cell: ({ agent_id }) =>
-      agent_id === null ? (
+    cell: ({ agent_id: id, hostname }) =>
+      id === null ? (
         <span className="text-muted">–</span>
       ) : (
-        <Link to="/hosts/$id" params={{ id: agent_id }} className="mono">
-          {agent_id.slice(0, SHORT)}…
+        <Link
+          to="/hosts/$id"
+          params={{ id }}
+          title={id}
+          className={hostname === null ? 'mono' : 'break-words'}
+        >
+          {hostname ?? `${id.slice(0, SHORT)}…`}
         </Link>
       ),
   },

@@ -13,6 +13,7 @@ const COLUMNS = [
   'severity',
   'component',
   'agent_id',
+  'hostname',
   'actor',
   'position',
   'previous_hash',

@@ -3,7 +3,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope } from '../platform/db/group-scope.ts';
 import { containing, lowered } from '../platform/db/like.ts';
-import type { EventRow, EventSelection } from './store.ts';
+import { type EventSelection, type ListedEvent, withHosts } from './store.ts';
 
 export interface EventPage {
   readonly selection: EventSelection & { readonly q?: string | undefined };
@@ -17,7 +17,7 @@ export interface EventPage {
 export async function listPageOfEvents(
   db: Db,
   { selection, descending, limit, after }: EventPage,
-): Promise<{ rows: EventRow[]; count: number }> {
+): Promise<{ rows: ListedEvent[]; count: number }> {
   const conditions = conditionsOf(selection);
   if (selection.q !== undefined) {
     // An index of types or of those who act finds what nothing else narrows down; beside others it is looked at only.
@@ -38,11 +38,9 @@ export async function listPageOfEvents(
   const rows =
     positions.length === 0
       ? []
-      : await db
-          .selectFrom('events')
-          .selectAll()
-          .where('position', 'in', positions)
-          .orderBy('position', descending ? 'desc' : 'asc')
+      : await withHosts(db)
+          .where('e.position', 'in', positions)
+          .orderBy('e.position', descending ? 'desc' : 'asc')
           .execute();
   return { rows, count };
 }

@@ -65,7 +65,9 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
 
   test('an event is exactly what the wire says, in the list and by its id', async () => {
     const { app, get, append } = await open(engine);
-    const id = await append(OVERRIDE);
+    const { agentId } = await insertHostRows(app.platform, { n: 1, group: null });
+    const named = { ...OVERRIDE, agentId };
+    const id = await append(named);
     const { body } = await get('?type=supply_chain_override');
     const event = {
       id,
@@ -73,7 +75,8 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
       type: 'supply_chain_override',
       severity: 'warning',
       component: 'security',
-      agent_id: AGENT,
+      agent_id: agentId,
+      hostname: 'host-1',
       actor: 'admin',
       content: OVERRIDE.content,
       created_at: new Date(app.platform.now()).toISOString(),

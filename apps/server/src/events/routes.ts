@@ -17,7 +17,7 @@ import {
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
 import { listPageOfEvents } from './list-store.ts';
-import { type EventRow, type EventFilter as Filter, findEvent } from './store.ts';
+import { type EventFilter as Filter, findEvent, type ListedEvent } from './store.ts';
 
 const EventQuery = strict({ ...SortedPageQuery, sort: Type.Optional(EventSort), ...EventFilter });
 
@@ -29,6 +29,9 @@ const EventItem = Type.Object({
   severity: Type.String(),
   component: Type.String(),
   agent_id: Nullable,
+  hostname: Type.Union([Type.String(), Type.Null()], {
+    description: 'of the host as it is called now; not under the hash',
+  }),
   actor: Nullable,
   content: Type.Unknown(),
   created_at: Timestamp,
@@ -68,7 +71,7 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
         limit: limit + 1,
         after: after === null ? null : positionIn(after.id),
       });
-      const position = (row: EventRow) => ({ key: [], id: String(row.position) });
+      const position = (row: ListedEvent) => ({ key: [], id: String(row.position) });
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: position });
       return { items: page.map((row) => itemOf(row, groups)), next_cursor, ...totalOf(count) };
     },
@@ -108,7 +111,7 @@ function positionIn(text: string): number {
 }
 
 /** The chain is that of the whole fleet: a place in it is of no use to who sees some of its events alone. */
-function itemOf(row: EventRow, scope: GroupScope) {
+function itemOf(row: ListedEvent, scope: GroupScope) {
   const { position, created_at, content, ...rest } = row;
   const parsed: unknown = JSON.parse(content);
   const place = scope === null ? { position } : {};

@@ -5,6 +5,8 @@ import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type EventRow = Tables['events'];
+/** With the present name of its host; null where it is of none, or of one that is not there any more. */
+export type ListedEvent = EventRow & { readonly hostname: string | null };
 export type CheckpointRow = Tables['event_checkpoints'];
 export type AnchorRow = Tables['event_anchors'];
 
@@ -136,8 +138,17 @@ export async function pageOfEvents(
   return query.orderBy('position').limit(limit).execute();
 }
 
-export async function findEvent(db: Db, id: string): Promise<EventRow | null> {
-  return (await db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+export async function findEvent(db: Db, id: string): Promise<ListedEvent | null> {
+  return (await withHosts(db).where('e.id', '=', id).executeTakeFirst()) ?? null;
+}
+
+/** Events with the names of their hosts. */
+export function withHosts(db: Db) {
+  return db
+    .selectFrom('events as e')
+    .leftJoin('agents as a', 'a.id', 'e.agent_id')
+    .selectAll('e')
+    .select('a.hostname');
 }
 
 /** Which events a caller means: a filter, within what it may see of the fleet. */
