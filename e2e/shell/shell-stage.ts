@@ -23,6 +23,8 @@ export interface ShellStage {
   readonly served: readonly string[];
   /** Requests that reached the stand-in for the server. */
   readonly requests: readonly string[];
+  /** Where pages save files. */
+  readonly downloads: string;
   /** The first report that has these values, also one that came already. */
   report(wanted: Report): Promise<Report>;
   readonly reports: readonly Report[];
@@ -60,6 +62,7 @@ const CAPABILITIES = [
       ...['core:event:default', 'core:app:allow-version', 'core:window:allow-title', 'core:menu:default'],
       ...[
         'allow-api-request',
+        'allow-file-save',
         'core:window:allow-outer-size',
         'core:webview:allow-create-webview',
         'core:window:allow-set-title',
@@ -85,6 +88,7 @@ export async function openShellStage(
   const lines: string[] = [];
   const [served, requests]: [string[], string[]] = [[], []];
   const reports: Report[] = [];
+  const downloads = join(folder.path, 'downloads');
   const ending = new AbortController();
   const connection: ServerConnection = {
     async request({ method, path }): Promise<ServerAnswer> {
@@ -110,7 +114,7 @@ export async function openShellStage(
     backend: {
       choice: backend,
       noSandbox: process.getuid?.() === 0,
-      env: { ...process.env, DISPLAY: screen.display, TIDEGATE_SECRET: SECRET },
+      env: { ...process.env, DISPLAY: screen.display, TIDEGATE_SECRET: SECRET, XDG_DOWNLOAD_DIR: downloads },
       cacheFolder: join(folder.path, 'cache'),
       dataFolder: join(folder.path, 'data'),
       now: () => performance.now(),
@@ -124,7 +128,7 @@ export async function openShellStage(
     folder[Symbol.dispose]();
   });
   return {
-    ...{ shell, log: lines, served, requests, reports },
+    ...{ shell, log: lines, served, requests, reports, downloads },
     async report(wanted) {
       const find = () => reports.find((report) => Object.entries(wanted).every(([k, v]) => report[k] === v));
       await expect

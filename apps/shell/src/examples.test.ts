@@ -43,7 +43,7 @@ test('console.toml: says what the shell brings, in words', async () => {
   expect(allowedCommands(example, CALLER)).toEqual(allowedCommands(own, CALLER));
   expect(allowedCommands(own, CALLER).toSorted()).toEqual([
     ...['api-request', 'api-stream-close', 'api-stream-open'],
-    ...['core:app:version', 'core:event:listen', 'core:event:unlisten'],
+    ...['core:app:version', 'core:event:listen', 'core:event:unlisten', 'file-save'],
   ]);
   expect(allowedCommands(own, { ...CALLER, window: 'other', webview: 'other' })).toEqual([]);
   expect(allowedCommands(own, { ...CALLER, origin: 'https://updates.example.org/' })).toEqual([]);

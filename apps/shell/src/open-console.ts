@@ -7,11 +7,13 @@ import { pathCommands } from './commands/path.ts';
 import { resourceCommands } from './commands/resources.ts';
 import { windowCommands } from './commands/window.ts';
 import { apiCommands } from './console/api-commands.ts';
+import { fileCommands } from './console/file-commands.ts';
 import type { ServerConnection } from './console/server-connection.ts';
 import { type Created, createShell } from './core/create-shell.ts';
 import type { Log } from './log.ts';
 import { type BackendSettings, openBackend } from './open-backend.ts';
 import { consoleTransportScript } from './page/page-script.ts';
+import { findDownloadFolder } from './places.ts';
 
 export interface ConsoleShell {
   readonly acl: Acl;
@@ -50,6 +52,7 @@ export function openConsoleShell({
         ...resourceCommands(parts.resources),
         ...windows.commands,
         ...apiCommands(connection, parts.events, ending),
+        ...fileCommands({ folder: findDownloadFolder(backend.env), now: backend.now }),
       };
       return { commands, byBackend: windows.byBackend };
     },

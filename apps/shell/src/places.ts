@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 
 /** Where the shell keeps what it keeps (XDG base directories; their defaults elsewhere too). */
 export interface Places {
@@ -19,4 +20,23 @@ export function findPlaces(env: Readonly<Record<string, string | undefined>>): P
     cacheFolder: join(env.XDG_CACHE_HOME || join(home, '.cache'), 'tidegate-shell'),
     dataFolder: data,
   };
+}
+
+/** Where the desktop keeps downloads (xdg-user-dirs; its default elsewhere too). */
+export function findDownloadFolder(env: Readonly<Record<string, string | undefined>>): string {
+  const home = env.HOME || homedir();
+  const named = env.XDG_DOWNLOAD_DIR || folderInUserDirs(env.XDG_CONFIG_HOME || join(home, '.config'), home);
+  return named !== null && isAbsolute(named) ? named : join(home, 'Downloads');
+}
+
+/** Lines of a shell, of which these are meant alone: `XDG_DOWNLOAD_DIR="$HOME/…"` or `="/…"`. */
+function folderInUserDirs(config: string, home: string): string | null {
+  let text: string;
+  try {
+    text = readFileSync(join(config, 'user-dirs.dirs'), 'utf8');
+  } catch {
+    return null;
+  }
+  const value = /^\s*XDG_DOWNLOAD_DIR="((?:[^"\\]|\\.)*)"\s*$/m.exec(text)?.[1];
+  return value?.replace(/^\$HOME(?=\/|$)/, () => home).replace(/\\(.)/g, '$1') ?? null;
 }

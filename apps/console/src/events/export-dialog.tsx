@@ -27,11 +27,13 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
       abort.current = aborting;
       const bounds = { max: EXPORT_MAX, signal: aborting.signal, onProgress: setProgress };
       const { items, isCut } = await fetchAll<EventItem>('/api/v1/events', query, bounds);
-      saveFile(`events.${format}`, { text: exportText(items, format), type: TYPES[format] });
-      return { count: items.length, isCut };
+      const text = exportText(items, format);
+      const path = await saveFile(`events.${format}`, { text, type: TYPES[format] });
+      return { count: items.length, isCut, path };
     },
-    onSuccess: ({ count, isCut }) => {
-      toast(`${count.toLocaleString('en')} events saved${isCut ? ', and there are more' : ''}.`);
+    onSuccess: ({ count, isCut, path }) => {
+      const place = path === null ? '' : ` in ${path}`;
+      toast(`${count.toLocaleString('en')} events saved${place}${isCut ? ', and there are more' : ''}.`);
       onClose();
     },
   });

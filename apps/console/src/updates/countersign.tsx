@@ -40,7 +40,7 @@ export function Countersign({ update, token }: { update: UpdateView; token: Enve
           key. The signature is Ed25519 over the token's payload as DSSE encodes it.
         </p>
         {current && (
-          <Button onClick={() => saveJson(`approval-${update.id}.dsse.json`, current)}>
+          <Button onClick={() => void saveJson(`approval-${update.id}.dsse.json`, current)}>
             Save the token to sign
           </Button>
         )}

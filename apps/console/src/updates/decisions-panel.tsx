@@ -54,7 +54,7 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
   const download = async () => {
     setBusy(true);
     const statement = await attempt(() => get<Envelope>(`/api/v1/decisions/${id}/statement`));
-    if (statement) saveJson(`decision-${id}.dsse.json`, statement);
+    if (statement) await saveJson(`decision-${id}.dsse.json`, statement);
     setBusy(false);
   };
   return (

@@ -70,6 +70,19 @@
     }
   };
 
+  /** Units of a text in one message, as the shell takes them. */
+  const PIECE = 300_000;
+
+  /** Where a browser would download: the shell writes the file, and tells where it is. */
+  window.saveInDownloads = async (name, text) => {
+    for (let from = 0; ; from += PIECE) {
+      const isLast = from + PIECE >= text.length;
+      const piece = { name, text: text.slice(from, from + PIECE), isFirst: from === 0, isLast };
+      const path = await tidegate.invoke('file-save', piece);
+      if (isLast) return path;
+    }
+  };
+
   // A passkey belongs to the address of the server, which this page does not have.
   window.PublicKeyCredential = undefined;
 
