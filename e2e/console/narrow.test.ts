@@ -127,7 +127,9 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     expect(await smallTargets(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => menu.count()).toBe(0);
-    expect(await button.evaluate('document.activeElement?.getAttribute("aria-label")')).toBe('Menu');
+    await expect
+      .poll(() => button.evaluate('document.activeElement?.getAttribute("aria-label")'))
+      .toBe('Menu');
     await button.click();
     await menu.getByRole('link', { name: 'Events' }).click();
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
