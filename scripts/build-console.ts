@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { swapFolder } from './swap-folder.ts';
 
 // Builds the console into apps/console/dist. With --when-stale only where its sources changed since the last build.
+// It is built aside and put there whole: a server may be serving the one before, and another build may be under way.
 const ROOT = join(import.meta.dirname, '..');
 const CONSOLE = join(ROOT, 'apps/console');
-const STAMP = join(CONSOLE, 'dist/sources.sha256');
+const DIST = join(CONSOLE, 'dist');
+const STAMP = 'sources.sha256';
 /** What browsers fetch compressed; pictures are small. */
-const COMPRESSED = ['apps/console/dist/assets', 'apps/console/dist/index.html'];
+const COMPRESSED = ['assets', 'index.html'];
 /** What the build reads; the lockfile stands for the libraries. */
 const SOURCES = [
   'apps/console/src',
@@ -17,6 +20,7 @@ const SOURCES = [
   'apps/console/vite.config.ts',
   'packages/protocol/src',
   'scripts/build-console.ts',
+  'scripts/swap-folder.ts',
   'package-lock.json',
 ];
 
@@ -27,16 +31,19 @@ if (!process.argv.includes('--when-stale') || builtFrom() !== wanted) {
   // Whatever the caller runs as: tests would get the slower and larger libraries of development.
   process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
-  await build({ root: CONSOLE, configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' });
-  for (const path of COMPRESSED.flatMap((folder) => filesOf(folder))) compress(join(ROOT, path));
-  writeFileSync(STAMP, wanted);
+  const outDir = join(CONSOLE, `.dist-${process.pid}`);
+  const settings = { root: CONSOLE, configFile: join(CONSOLE, 'vite.config.ts'), logLevel: 'warn' } as const;
+  await build({ ...settings, build: { outDir, emptyOutDir: true } });
+  for (const path of COMPRESSED.flatMap((path) => filesOf(join(outDir, path)))) compress(path);
+  writeFileSync(join(outDir, STAMP), wanted);
+  swapFolder(outDir, DIST);
   process.stderr.write(`Console built in ${((performance.now() - started) / 1_000).toFixed(1)} s.\n`);
 }
 
 function hashOfSources(): string {
   const hash = createHash('sha256');
-  for (const path of SOURCES.flatMap(filesOf).toSorted())
-    hash.update(`${path}\0`).update(readFileSync(join(ROOT, path)));
+  for (const path of SOURCES.flatMap((path) => filesOf(join(ROOT, path))).toSorted())
+    hash.update(`${relative(ROOT, path)}\0`).update(readFileSync(path));
   return hash.digest('hex');
 }
 
@@ -47,12 +54,12 @@ function compress(file: string): void {
   writeFileSync(`${file}.br`, brotliCompressSync(bytes));
 }
 
+/** The files of a folder, or the file itself. */
 function filesOf(path: string): string[] {
-  const full = join(ROOT, path);
   try {
-    return readdirSync(full, { recursive: true, withFileTypes: true })
+    return readdirSync(path, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
-      .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1));
+      .map((entry) => join(entry.parentPath, entry.name));
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return [path];
     throw error;
@@ -61,7 +68,7 @@ function filesOf(path: string): string[] {
 
 function builtFrom(): string | null {
   try {
-    return readFileSync(STAMP, 'utf8');
+    return readFileSync(join(DIST, STAMP), 'utf8');
   } catch {
     return null;
   }
