@@ -23,7 +23,8 @@ export const migration: Migration = {
       ...expressions.map((expression, i) =>
         onPostgres(`CREATE STATISTICS ${table}_asked_${i + 1} ON (${expression}) FROM ${table}`),
       ),
-      onPostgres(`ANALYZE ${table}`),
+      // Of an empty table PostgreSQL would believe that it stays so, and keep plans for that.
+      onPostgres(`DO $$ BEGIN IF EXISTS (SELECT FROM ${table}) THEN ANALYZE ${table}; END IF; END $$`),
     ]),
     // Lists are read from indexes alone as far as pages have been tidied up since they were written last, and rows
     // that change are all over a table: of these a two-hundredth may wait for that, not a fifth.
