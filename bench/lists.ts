@@ -64,9 +64,9 @@ async function benchEngine(engine: 'sqlite' | 'postgres', options: BenchOptions 
     options.say(`${engine}: ${JSON.stringify(made)}`);
     const budget = { class: 'admin_reads', requests: 100_000, window_seconds: 60, enabled: 1, updated_at: 1 };
     await database.transact((tx) => tx.insertInto('rate_limits').values(budget).execute());
-    await using _ = { [Symbol.asyncDispose]: () => database.close() };
-    const tidy = () => tidyUp(database);
-    return { ...made, ...(await timeLists({ dataDir: folder.path, databaseUrl, tidy }, options)) };
+    const place = { dataDir: folder.path, databaseUrl, tidy: () => tidyUp(database) };
+    const timed = await timeLists(place, options).finally(() => database.close());
+    return { ...made, ...timed };
   } finally {
     await postgres?.stop();
     folder.remove();
