@@ -88,6 +88,16 @@ describe('a file that a page saves', () => {
     expect(readdirIfThere(folder)).toEqual([]);
   });
 
+  test('that others were begun after is forgotten: what closed windows began is not kept', async () => {
+    const { save } = await createScene();
+    const piece = { name: 'a.csv', text: 'x', isFirst: true, isLast: false };
+    const of = (n: number) => ({ ...MAIN, webview: `w${n}` });
+    for (let n = 0; n < 5; n++) expect(await save(piece, of(n))).toMatchObject({ ok: true });
+    const last = { ...piece, isFirst: false, isLast: true };
+    expect(await save(last, of(0))).toMatchObject({ ok: false });
+    for (let n = 1; n < 5; n++) expect(await save(last, of(n))).toMatchObject({ ok: true });
+  });
+
   test('is one of ten in a row, and of two a minute from then on', async () => {
     const { folder, clock, save } = await createScene();
     const one = (n: number) => save({ name: `${n}.json`, text: '{}', ...WHOLE });

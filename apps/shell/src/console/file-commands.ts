@@ -7,6 +7,8 @@ import { type Commands, command, done, failed } from '../core/commands.ts';
 /** Of a message of 2 MiB that much is left where every unit takes six bytes of JSON. */
 const PIECE_MAX_CHARS = 300_000;
 const FILE_MAX_CHARS = 32 * 1024 * 1024;
+/** Files under way in all webviews, the newest ones: windows come and go, and what they began would stay. */
+const BEGUN_MAX = 4;
 /** A hostile page could fill the disk: so many files at once, and two a minute from then on. */
 const FILES = { perSecond: 1 / 30, burst: 10 };
 /** Files of one name that stand side by side. */
@@ -40,10 +42,17 @@ export function fileCommands({ folder, now }: { folder: string; now: () => numbe
   const begun = new Map<string, Begun>();
   const budget = createBudget(FILES, now);
 
+  function begin(webview: string, file: Begun): void {
+    begun.delete(webview);
+    begun.set(webview, file);
+    const [oldest] = begun.keys();
+    if (begun.size > BEGUN_MAX && oldest !== undefined) begun.delete(oldest);
+  }
+
   return {
     'file-save': command(Piece, async ({ name, text, isFirst, isLast }, { sender }) => {
       const { webview, document } = sender;
-      if (isFirst) begun.set(webview, { document, name, texts: [], chars: 0 });
+      if (isFirst) begin(webview, { document, name, texts: [], chars: 0 });
       const file = begun.get(webview);
       if (file?.document !== document || file.name !== name) {
         begun.delete(webview);
