@@ -1,0 +1,29 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { ENGINES } from '../../testing/engines.ts';
+
+const FULL = 2;
+/** What connections set, whatever the defaults of the database are. */
+const SETTINGS: Record<'sqlite' | 'postgres', readonly (readonly [string, string | number])[]> = {
+  sqlite: [
+    ['journal_mode', 'wal'],
+    ['synchronous', FULL],
+    ['foreign_keys', 1],
+  ],
+  postgres: [
+    ['synchronous_commit', 'on'],
+    ['TimeZone', 'UTC'],
+    ['jit', 'off'],
+    ['max_parallel_workers_per_gather', '0'],
+    ['random_page_cost', '1.1'],
+  ],
+};
+
+describe.each(ENGINES)('a connection that writes to $name', (engine) => {
+  test.each(SETTINGS[engine.name])('has %s %s', async (name, value) => {
+    const database = await engine.open();
+    const text = engine.name === 'sqlite' ? `PRAGMA ${name}` : `SHOW ${name}`;
+    const { rows } = await database.transact((tx) => sql.raw<Record<string, unknown>>(text).execute(tx));
+    expect(rows.map((row) => Object.values(row))).toEqual([[value]]);
+  });
+});
