@@ -57,18 +57,24 @@ function factsOf(event: EventItem): (readonly [string, React.ReactNode])[] {
           none
         </span>
       ) : (
-        <span key="host">
-          <Link
-            to="/hosts/$id"
-            params={{ id: agentId }}
-            className={hostname === null ? 'mono' : 'break-words'}
-          >
-            {hostname ?? agentId}
-          </Link>
-          {hostname !== null && <span className="mono text-muted"> {agentId}</span>}
-        </span>
+        <Link
+          key="host"
+          to="/hosts/$id"
+          params={{ id: agentId }}
+          className={hostname === null ? 'mono' : 'break-words'}
+        >
+          {hostname ?? agentId}
+        </Link>
       ),
     ],
+    ...(agentId === null || hostname === null
+      ? []
+      : [
+          [
+            'Id of the host',
+            <CopyText key="agent" text={agentId} label="Copy the id of the host" />,
+          ] as const,
+        ]),
     ...(position === undefined ? [] : [['Position', position.toLocaleString('en')] as const]),
     ['Hash', <CopyText key="hash" text={event.hash} label="Copy the hash" />],
     [
