@@ -1,13 +1,12 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 
 /**
- * Puts a folder in the place of another, whole: who reads there finds all of the old one or all of the new, or
- * for an instant neither. Where
- * somebody else puts one there at the same moment, that one stays. Both are on one file system.
+ * Puts a folder in the place of another, whole: who reads there finds all of the old one, all of the new, or for an instant
+ * neither. Where somebody else puts one there at the same moment, that one stays. Both are on one file system.
  */
 export function swapFolder(made: string, place: string): void {
   const old = `${made}.old`;
-  if (existsSync(place)) renameUnlessGone(place, old);
+  renameIfThere(place, old);
   try {
     renameSync(made, place);
   } catch (error) {
@@ -17,7 +16,7 @@ export function swapFolder(made: string, place: string): void {
   rmSync(old, { recursive: true, force: true });
 }
 
-function renameUnlessGone(from: string, to: string): void {
+function renameIfThere(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {

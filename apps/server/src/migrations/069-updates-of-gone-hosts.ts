@@ -8,8 +8,6 @@ const SYSTEM_OF_HOST = `COALESCE((SELECT a.os_id FROM agents AS a WHERE a.id = N
 const NEXT_IS_FIRST = `UPDATE updates SET again = 0 WHERE id = (SELECT min(o.id) FROM updates AS o
   WHERE o.agent_id = OLD.agent_id AND o.ecosystem = OLD.ecosystem AND o.name = OLD.name)`;
 
-/** A function keeps the plan that it made when the table had few rows, and would read all of it for every row since. */
-const BY_INDEX = 'SET enable_seqscan = off';
 const REBUILT = [
   'updates_by_discovery',
   'updates_by_change',
@@ -39,7 +37,7 @@ export const migration: Migration = {
     {
       sqlite: `CREATE TRIGGER updates_flags AFTER INSERT ON updates WHEN ${IS_GONE} OR ${IS_AGAIN}
         BEGIN UPDATE updates SET gone = ${IS_GONE}, again = ${IS_AGAIN} WHERE id = NEW.id; END`,
-      postgres: `CREATE FUNCTION updates_flags() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $$ BEGIN
+      postgres: `CREATE FUNCTION updates_flags() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           NEW.gone := CASE WHEN ${IS_GONE} THEN 1 ELSE 0 END;
           NEW.again := CASE WHEN ${IS_AGAIN} THEN 1 ELSE 0 END;
           NEW.host_os_id := ${SYSTEM_OF_HOST};
@@ -51,7 +49,7 @@ export const migration: Migration = {
       sqlite: `CREATE TRIGGER agents_deleted AFTER UPDATE OF deleted_at ON agents
         WHEN (OLD.deleted_at IS NULL) <> (NEW.deleted_at IS NULL)
         BEGIN UPDATE updates SET gone = NEW.deleted_at IS NOT NULL WHERE agent_id = NEW.id; END`,
-      postgres: `CREATE FUNCTION agents_deleted() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $$ BEGIN
+      postgres: `CREATE FUNCTION agents_deleted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           UPDATE updates SET gone = CASE WHEN NEW.deleted_at IS NULL THEN 0 ELSE 1 END WHERE agent_id = NEW.id;
           RETURN NULL;
         END $$;
@@ -60,7 +58,7 @@ export const migration: Migration = {
     },
     {
       sqlite: `CREATE TRIGGER updates_deleted AFTER DELETE ON updates WHEN OLD.again = 0 BEGIN ${NEXT_IS_FIRST}; END`,
-      postgres: `CREATE FUNCTION updates_deleted() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $$ BEGIN
+      postgres: `CREATE FUNCTION updates_deleted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           ${NEXT_IS_FIRST}; RETURN NULL;
         END $$;
         CREATE TRIGGER updates_deleted AFTER DELETE ON updates FOR EACH ROW
@@ -74,7 +72,7 @@ export const migration: Migration = {
     {
       sqlite: `CREATE TRIGGER agents_changed_system AFTER UPDATE OF os_id ON agents WHEN OLD.os_id <> NEW.os_id
         BEGIN UPDATE updates SET host_os_id = NEW.os_id WHERE agent_id = NEW.id; END`,
-      postgres: `CREATE FUNCTION agents_changed_system() RETURNS trigger LANGUAGE plpgsql ${BY_INDEX} AS $$ BEGIN
+      postgres: `CREATE FUNCTION agents_changed_system() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           UPDATE updates SET host_os_id = NEW.os_id WHERE agent_id = NEW.id;
           RETURN NULL;
         END $$;
