@@ -219,6 +219,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     accessTokens,
     tagKey: secrets.refreshTags,
     familyMaxAgeMs,
+    minAgentVersion: config.minAgentVersion,
     keyRing,
   });
   mountArtifacts(http, { platform });

@@ -254,7 +254,7 @@ export const SETTINGS = {
   }),
   minAgentVersion: setting({
     env: 'SERVICE_MIN_AGENT_VERSION',
-    doc: 'Agents below this version are only offered their own update.',
+    doc: 'Agents below this version are only offered their own update, and are not enrolled (426).',
     schema: Nullable(Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+([-+][0-9A-Za-z.-]+)?$' })),
     default: null,
     allowed: 'a version such as 1.2.3',

@@ -2,6 +2,7 @@ import type { RegisterRequest } from '@tidegate/protocol/agent-api';
 import { hasLiveFamily, type StartedFamily, startFamily } from '../agent-credentials/families.ts';
 import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
 import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
+import { isTooOld } from '../agents/guard-rules.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { MachineId } from '../platform/http/identities.ts';
@@ -11,7 +12,13 @@ import { findUsableToken, takeSeat } from './store.ts';
 
 export type RegisterOutcome =
   | { ok: true; agentId: string; family: StartedFamily }
-  | { ok: false; code: 'registration_token_invalid' | 'machine_missing' | 'machine_already_registered' };
+  | { ok: false; code: RegisterFault };
+
+export type RegisterFault =
+  | 'registration_token_invalid'
+  | 'machine_missing'
+  | 'agent_too_old'
+  | 'machine_already_registered';
 
 export interface Registration {
   secret: string;
@@ -29,7 +36,13 @@ export async function registerAgent(
     platform,
     tagKey,
     familyMaxAgeMs: maxAgeMs,
-  }: { platform: Platform; tagKey: Buffer; familyMaxAgeMs: FamilyMaxAgeMs },
+    minAgentVersion,
+  }: {
+    platform: Platform;
+    tagKey: Buffer;
+    familyMaxAgeMs: FamilyMaxAgeMs;
+    minAgentVersion: string | null;
+  },
   { secret, machineId, host }: Registration,
 ): Promise<RegisterOutcome> {
   const nowMs = platform.now();
@@ -39,6 +52,7 @@ export async function registerAgent(
     const token = await findUsableToken(tx, { secretHash, nowMs });
     if (!token) return { ok: false, code: 'registration_token_invalid' } as const;
     if (machineId === null) return { ok: false, code: 'machine_missing' } as const;
+    if (isTooOld(host.agent_version, minAgentVersion)) return { ok: false, code: 'agent_too_old' } as const;
     await lockMachine(tx, { engine: platform.database.engine, machineId });
     const known = await findAgentOfMachine(tx, machineId);
     if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs, maxAgeMs }))) {

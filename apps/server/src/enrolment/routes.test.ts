@@ -80,6 +80,24 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect((await register(it, token, 'machine-2')).status).toBe(201);
   });
 
+  test('an agent below the minimum version is 426: no seat, no agent, and a newer one enrols with the token', async () => {
+    const it = createAgentsApp(await engine.open(), { minAgentVersion: '1.2.0' });
+    const token = await makeRegistrationToken(it);
+    const enrolAs = (agent_version: string, secret = token) =>
+      call(it, 'POST', REGISTER, { token: secret, machineId: 'machine-1', body: { ...HOST, agent_version } });
+    for (const version of ['1.1.9', '1.2.0-rc.1', 'dev']) {
+      const refused = await enrolAs(version);
+      expect([version, refused.status, refused.code]).toEqual([version, 426, 'agent_too_old']);
+      expect(refused.body.detail).toContain('1.2.0');
+    }
+    expect((await call(it, 'GET', TOKENS, { token: 'admin' })).body.items[0].seats_used).toBe(0);
+    expect(await it.platform.database.read.selectFrom('agents').selectAll().execute()).toEqual([]);
+    expect(await eventTypes(it)).toEqual([]);
+    // Who has no valid token is not told which versions are taken.
+    expect((await enrolAs('1.1.9', 'guess')).code).toBe('registration_token_invalid');
+    expect((await enrolAs('1.2.0')).status).toBe(201);
+  });
+
   test('I23: enrolment again is 409 while the family lives; after revocation the agent keeps its id', async () => {
     const it = createAgentsApp(await engine.open());
     const first = await enrol(it, 'machine-1');

@@ -1,5 +1,6 @@
 import { RegisterAnswer, RegisterRequest } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
+import { Problem } from '@tidegate/protocol/problems';
 import type { AccessTokens } from '../agent-credentials/access-tokens.ts';
 import { bearerToken } from '../agent-credentials/bearer.ts';
 import type { FamilyMaxAgeMs } from '../agent-credentials/family-age-rules.ts';
@@ -12,7 +13,7 @@ import type { Platform } from '../platform/platform.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import { registerAgent } from './register-agent.ts';
+import { type RegisterFault, registerAgent } from './register-agent.ts';
 import { mountRegistrationTokens } from './token-routes.ts';
 
 export interface EnrolmentDeps {
@@ -21,6 +22,8 @@ export interface EnrolmentDeps {
   accessTokens: AccessTokens;
   tagKey: Buffer;
   familyMaxAgeMs: FamilyMaxAgeMs;
+  /** An older agent is not enrolled; null takes any. */
+  minAgentVersion: string | null;
   keyRing: Pick<KeyRing, 'keySet'>;
 }
 
@@ -42,7 +45,7 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
       tags: ['agents'],
       summary: 'Enrol a host with a registration token',
       body: RegisterRequest,
-      response: { 201: RegisterAnswer },
+      response: { 201: RegisterAnswer, 426: Problem },
     },
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
@@ -52,7 +55,7 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
         machineId: isMachineId(header) ? header : null,
         host: request.body,
       });
-      if (!outcome.ok) throw refusalOf(outcome.code);
+      if (!outcome.ok) throw refusalOf(outcome.code, deps);
       const { agentId, family } = outcome;
       const access = await accessTokens.issue({ agentId, familyId: family.familyId });
       const { keys, envelope, root } = keyRing.keySet();
@@ -72,9 +75,7 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
   mountRegistrationTokens(app, deps);
 }
 
-type RefusalCode = 'registration_token_invalid' | 'machine_missing' | 'machine_already_registered';
-
-function refusalOf(code: RefusalCode): Refusal {
+function refusalOf(code: RegisterFault, { minAgentVersion }: EnrolmentDeps): Refusal {
   switch (code) {
     case 'registration_token_invalid':
       return new Refusal(code, { detail: 'The registration token is not valid, expired or used up.' });
@@ -82,6 +83,10 @@ function refusalOf(code: RefusalCode): Refusal {
       return new Refusal('invalid_request', {
         detail: 'X-Machine-ID is required: 1 to 128 visible ASCII characters.',
         errors: [{ path: 'headers/x-machine-id', message: 'is required' }],
+      });
+    case 'agent_too_old':
+      return new Refusal(code, {
+        detail: `This agent is too old to enrol; install version ${minAgentVersion} or a newer one.`,
       });
     case 'machine_already_registered':
       return new Refusal(code, {

@@ -94,6 +94,7 @@ export function createAgentsApp(
     accessTokens,
     tagKey,
     familyMaxAgeMs,
+    minAgentVersion: options.minAgentVersion ?? null,
     keyRing: {
       keySet: () => ({
         version: 1,
