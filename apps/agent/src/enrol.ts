@@ -190,6 +190,10 @@ function explain(status: number, code: string, detail: string): EnrolOutcome {
       return refuse(
         'the server has an active agent on this machine; revoke it in the console, then enrol again',
       );
+    case 'machine_in_another_group':
+      return refuse(
+        'the server knows this machine as a host of another group than that of the registration token; use a token of its group, or move or delete the host in the console, then enrol again',
+      );
     default:
       return {
         ok: false,

@@ -167,6 +167,7 @@ describe('enrol', () => {
   test.each([
     [problem('registration_token_invalid'), 2, 'make a new one'],
     [problem('machine_already_registered'), 2, 'revoke it in the console'],
+    [problem('machine_in_another_group'), 2, 'use a token of its group'],
     [problem('rate_limited'), 1, '429'],
     [html(403), 1, 'a proxy'],
   ])('a refusal says what to do (%#)', async (reply, exit, said) => {

@@ -109,6 +109,17 @@ const INCIDENTS: Incident[] = [
     },
   },
   {
+    ...{ type: 'ENROLMENT_REFUSED', status: 409, severity: 'warning', component: 'enrolment' },
+    ...{ actor: 'agent', host: true },
+    content: ['host_group', 'hostname', 'machine_id', 'reason', 'registration_token_id', 'token_group'],
+    async prepare({ must, asAdmin, agent }) {
+      const { token } = Value.Parse(Secret, await must(asAdmin(TOKENS, { label: 'x', group: 'lab' }), 201));
+      const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
+      const body = { hostname: 'host-1', os, agent_version: '1.0.0' };
+      return { method: 'POST', url: '/api/v1/agents/register', token, machineId: agent.machineId, body };
+    },
+  },
+  {
     ...{ type: 'AGENT_REVOKED', status: 200, severity: 'warning', component: 'agents', actor: 'admin' },
     ...{ host: true, content: ['act', 'family_id', 'reason'] },
     prepare: ({ asAdmin, agent }) => asAdmin(`/api/v1/agents/${agent.agentId}/revoke`, { reason: 'sold' }),

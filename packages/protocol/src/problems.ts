@@ -20,6 +20,7 @@ export const PROBLEM_STATUS = {
   plan_required: 409,
   conflict: 409,
   machine_already_registered: 409,
+  machine_in_another_group: 409,
   binding_pending: 409,
   plan_drift: 409,
   command_finished: 409,

@@ -35,6 +35,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     MACHINE_BOUND: (read) => `The host is bound to the machine id ${read('machine_id') || '(unknown)'}.`,
     AGENT_ENROLLED: (read) =>
       `${read('hostname') || 'A host'} enrolled${read('again') === 'true' ? ' again, after its credentials had ended' : ''}.`,
+    ENROLMENT_REFUSED: (read) =>
+      `A machine named ${read('hostname') || '(unknown)'} tried to enrol as this host, with a registration token of ${groupOf(read('token_group'))}; the host is in ${groupOf(read('host_group'))}. It was refused.`,
     HOST_GROUP_CHANGED: (read, { actor }) =>
       `${by(actor)} moved the host ${read('after') === '' ? 'out of its group' : `to the group ${read('after')}`}.`,
     AGENT_REVOKED: (read, { actor }) =>
@@ -149,6 +151,7 @@ function keysOf(content: unknown, name: string): string {
 const by = (actor: string | null): string => actor ?? 'Somebody';
 const because = (reason: string): string => (reason === '' ? '' : ` (${reason})`);
 const from = (address: string): string => (address === '' ? '' : ` from ${address}`);
+const groupOf = (name: string): string => (name === '' ? 'no group' : `the group ${name}`);
 const named = (name: string): string => (name === '' ? '' : ` (${name})`);
 
 function packageOf(read: Read): string {

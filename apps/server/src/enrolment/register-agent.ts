@@ -5,10 +5,11 @@ import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
 import type { MachineId } from '../platform/http/identities.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hashRegistrationSecret } from './registration-secrets.ts';
-import { findUsableToken, takeSeat } from './store.ts';
+import { findUsableToken, type RegistrationTokenRow, takeSeat } from './store.ts';
 
 export type RegisterOutcome =
   | { ok: true; agentId: string; family: StartedFamily }
@@ -18,6 +19,7 @@ export type RegisterFault =
   | 'registration_token_invalid'
   | 'machine_missing'
   | 'agent_too_old'
+  | 'machine_in_another_group'
   | 'machine_already_registered';
 
 export interface Registration {
@@ -28,8 +30,9 @@ export interface Registration {
 
 /**
  * Enrols a host: agent, seat, family and event in one transaction; a refused registration uses no seat. A machine
- * whose agent is revoked or whose family has expired keeps its agent id. While its family lives it is refused: a
- * leaked registration token must not evict a host.
+ * whose agent is revoked or whose family has expired keeps its agent id and its group. Refused are a token of another
+ * group, which must not cross into that agent's group, and any token while the family lives: a leaked registration
+ * token must not evict a host.
  */
 export async function registerAgent(
   {
@@ -55,6 +58,11 @@ export async function registerAgent(
     if (isTooOld(host.agent_version, minAgentVersion)) return { ok: false, code: 'agent_too_old' } as const;
     await lockMachine(tx, { engine: platform.database.engine, machineId });
     const known = await findAgentOfMachine(tx, machineId);
+    // Before anything else about the agent: another group's token learns nothing of its credentials.
+    if (known && !covers(token, known)) {
+      await recordCrossing(tx, platform, { token, known, host });
+      return { ok: false, code: 'machine_in_another_group' } as const;
+    }
     if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs, maxAgeMs }))) {
       return { ok: false, code: 'machine_already_registered' } as const;
     }
@@ -62,7 +70,7 @@ export async function registerAgent(
       return { ok: false, code: 'registration_token_invalid' } as const;
     }
     const agentId = known?.id ?? platform.newId();
-    const group = token.group_name ?? known?.group_name ?? null;
+    const group = known ? known.group_name : token.group_name;
     if (known) {
       await reviveAgent(tx, { agentId, set: { ...described(host), group_name: group, enrolled_at: nowMs } });
       // Whoever else had the identity has none now.
@@ -90,6 +98,31 @@ export async function registerAgent(
       },
     });
     return { ok: true, agentId, family } as const;
+  });
+}
+
+/** A token without a group is made by those who see every host and covers all; any other covers its group alone. */
+function covers(token: RegistrationTokenRow, known: AgentRow): boolean {
+  return token.group_name === null || token.group_name === known.group_name;
+}
+
+async function recordCrossing(
+  tx: Tx,
+  platform: Platform,
+  { token, known, host }: { token: RegistrationTokenRow; known: AgentRow; host: RegisterRequest },
+): Promise<void> {
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'ENROLMENT_REFUSED',
+    severity: 'warning',
+    component: 'enrolment',
+    agentId: known.id,
+    actor: 'agent',
+    content: {
+      ...{ reason: 'machine_in_another_group', hostname: host.hostname, machine_id: known.machine_id },
+      ...{ host_group: known.group_name, token_group: token.group_name },
+      registration_token_id: token.id,
+    },
   });
 }
 

@@ -88,6 +88,11 @@ function refusalOf(code: RegisterFault, { minAgentVersion }: EnrolmentDeps): Ref
       return new Refusal(code, {
         detail: `This agent is too old to enrol; install version ${minAgentVersion} or a newer one.`,
       });
+    case 'machine_in_another_group':
+      return new Refusal(code, {
+        detail:
+          'The server knows this machine as a host that the registration token does not cover. An operator has to make a token of its group, move the host, or delete it.',
+      });
     case 'machine_already_registered':
       return new Refusal(code, {
         detail: 'This machine has an active agent; an operator has to revoke it first.',
