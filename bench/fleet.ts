@@ -41,6 +41,8 @@ export interface BenchServer {
 export interface FleetOptions {
   agents: number;
   nodeFlags?: readonly string[];
+  /** Further settings of the server. */
+  env?: Record<string, string>;
   /** What else is to be in the database before the server starts. */
   prepare?: (database: Database, agentIds: readonly string[]) => Promise<void>;
 }
@@ -48,7 +50,7 @@ export interface FleetOptions {
 /** Starts a server with so many agents, inserted directly. Says what is missing where PostgreSQL is not there. */
 export async function startFleet(
   engine: 'sqlite' | 'postgres',
-  { agents: count, nodeFlags = [], prepare = async () => {} }: FleetOptions,
+  { agents: count, nodeFlags = [], env = {}, prepare = async () => {} }: FleetOptions,
 ): Promise<BenchServer | { missing: string }> {
   const folder = tmpDir('tidegate-bench-');
   const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: SERVER_CORE }) : null;
@@ -80,6 +82,7 @@ export async function startFleet(
       SERVICE_ADMIN_USERNAME: BENCH_USER,
       SERVICE_ADMIN_PASSWORD: BENCH_PASSWORD,
       ...(databaseUrl ? { SERVICE_DATABASE_URL: databaseUrl } : {}),
+      ...env,
     },
   });
   const postmaster = databaseUrl ? postmasterOf(databaseUrl) : null;

@@ -81,6 +81,16 @@ export function threadTimeOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
 }
 
+/** CPU time of all threads of a process, in microseconds and to less than one. */
+export function cpuOfThreads(pid: number): number {
+  const folder = `/proc/${pid}/task`;
+  return readdirSync(folder).reduce(
+    (sum, thread) =>
+      sum + Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e3,
+    0,
+  );
+}
+
 /** The same of the children that a process has now, for each. */
 export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> {
   const times = new Map<string, number>();

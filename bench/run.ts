@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchAbuse } from './abuse.ts';
 import { benchAdvisories } from './advisories.ts';
 import { benchAgent } from './agent.ts';
 import { benchBulk } from './bulk.ts';
@@ -22,14 +23,15 @@ const BENCHES = {
   bulk: benchBulk,
   overview: benchOverview,
   capability: benchCapability,
+  abuse: benchAbuse,
 } as const;
 
 const NAMES = [
   ...(['check-in', 'renewals', 'inventory', 'agent', 'advisories', 'versions', 'lists'] as const),
-  ...(['bulk', 'overview', 'capability'] as const),
+  ...(['bulk', 'overview', 'capability', 'abuse'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview|capability> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
@@ -41,6 +43,7 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   bulk        10,000 updates with clear plans approved by one request (E4)
   overview    the first screen of a fleet of 100,000 hosts and 500,000 updates
   capability  decisions of 100 capability files, a file of 1 MB, and hostile patterns
+  abuse       CPU of each refused request, by route; fails above 2 ms
 
   --json      last line of the output is one JSON object with the medians
   --rounds    alternating rounds of each candidate (5)

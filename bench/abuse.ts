@@ -1,0 +1,14 @@
+import { REFUSAL_MAX_US, type RefusedFigures, timeRefusals } from './refused-requests.ts';
+import type { BenchOptions } from './run.ts';
+
+/** What hostile clients cost: each refused request by route. Fails where one is dearer than REFUSAL_MAX_US. */
+export async function benchAbuse(options: BenchOptions): Promise<{ refused: RefusedFigures }> {
+  const refused = await timeRefusals(options);
+  if (refused.tooDear > 0) {
+    options.say(
+      `${refused.tooDear} of ${refused.cases} refused requests cost more than ${REFUSAL_MAX_US} µs`,
+    );
+    process.exitCode = 1;
+  }
+  return { refused };
+}

@@ -1,0 +1,188 @@
+import { connect } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { LIMIT_CLASSES } from '../apps/server/src/platform/http/access.ts';
+import { BENCH_PASSWORD, BENCH_USER, type BenchAgent, type BenchServer, startFleet } from './fleet.ts';
+import { BODY_SHAPES, bytesOf, HEAD_SHAPES } from './hostile-requests.ts';
+import { cpuOfThreads, median, pinLoad } from './processes.ts';
+import { readRouteTable } from './route-table.ts';
+import type { BenchOptions } from './run.ts';
+
+/** Most CPU that a refused request may cost, in microseconds. */
+export const REFUSAL_MAX_US = 2_000;
+/** Until the server has done with a connection that is closed. */
+const SETTLE_MS = 1;
+const ANSWER_TIMEOUT_MS = 10_000;
+const VIEWER = 'viewer';
+
+interface Caller {
+  name: string;
+  headers: readonly string[];
+}
+
+interface Timed {
+  route: string;
+  caller: string;
+  shape: string;
+  status: string;
+  cpuUs: number;
+}
+
+export interface RefusedFigures {
+  cases: number;
+  /** The dearest case of each route, dearest first. */
+  routes: Record<string, { cpuUs: number; caller: string; shape: string; status: string }>;
+  /** Cases above REFUSAL_MAX_US. */
+  tooDear: number;
+}
+
+/**
+ * CPU of the server (all of its threads) for each request that it refuses: every route with every kind of caller and
+ * every hostile shape, each on a connection of its own, the median of some rounds. Limits are wide, so that what is
+ * refused is not refused for its rate.
+ */
+export async function timeRefusals({ rounds, say }: BenchOptions): Promise<RefusedFigures> {
+  if (!pinLoad()) say('one core or no taskset: server and load share it, read the figures with care');
+  const routes = await readRouteTable();
+  const fleet = await startFleet('sqlite', {
+    agents: 2,
+    env: { SERVICE_TRUSTED_PROXIES: '127.0.0.1' },
+    prepare: async (database) => {
+      const names = ['agent_checkin', 'agent_reports', 'agent_renewal'];
+      const values = LIMIT_CLASSES.filter((name) => !names.includes(name)).map((name) => ({
+        ...{ class: name, requests: 100_000, window_seconds: 60, enabled: 1, updated_at: Date.now() },
+      }));
+      await database.transact((tx) => tx.insertInto('rate_limits').values(values).execute());
+    },
+  });
+  if ('missing' in fleet) throw new Error(fleet.missing);
+  try {
+    const callers = await callersOf(fleet);
+    const timed: Timed[] = [];
+    // The first round warms the server up.
+    for (let round = 0; round <= 1; round++) {
+      for (const route of routes) {
+        const found = await timeRoute({ fleet, route, callers }, round === 0 ? 1 : rounds);
+        if (round === 0) continue;
+        timed.push(...found);
+        const worst = found.toSorted((a, b) => b.cpuUs - a.cpuUs)[0];
+        if (worst)
+          say(`${route}: ${Math.round(worst.cpuUs)} µs (${worst.caller}, ${worst.shape}, ${worst.status})`);
+      }
+    }
+    return figuresOf(timed);
+  } finally {
+    await fleet.stop();
+  }
+}
+
+function figuresOf(timed: readonly Timed[]): RefusedFigures {
+  const figures: RefusedFigures = { cases: timed.length, routes: {}, tooDear: 0 };
+  for (const { route, caller, shape, status, cpuUs } of timed.toSorted((a, b) => b.cpuUs - a.cpuUs)) {
+    figures.routes[route] ??= { cpuUs: Math.round(cpuUs), caller, shape, status };
+    if (cpuUs > REFUSAL_MAX_US) figures.tooDear++;
+  }
+  return figures;
+}
+
+async function timeRoute(
+  { fleet, route, callers }: { fleet: BenchServer; route: string; callers: readonly Caller[] },
+  rounds: number,
+): Promise<Timed[]> {
+  const [method = '', pattern = ''] = route.split(' ');
+  const path = pattern
+    .replace(':ecosystem', 'apt')
+    .replace(/:agent_id/, fleet.agents[0]?.agentId ?? '')
+    .replace(/:\w+/g, NOBODY);
+  const shapes = ['GET', 'HEAD'].includes(method) ? HEAD_SHAPES : [...HEAD_SHAPES, ...BODY_SHAPES];
+  const timed: Timed[] = [];
+  for (const caller of callers) {
+    for (const shape of shapes) {
+      const request = bytesOf({ method, path, credential: caller.headers }, shape);
+      const costs: number[] = [];
+      let status = '';
+      for (let i = 0; i < rounds; i++) {
+        const before = cpuOfThreads(fleet.pid);
+        status = await statusOf(fleet.url, request);
+        await setTimeout(SETTLE_MS);
+        costs.push(cpuOfThreads(fleet.pid) - before);
+        if (status.startsWith('2') || status.startsWith('3')) break;
+      }
+      if (!status.startsWith('2') && !status.startsWith('3')) {
+        timed.push({ route, caller: caller.name, shape: shape.name, status, cpuUs: median(costs) });
+      }
+    }
+  }
+  return timed;
+}
+
+const NOBODY = '01900000-0000-7000-8000-00000000beef';
+
+/** The status of the answer; the rest of it is not waited for. */
+function statusOf(url: string, request: Buffer): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy());
+  socket.on('error', () => {});
+  socket.once('data', (chunk: Buffer) => {
+    resolve(chunk.toString('latin1', 9, 12));
+    socket.destroy();
+  });
+  socket.once('close', () => resolve('none'));
+  socket.write(request);
+  return promise;
+}
+
+/** Strangers of every kind, and callers whose credential is good but not for everything. */
+async function callersOf(fleet: BenchServer): Promise<Caller[]> {
+  const token = await sessionOf(fleet, BENCH_USER);
+  const made = await post(fleet, '/api/v1/admin/operators', {
+    token,
+    body: { username: VIEWER, password: BENCH_PASSWORD, role: 'viewer' },
+  });
+  if (made.status !== 201) throw new Error(`no viewer: ${made.status}`);
+  const viewer = await sessionOf(fleet, VIEWER);
+  const [own, other] = fleet.agents;
+  if (!own || !other) throw new Error('a fleet without agents');
+  return [
+    { name: 'nobody', headers: [] },
+    { name: 'garbage', headers: [`authorization: Bearer ${'x'.repeat(4_000)}`] },
+    { name: 'forged token', headers: [`authorization: Bearer ${forged(own.token)}`] },
+    { name: 'unknown API token', headers: [`authorization: Bearer tg_${'A'.repeat(43)}`] },
+    { name: 'forged cookie', headers: [`cookie: tidegate_session=${forged(viewer)}`] },
+    { name: 'viewer', headers: [`authorization: Bearer ${viewer}`] },
+    { name: 'agent', headers: headersOf(own) },
+    { name: 'another agent', headers: headersOf(other) },
+  ];
+}
+
+function headersOf({ token, machineId }: BenchAgent): string[] {
+  return [`authorization: Bearer ${token}`, `x-machine-id: ${machineId}`];
+}
+
+/** The same token with another signature. */
+function forged(token: string): string {
+  return `${token.slice(0, -8)}AAAAAAAA`;
+}
+
+const WithToken = Type.Object({ token: Type.String() });
+
+async function sessionOf(fleet: BenchServer, username: string): Promise<string> {
+  const answer = await post(fleet, '/api/v1/auth/login', { body: { username, password: BENCH_PASSWORD } });
+  return Value.Parse(WithToken, await answer.json()).token;
+}
+
+function post(
+  { url }: BenchServer,
+  path: string,
+  { token, body }: { token?: string; body: object },
+): Promise<Response> {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return fetch(url + path, {
+    method: 'POST',
+    headers: { ...authorization, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
