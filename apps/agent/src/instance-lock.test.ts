@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -116,6 +117,24 @@ test.each([
   process.kill(child, 'SIGKILL');
   expect([held.ok, childIsAlive]).toEqual([true, true]);
   if (held.ok) held.lock.release();
+});
+
+const STORM_ROUNDS = process.env.TIDEGATE_LONG === '1' ? 10_000 : 2_000;
+const probe = fileURLToPath(new URL('./testing/lock-storm-probe.ts', import.meta.url));
+
+test.skipIf(process.platform === 'win32').each([
+  ['Node', () => [process.execPath, '--no-warnings', probe]],
+  ['Bun', () => [createRequire(import.meta.url).resolve(bun), probe]],
+])('a lock that was released is free at once while programs are started (%s)', async (_, command) => {
+  using folder = tmpDir();
+  const [program = '', ...args] = command();
+  const storm = spawn(program, [...args, folder.path, String(STORM_ROUNDS)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  started.push(storm);
+  const told = JSON.parse(await text(storm.stdout));
+  expect(told).toEqual({ programs: expect.any(Number), refusals: 0, first: null });
+  expect(told.programs).toBeGreaterThan(0);
 });
 
 async function expectOneInstance(command: readonly string[]): Promise<void> {
