@@ -96,9 +96,21 @@ export const GateDivergence = strict({
 });
 export type GateDivergence = Static<typeof GateDivergence>;
 
-export const BlockedBy = Type.Enum(['divergence', 'age', 'vulnerability', 'unchecked']);
+/** An artifact of the plan that its registry does not have under this name and version. */
+export const UnknownArtifact = strict({
+  package: Type.String(),
+  version: Type.String(),
+  algorithm: HashAlgorithm,
+  hash: Type.String(),
+  /** The registry that was asked. */
+  source: Type.String(),
+});
+export type UnknownArtifact = Static<typeof UnknownArtifact>;
+
+export const BlockedBy = Type.Enum(['divergence', 'registry', 'age', 'vulnerability', 'unchecked']);
 export const BlockReason = Type.Enum([
   'artifact_divergence',
+  'artifact_unknown_to_registry',
   'known_vulnerability',
   'too_young',
   'unknown_age',
@@ -120,6 +132,7 @@ export const GateReport = strict({
   fixed: Type.Array(strict({ id: Type.String(), package: Type.String() })),
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
+  unknown_artifacts: Type.Array(UnknownArtifact),
   /** When the fleet first had the versions that are new to the host: information, and the one age of apt and dnf. */
   first_seen: Type.Array(
     strict({ package: Type.String(), version: Type.String(), first_seen_at: Timestamp }),
@@ -162,6 +175,7 @@ export const BulkBlocked = strict({
   findings: Type.Array(GateFinding),
   age: nullable(AgeReport),
   divergences: Type.Array(GateDivergence),
+  unknown_artifacts: Type.Array(UnknownArtifact),
 });
 export type BulkBlocked = Static<typeof BulkBlocked>;
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { GateDivergence, ProvenanceStatus } from './approvals-api.ts';
+import { GateDivergence, ProvenanceStatus, UnknownArtifact } from './approvals-api.ts';
 import { Count, Ecosystem, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 
@@ -94,6 +94,8 @@ export const RecordedFacts = strict({
         excepted: cut(strict({ package: Type.String(), version: Type.String() })),
       }),
       divergences: cut(GateDivergence),
+      /** Absent in records of gate version 1, which did not ask. */
+      registry: Type.Optional(strict({ pending: Type.Boolean(), contradicted: cut(UnknownArtifact) })),
     }),
   ),
 });

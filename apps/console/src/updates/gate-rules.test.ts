@@ -14,6 +14,7 @@ const CLEAR: GateReport = {
   fixed: [],
   age: { minimum_hours: 72, violations: [], times: [timeOf('left')] },
   divergences: [],
+  unknown_artifacts: [],
   first_seen: [],
   provenance: [],
   verdict: 'clear',
@@ -70,6 +71,15 @@ test.each<[Check['id'], Partial<GateReport>, Check['state']]>([
     {
       divergences: [
         { divergence_id: 'd', package: 'left', version: '2.0.0', algorithm: 'sha256', hash: 'b' },
+      ],
+    },
+    'stops',
+  ],
+  [
+    'registry',
+    {
+      unknown_artifacts: [
+        { package: 'left', version: '2.0.0', algorithm: 'sha512', hash: 'b', source: 'https://r.example' },
       ],
     },
     'stops',

@@ -8,7 +8,7 @@ export type CheckState = 'passes' | 'stops' | 'found' | 'unknown' | 'not_judged'
 
 /** One line of the gate's checklist. */
 export interface Check {
-  readonly id: 'age' | 'closure' | 'divergence' | 'hashes';
+  readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry';
   readonly title: string;
   /** The rule of the specification. */
   readonly rule: string;
@@ -27,7 +27,13 @@ export function checklistOf(given: {
 }): readonly Check[] {
   const { gate, plan } = given;
   const known = gate !== null && plan !== null ? gate : null;
-  return [divergenceCheck(known), ageCheck(known, given.ecosystem), closureCheck(known), hashCheck(plan)];
+  return [
+    divergenceCheck(known),
+    ...registryChecks(known),
+    ageCheck(known, given.ecosystem),
+    closureCheck(known),
+    hashCheck(plan),
+  ];
 }
 
 const NOT_JUDGED = {
@@ -53,6 +59,20 @@ function divergenceCheck(gate: GateReport | null): Check {
   const more = divergences.length > 1 ? ` and ${divergences.length - 1} more` : '';
   const evidence = `${first?.package} ${first?.version}${more} was seen with another hash.`;
   return { ...head, ...{ state: 'stops', word: 'stops', evidence } };
+}
+
+/** Only where it stops: a registry that says nothing against a hash has not said that it is right. */
+function registryChecks(gate: GateReport | null): Check[] {
+  const [first, ...more] = gate?.unknown_artifacts ?? [];
+  if (!first) return [];
+  const others = more.length > 0 ? ` and ${more.length} more` : '';
+  const evidence = `${first.source} does not have ${first.package} ${first.version}${others} with the hash of the plan.`;
+  return [
+    {
+      ...{ id: 'registry', title: 'The artifact that its registry has', rule: 'registry' },
+      ...{ state: 'stops', word: 'stops', evidence },
+    },
+  ];
 }
 
 function ageCheck(gate: GateReport | null, ecosystem: Ecosystem): Check {

@@ -43,6 +43,7 @@ export function BlockedVerdict({
       {reason && <p>{REASONS[reason]}</p>}
       {by === 'age' && <AgeWayOut update={update} gate={gate} />}
       {by === 'divergence' && <DivergenceWayOut gate={gate} />}
+      {by === 'registry' && <RegistryWayOut gate={gate} />}
       {gate.overridable && isApprover && !isOpen && (
         <Button shortcut="O" onClick={() => onOpen(true)}>
           Override with a reason…
@@ -162,6 +163,25 @@ function DivergenceWayOut({ gate }: { gate: GateReport }) {
         {gate.divergences.map((one) => (
           <li key={`${one.divergence_id} ${one.hash}`} className="mono break-all">
             {one.package} {one.version}: {one.algorithm} {one.hash}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function RegistryWayOut({ gate }: { gate: GateReport }) {
+  return (
+    <div className="space-y-1.5">
+      <p>
+        This has no override. Find out where the host got the file from: a mirror that serves something else,
+        a private package with a public name, or a version that was taken back. A server that should ask
+        another registry is told so by its settings. It asks again after 15 minutes.
+      </p>
+      <ul className="space-y-1">
+        {gate.unknown_artifacts.map((one) => (
+          <li key={`${one.package} ${one.version} ${one.hash}`} className="mono break-all">
+            {one.package} {one.version}: {one.algorithm} {one.hash}, not at {one.source}
           </li>
         ))}
       </ul>

@@ -7,6 +7,7 @@ type Reason = NonNullable<GateReport['reason']>;
 /** What stopped an update, as a heading. */
 export const STOP_TITLES: Readonly<Record<Stop, string>> = {
   divergence: 'An artifact differs from what the fleet was told',
+  registry: 'An artifact is not the one that its registry has',
   age: 'A version is too young, or nobody knows its age',
   vulnerability: 'A known vulnerability is in the closure',
   unchecked: 'The closure could not be checked',
@@ -15,6 +16,8 @@ export const STOP_TITLES: Readonly<Record<Stop, string>> = {
 /** Why, as a sentence. */
 export const REASONS: Readonly<Record<Reason, string>> = {
   artifact_divergence: 'The fleet was told of another file under this name and version.',
+  artifact_unknown_to_registry:
+    'The registry has another file under this name and version, or does not have the version.',
   known_vulnerability: 'A package that this update brings, or leaves there, has a known vulnerability.',
   too_young: 'A version was released more recently than the minimum age allows.',
   unknown_age: 'When a version was released is not known.',

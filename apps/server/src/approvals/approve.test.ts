@@ -396,6 +396,7 @@ describe.each(ENGINES)('the age gate (A7) on $name', (engine) => {
       version,
       artifact: '',
       published_at,
+      standing: 'unknown' as const,
       source: 'registry',
       fetched_at: platform.now(),
     };

@@ -13,7 +13,7 @@ import { awaitPlan } from './await-plan.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge } from './gate.ts';
-import { ageReport, divergencesOf, findingsOf, packageOf } from './gate-report.ts';
+import { ageReport, divergencesOf, findingsOf, packageOf, unknownArtifactsOf } from './gate-report.ts';
 import {
   factsOf,
   type LoadedUpdate,
@@ -189,6 +189,7 @@ function addJudged(
     findings: findingsOf(facts.judged?.closure.findings ?? [], BLOCKED_FINDINGS_MAX),
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
+    unknown_artifacts: unknownArtifactsOf(facts),
   });
   return [{ loaded, facts, stop: verdict.stop, verdict, request: PLAIN }];
 }

@@ -156,6 +156,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
       version: '1.0.0',
       artifact: '',
       published_at: publishedAtMs,
+      standing: 'unknown' as const,
     };
     const fetched = { source: 'https://registry.example', fetched_at: it.platform.now() };
     await it.database.transact((tx) =>

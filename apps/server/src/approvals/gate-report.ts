@@ -3,6 +3,7 @@ import type {
   GateDivergence,
   GateFinding,
   GateReport,
+  UnknownArtifact,
   UpdatePackage,
   Warning,
 } from '@tidegate/protocol/approvals-api';
@@ -35,6 +36,7 @@ export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Ve
       .map(({ id, package: name }) => ({ id, package: name })),
     age: ageReport(facts.judged?.age ?? null),
     divergences: divergencesOf(facts),
+    unknown_artifacts: unknownArtifactsOf(facts),
     first_seen: (facts.information?.firstSeen ?? [])
       .slice(0, FINDINGS_MAX)
       .map(({ package: name, version, atMs }) => ({ package: name, version, first_seen_at: rfc3339(atMs) })),
@@ -67,6 +69,11 @@ export function divergencesOf({ judged }: UpdateFacts): GateDivergence[] {
   return (judged?.divergences ?? [])
     .slice(0, FINDINGS_MAX)
     .map(({ divergenceId, ...divergence }) => ({ divergence_id: divergenceId, ...divergence }));
+}
+
+/** Artifacts of the plan that their registry does not have. */
+export function unknownArtifactsOf({ judged }: UpdateFacts): UnknownArtifact[] {
+  return (judged?.registry.contradicted ?? []).slice(0, FINDINGS_MAX).map((one) => ({ ...one }));
 }
 
 /** Null where the age gate does not apply or does not look. */

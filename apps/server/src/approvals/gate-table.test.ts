@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { judge, type UpdateFacts, type Verdict } from './gate.ts';
+import { NO_REGISTRY } from './registry-rules.ts';
 
 /** One cell of the table: every fact, every setting and every way to ask, in words. */
 interface Cell {
@@ -184,6 +185,7 @@ function factsOf({ ecosystem, closure, advisories, age, diverges }: Cell): Updat
       closure: closureOf(CLOSURES[closure]),
       age: ageOf(age),
       divergences: diverges ? [divergence] : [],
+      registry: NO_REGISTRY,
     },
     advisories,
   };

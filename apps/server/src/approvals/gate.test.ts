@@ -4,6 +4,7 @@ import type { ClosureFacts, Finding, UncheckedReason } from '../advisories/closu
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts, type Verdict } from './gate.ts';
+import { NO_REGISTRY, type RegistryFacts } from './registry-rules.ts';
 
 const finding: Finding = {
   package: 'x',
@@ -85,6 +86,13 @@ const DIVERGING: BoundDivergence = {
   hash: 'a'.repeat(64),
 };
 
+const CONTRADICTED: RegistryFacts = {
+  contradicted: [
+    { package: 'x', version: '1', algorithm: 'sha512', hash: 'b'.repeat(128), source: 'registry' },
+  ],
+  pending: false,
+};
+
 interface Case {
   ecosystem?: Ecosystem;
   closure?: ClosureName;
@@ -98,6 +106,7 @@ interface Case {
   advisories?: UpdateFacts['advisories'];
   planKnown?: boolean;
   diverges?: boolean;
+  registry?: 'contradicts' | 'pending';
 }
 
 function outcome(c: Case): Verdict {
@@ -106,6 +115,8 @@ function outcome(c: Case): Verdict {
     closure: CLOSURES[c.closure ?? 'clear'],
     age: AGES[c.age ?? 'old'],
     divergences: c.diverges ? [DIVERGING] : [],
+    registry:
+      c.registry === 'contradicts' ? CONTRADICTED : { ...NO_REGISTRY, pending: c.registry === 'pending' },
   };
   const facts: UpdateFacts = {
     ecosystem,
@@ -135,6 +146,33 @@ function text(verdict: Verdict): string {
 }
 
 const DIVERGES = 'divergence: artifact_divergence';
+
+describe('an artifact that its registry does not have', () => {
+  test.each<Case>([
+    {},
+    { override: true },
+    { by: 'sweep' },
+    { ageMode: 'off' },
+    { ageMode: 'warn', age: 'old' },
+    { ageMode: 'block', age: 'young', override: true },
+    { ageMode: 'block', age: 'pending' },
+    { closure: 'introduced', override: true },
+    { advisories: 'pending', closure: 'not asked yet' },
+  ])('stops in every mode, whoever asks, and no override passes it: %j', (c) => {
+    const stopped = text(outcome({ ecosystem: 'npm', ...c, registry: 'contradicts' }));
+    expect(stopped).toBe('registry: artifact_unknown_to_registry');
+  });
+
+  test.each(['block', 'warn', 'off'] as const)(
+    'a registry that has not answered yet is waited for, also in %s; one that failed is not',
+    (ageMode) => {
+      const asked: Case = { ecosystem: 'pypi', ageMode };
+      expect(text(outcome({ ...asked, registry: 'pending' }))).toBe('verdict_pending');
+      expect(text(outcome({ ...asked, registry: 'pending', override: true }))).toBe('verdict_pending');
+      expect(text(outcome(asked))).toBe('minted');
+    },
+  );
+});
 
 describe('an artifact that diverges', () => {
   test.each<Case>([
@@ -301,7 +339,7 @@ describe('the gate', () => {
 });
 
 describe('the gate in every combination', () => {
-  const all: Required<Case>[] = [];
+  const all: Required<Omit<Case, 'registry'>>[] = [];
   const closures = Object.keys(CLOSURES).filter((name): name is ClosureName => name in CLOSURES);
   const ages = Object.keys(AGES).filter((name): name is AgeName => name in AGES);
   for (const ecosystem of ['npm', 'pypi', 'apt', 'dnf'] as const)

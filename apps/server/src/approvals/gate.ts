@@ -3,9 +3,10 @@ import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { Information } from './information.ts';
+import type { RegistryFacts } from './registry-rules.ts';
 
 /** Rises with every change of what `judge` says of the same facts: recorded decisions name theirs. */
-export const GATE_VERSION = 1;
+export const GATE_VERSION = 2;
 
 /** What is known about an update when it is judged. */
 export interface UpdateFacts {
@@ -16,6 +17,7 @@ export interface UpdateFacts {
     readonly age: AgeFacts;
     /** Artifacts of the plan that the fleet was told of with another hash, and that no operator has accepted. */
     readonly divergences: readonly BoundDivergence[];
+    readonly registry: RegistryFacts;
   } | null;
   /** How far the advisory worker came: `pending` is not judged yet, with nothing that says the source is down. */
   readonly advisories: 'judged' | 'pending' | 'unreachable';
@@ -41,6 +43,7 @@ export interface ApprovalRequest {
 
 export type Stop =
   | { readonly by: 'divergence'; readonly reason: 'artifact_divergence' }
+  | { readonly by: 'registry'; readonly reason: 'artifact_unknown_to_registry' }
   | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' }
   | { readonly by: 'vulnerability'; readonly reason: 'known_vulnerability' }
   | { readonly by: 'unchecked'; readonly reason: UncheckedReason };
@@ -65,14 +68,14 @@ export type Verdict =
   | { readonly kind: 'verdict_pending' };
 
 /**
- * Decides whether an update may be minted: artifacts that diverge, then age (A7), then closure (A1, A2, A8), then
- * override (A3, A4).
+ * Decides whether an update may be minted: artifacts that diverge or that their registry does not have, then age (A7),
+ * then closure (A1, A2, A8), then override (A3, A4).
  */
 export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalRequest): Verdict {
   // A3: the reason is required.
   if (request.override && isBlank(request.overrideReason)) return { kind: 'override_reason_required' };
   if (!facts.judged) return { kind: request.override ? 'plan_required' : 'plan_unknown' };
-  const { closure, age, divergences } = facts.judged;
+  const { closure, age, divergences, registry } = facts.judged;
 
   // Nobody knows which of two hashes is the package: neither A1 nor A2, so A3 does not pass it.
   if (divergences.length > 0) {
@@ -80,10 +83,16 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
     return { kind: 'blocked', stop, overridable: false };
   }
 
+  // The artifact is not the one that was released under this name and version, in every mode: A3 does not pass it.
+  if (registry.contradicted.length > 0) {
+    const stop: Stop = { by: 'registry', reason: 'artifact_unknown_to_registry' };
+    return { kind: 'blocked', stop, overridable: false };
+  }
+
   // A7: a separate stop, evaluated before the vulnerability gate, which no override passes (reading 1).
   const tooYoung = ageStop(age, policy);
   if (tooYoung) return { kind: 'blocked', stop: tooYoung, overridable: false };
-  if (policy.ageMode === 'block' && age.pending) return { kind: 'verdict_pending' };
+  if (registry.pending || (policy.ageMode === 'block' && age.pending)) return { kind: 'verdict_pending' };
   if (isClosurePending(facts, closure, policy)) return { kind: 'verdict_pending' };
 
   const warnings = [

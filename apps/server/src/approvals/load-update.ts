@@ -17,6 +17,7 @@ import { type AgeFacts, ageFacts, ageSubjects } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { UpdateFacts } from './gate.ts';
 import { readInformation } from './information.ts';
+import { NO_REGISTRY, type RegistryFacts, registryFacts } from './registry-rules.ts';
 import { liveAgeExceptions } from './store.ts';
 
 /** An update with everything that its decision rests on. */
@@ -108,10 +109,10 @@ export async function waitForSources(
   subjects: { advisories: readonly Subject[]; aged: readonly AgeSubject[] },
   timeoutMs: number,
 ): Promise<Waited> {
-  const aged = deps.config.gateEnforcement === 'off' ? [] : subjects.aged;
   const [advisories, ages] = await Promise.all([
     deps.worker.ensureJudged(subjects.advisories, timeoutMs),
-    deps.ageSource.ensureTimed(aged, timeoutMs),
+    // Also where the age gate is off: the hashes are held against the registry in every mode.
+    deps.ageSource.ensureTimed(subjects.aged, timeoutMs),
   ]);
   return { advisories, ages };
 }
@@ -129,18 +130,18 @@ export async function factsOf(
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
-  const ages = await Promise.all(
+  const released = await Promise.all(
     loaded.map(({ ecosystem, planned }) => {
       const source = outcomeOf(waited, ecosystem);
-      return planned && readAge(deps, { ecosystem, subjects: planned.aged, source, nowMs });
+      return planned && readRelease(deps, { ecosystem, subjects: planned.aged, source, nowMs });
     }),
   );
   return loaded.map(({ ecosystem, planned }, i) => {
     const closure = planned && byClosure.get(planned.closure);
-    const age = ages[i];
+    const release = released[i];
     return {
       ecosystem,
-      judged: closure && age ? { closure, age, divergences: divergences[i] ?? [] } : null,
+      judged: closure && release ? { closure, ...release, divergences: divergences[i] ?? [] } : null,
       advisories: waited.advisories,
       ...(information[i] ? { information: information[i] } : {}),
     };
@@ -164,31 +165,34 @@ export async function divergencesOfPlans(
   return readBoundDivergences(db, plans);
 }
 
-async function readAge(
+/** What is stored of the registries' answers: ages for A7, and hashes. */
+async function readRelease(
   { platform, config }: ApprovalDeps,
   args: { ecosystem: Ecosystem; subjects: readonly AgeSubject[]; source: SourceOutcome; nowMs: number },
-): Promise<AgeFacts> {
+): Promise<{ age: AgeFacts; registry: RegistryFacts }> {
   const { ecosystem, subjects, source, nowMs } = args;
   const db = platform.database.read;
   const mode = config.gateEnforcement;
-  const isAsked = mode !== 'off' && subjects.length > 0;
   const names = subjects.map(({ name }) => name);
-  const times = isAsked ? await readReleaseTimes(db, { ecosystem, names }) : [];
+  const rows = subjects.length > 0 ? await readReleaseTimes(db, { ecosystem, names }) : [];
+  const said = new Map(
+    rows.map((row) => [
+      storedTimeKey({ ...row, ecosystem }),
+      { atMs: row.published_at, standing: row.standing, source: row.source },
+    ]),
+  );
   const versions = subjects.map(({ version }) => version);
-  const exceptions = isAsked ? await liveAgeExceptions(db, { ecosystem, versions, nowMs }) : [];
-  return ageFacts({
+  const isAged = mode !== 'off' && subjects.length > 0;
+  const exceptions = isAged ? await liveAgeExceptions(db, { ecosystem, versions, nowMs }) : [];
+  const age = ageFacts({
     ecosystem,
     mode,
     subjects,
-    released: new Map(
-      times.map((row) => [
-        storedTimeKey({ ...row, ecosystem }),
-        { atMs: row.published_at, source: row.source },
-      ]),
-    ),
+    released: said,
     exceptions: new Set(exceptions.map((row) => ageKey({ ...row, ecosystem }))),
     source,
     nowMs,
     minimumHours: config.minAgeHours,
   });
+  return { age, registry: ageApplies(ecosystem) ? registryFacts({ subjects, said, source }) : NO_REGISTRY };
 }

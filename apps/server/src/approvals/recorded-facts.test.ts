@@ -63,10 +63,17 @@ function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
     divergenceId: fc.constant('01900000-0000-7000-8000-00000000beef'),
   });
   const divergences = fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(divergence, 3));
+  const contradicted = fc.record({
+    ...{ ...versioned, hash, source: text, algorithm: fc.constantFrom('sha256' as const, 'sha512' as const) },
+  });
+  const registry = fc.record({
+    contradicted: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, listOf(contradicted, 3)),
+    pending: fc.boolean(),
+  });
   return fc.record({
     ecosystem: fc.constantFrom('npm' as const, 'pypi' as const, 'apt' as const, 'dnf' as const),
     advisories: fc.constantFrom('judged' as const, 'pending' as const, 'unreachable' as const),
-    judged: fc.option(fc.record({ closure, age, divergences }), { nil: null, freq: 20 }),
+    judged: fc.option(fc.record({ closure, age, divergences, registry }), { nil: null, freq: 20 }),
     information: fc.record({ firstSeen: fc.constant([]), provenance: listOf(provenance, most) }),
   });
 }
@@ -132,6 +139,13 @@ describe('facts of a decision that are recorded and read again', () => {
           excepted: unknownAges(5_000),
         },
         divergences: [],
+        registry: {
+          pending: false,
+          contradicted: Array.from({ length: 5_000 }, (_, i) => ({
+            ...{ package: `p${i}`, version: '1', source: 'https://registry.example' },
+            ...{ algorithm: 'sha512' as const, hash: 'a'.repeat(128) },
+          })),
+        },
       },
     };
     const recorded = recordedFacts(facts);

@@ -4,6 +4,7 @@ import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { UpdateFacts } from './gate.ts';
+import { NO_REGISTRY } from './registry-rules.ts';
 
 /** Most entries of each list of a record; how many there were is kept. */
 export const RECORDED_MAX = {
@@ -15,6 +16,7 @@ export const RECORDED_MAX = {
   provenance: 200,
 } as const;
 const DIVERGENCES_MAX = 100;
+const CONTRADICTED_MAX = 100;
 const ALIASES_MAX = 20;
 const SUMMARY_MAX_CHARS = 300;
 
@@ -35,6 +37,10 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
       closure: recordedClosure(judged.closure),
       age: recordedAge(judged.age),
       divergences: recordedDivergences(judged.divergences),
+      registry: {
+        pending: judged.registry.pending,
+        contradicted: cut(judged.registry.contradicted, { most: CONTRADICTED_MAX }, (one) => ({ ...one })),
+      },
     },
   };
 }
@@ -53,6 +59,9 @@ export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
         divergenceId,
         ...rest,
       })),
+      registry: judged.registry
+        ? { pending: judged.registry.pending, contradicted: judged.registry.contradicted.items }
+        : NO_REGISTRY,
     },
   };
 }

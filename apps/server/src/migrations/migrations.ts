@@ -69,6 +69,7 @@ import { migration as m072 } from './072-host-sums.ts';
 import { migration as m073 } from './073-event-orders.ts';
 import { migration as m075 } from './075-envelope-storage.ts';
 import { migration as m076 } from './076-planner-statistics.ts';
+import { migration as m078 } from './078-registry-hashes.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -142,4 +143,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m073,
   m075,
   m076,
+  m078,
 ];

@@ -4,8 +4,8 @@ import { type ReleaseTimeRow, readReleaseTimes, saveReleaseTimes } from './store
 import { type AgeSubject, artifactKey, timeKey } from './subjects.ts';
 
 /**
- * Asks for the times of subjects of one package (for PyPI of one version of it) and stores them. Returns null, or why
- * the registry gave none. Throws where the database is away.
+ * Asks for times and hashes of subjects of one package (for PyPI of one version of it) and stores them. Returns null, or
+ * why the registry gave none. Throws where the database is away.
  */
 export async function askRegistry(
   platform: Platform,
@@ -20,15 +20,18 @@ export async function askRegistry(
   const answer =
     ecosystem === 'npm'
       ? // One packument has them all: what is stored is looked at again for nothing.
-        await client.npmTimes(name, [...subjects, ...known.map(subjectOf)])
-      : await client.pypiTimes(first, subjects);
+        await client.askNpm(name, [...subjects, ...known.map(subjectOf)])
+      : await client.askPypi(first, subjects);
   if (answer.kind === 'failed') return answer.cause;
   const { source } = answer;
   const rows = new Map<string, ReleaseTimeRow>();
-  for (const [subject, published_at] of answer.times) {
+  for (const [subject, { publishedAtMs, standing }] of answer.says) {
     const { version } = subject;
     const artifact = artifactKey(subject);
-    rows.set(timeKey(subject), { ecosystem, name, version, artifact, published_at, source, fetched_at });
+    rows.set(timeKey(subject), {
+      ...{ ecosystem, name, version, artifact, source, fetched_at },
+      ...{ published_at: publishedAtMs, standing },
+    });
   }
   await platform.database.transact((tx) => saveReleaseTimes(tx, [...rows.values()]));
   warnOfChanges(platform, { known, rows: [...rows.values()] });

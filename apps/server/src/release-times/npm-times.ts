@@ -1,20 +1,22 @@
 import type { PackumentVersion } from './packument-times.ts';
 import type { AgeSubject } from './subjects.ts';
-import { releaseTimeMs } from './time-rules.ts';
+import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './time-rules.ts';
 
 /**
- * The time of the artifact that would be installed. The registry may know a version of that name that is another one:
- * where its hash is not that of the plan, its time says nothing about what comes. Old versions have no SHA-512.
+ * What a packument says of the artifact that would be installed. A packument without its version contradicts it: the
+ * version was taken back, or comes from elsewhere. Old versions have no SHA-512 to hold the plan against.
  */
-export function npmTimeMs(
+export function npmSays(
   said: PackumentVersion | undefined,
   artifact: AgeSubject['artifact'],
   nowMs: number,
-): number | null {
-  if (!said || said.integrity === null) return null;
+): RegistrySays {
+  if (!said?.isListed) return CONTRADICTED;
+  if (said.integrity === null) return SAYS_NOTHING;
+  const publishedAtMs = releaseTimeMs(said.time, nowMs);
   const sha512 = said.integrity === undefined ? undefined : sha512Of(said.integrity);
-  if (sha512 !== undefined && artifact?.sha512 && artifact.sha512 !== sha512) return null;
-  return releaseTimeMs(said.time, nowMs);
+  if (sha512 === undefined || !artifact?.sha512) return { publishedAtMs, standing: 'unknown' };
+  return artifact.sha512 === sha512 ? { publishedAtMs, standing: 'confirmed' } : CONTRADICTED;
 }
 
 /** SHA-512 of a subresource integrity as hex; undefined where it has none. */

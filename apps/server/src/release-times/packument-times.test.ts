@@ -24,7 +24,7 @@ describe('the times in a packument (A7)', () => {
   test.each<[string, string, Record<string, string | null> | null]>([
     ['what was asked for', '{"time":{"1.0.0":"a","2.0.0":"b"}}', { '1.0.0': 'a' }],
     ['a version that is not there', '{"time":{}}', {}],
-    ['a packument without times', '{"versions":{"1.0.0":{}}}', {}],
+    ['a listed version without a time', '{"versions":{"1.0.0":{}}}', { '1.0.0': null }],
     ['times that stand elsewhere', '{"x":{"time":{"1.0.0":"a"}},"time":{"1.0.0":"b"}}', { '1.0.0': 'b' }],
     ['times in a list', '{"time":[{"1.0.0":"a"}]}', {}],
     ['times and a list of the same name', '{"time":{"1.0.0":"a"},"time":["b"]}', { '1.0.0': 'a' }],
@@ -48,9 +48,9 @@ describe('the times in a packument (A7)', () => {
     for (const pieceChars of [1, 3, 1_000]) expect(read(text, ['1.0.0'], pieceChars)).toEqual(expected);
   });
 
-  test.each<[string, string, string | null | undefined]>([
+  test.each<[string, string, string | null | undefined, boolean?]>([
     ['its own', '{"1.0.0":{"dist":{"x":1,"integrity":"i"}}}', 'i'],
-    ['of another version', '{"2.0.0":{"dist":{"integrity":"i"}}}', undefined],
+    ['of another version', '{"2.0.0":{"dist":{"integrity":"i"}}}', undefined, false],
     ['beside dist', '{"1.0.0":{"integrity":"i","dist":{}}}', undefined],
     ['below dist', '{"1.0.0":{"dist":{"x":{"integrity":"i"}}}}', undefined],
     ['beside that of dist', '{"1.0.0":{"other":{"integrity":"j"},"dist":{"integrity":"i"}}}', 'i'],
@@ -59,14 +59,14 @@ describe('the times in a packument (A7)', () => {
     ['in a list', '{"1.0.0":{"dist":[{"integrity":"i"}]}}', undefined],
     ['given twice', '{"1.0.0":{"dist":{"integrity":"i","integrity":"j"}}}', null],
     ['that is no text', '{"1.0.0":{"dist":{"integrity":["i"]}}}', null],
-  ])('an integrity %s', (_what, versions, expected) => {
+  ])('an integrity %s', (_what, versions, expected, isListed = true) => {
     for (const text of [
       `{"versions":${versions},"time":{"1.0.0":"a"}}`,
       `{"time":{"1.0.0":"a"},"versions":${versions}}`,
     ]) {
       const scan = scanPackument(new Set(['1.0.0']));
       scan.push(text);
-      expect(scan.end()?.get('1.0.0')).toEqual({ time: 'a', integrity: expected });
+      expect(scan.end()?.get('1.0.0')).toEqual({ time: 'a', integrity: expected, isListed });
     }
   });
 

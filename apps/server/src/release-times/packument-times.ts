@@ -8,12 +8,14 @@ export interface PackumentVersion {
   readonly time: string | null;
   /** Of its tarball; undefined where there is none. */
   readonly integrity: string | null | undefined;
+  /** Whether the version can be installed from there: the time of an unpublished one stays in the packument. */
+  readonly isListed: boolean;
 }
 
 export interface PackumentTimes {
   /** Takes the next piece of the text; false once the text is no packument. */
   push(text: string): boolean;
-  /** The versions asked for that have a time; null where the text is no whole packument. */
+  /** The versions asked for that are listed or have a time; null where the text is no whole packument. */
   end(): ReadonlyMap<string, PackumentVersion> | null;
 }
 
@@ -26,6 +28,7 @@ export interface PackumentTimes {
 export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
   const times = new Map<string, string | null>();
   const integrities = new Map<string, string | null>();
+  const listed = new Set<string>();
   /** Open containers: what closes each. */
   const open: ('}' | ']')[] = [];
   /** The key that is being read in each of them, where it matters. */
@@ -74,9 +77,14 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
     if (captured === null) return;
     const text = unescaped(captured);
     captured = null;
-    if (isKeyNext) path[open.length - 1] = text;
+    if (isKeyNext) noteKey(text);
     else note(text);
     isKeyNext = false;
+  }
+
+  function noteKey(text: string | null): void {
+    path[open.length - 1] = text;
+    if (open.length === 2 && isInVersion() && text !== null) listed.add(text);
   }
 
   function openContainer(closing: '}' | ']'): void {
@@ -154,7 +162,12 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
     push,
     end() {
       if (isBroken || !isOver) return null;
-      return new Map([...times].map(([of, time]) => [of, { time, integrity: integrities.get(of) }]));
+      return new Map(
+        [...new Set([...times.keys(), ...listed])].map((of) => [
+          of,
+          { time: times.get(of) ?? null, integrity: integrities.get(of), isListed: listed.has(of) },
+        ]),
+      );
     },
   };
 }

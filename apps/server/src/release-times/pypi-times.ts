@@ -2,7 +2,7 @@ import { compareVersions } from '@tidegate/versions';
 import { type TSchema, Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
 import type { AgeSubject } from './subjects.ts';
-import { releaseTimeMs } from './time-rules.ts';
+import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './time-rules.ts';
 
 const Text = Type.String();
 const Maybe = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
@@ -47,10 +47,14 @@ export function filesOfVersionAnswer(text: string): IndexFile[] | null {
   );
 }
 
-/** The files of one version in the index of its project; null where the text is no such answer. */
-export function filesOfProjectAnswer(text: string, version: string): IndexFile[] | null {
+/**
+ * The files of one version in the index of its project: empty where the project has none of that version. Null where the
+ * text is no such answer; `unknown` where the index has no file of the project at all.
+ */
+export function filesOfProjectAnswer(text: string, version: string): IndexFile[] | 'unknown' | null {
   const files = parseAs(ProjectAnswer, text)?.files;
   if (!files) return null;
+  if (files.length === 0) return 'unknown';
   return files
     .filter(({ filename }) => isOfVersion(filename, version))
     .map((file) => ({
@@ -61,24 +65,27 @@ export function filesOfProjectAnswer(text: string, version: string): IndexFile[]
 }
 
 /**
- * The time of the file that would be installed, found by its hash, by its name only where the plan or the index has no
- * hash; of all files the newest where it is not among them. Null where that time is not known.
+ * What an index says of the file that would be installed, from all that it has of its version. The file is found by its
+ * hash; by its name only where the plan or the index has no hash. Where the plan names no file, the newest counts.
  */
-export function fileTimeMs(
+export function pypiSays(
   files: readonly IndexFile[],
   artifact: AgeSubject['artifact'],
   nowMs: number,
-): number | null {
-  const own = files.filter((file) => isSameFile(file, artifact));
-  const counted = own.length > 0 ? own : files;
-  const times = counted.map(({ uploadedAt }) => releaseTimeMs(uploadedAt, nowMs));
-  return times.reduce(newest, times[0] ?? null);
+): RegistrySays {
+  if (!artifact) return { publishedAtMs: newestOf(files, nowMs), standing: 'unknown' };
+  const { sha256 } = artifact;
+  const same = files.filter((file) => sha256 && file.sha256?.toLowerCase() === sha256);
+  if (same.length > 0) return { publishedAtMs: newestOf(same, nowMs), standing: 'confirmed' };
+  const named = files.filter((file) => file.filename === artifact.filename && !(sha256 && file.sha256));
+  if (named.length > 0) return { publishedAtMs: newestOf(named, nowMs), standing: 'unknown' };
+  // A file without a hash may be this one under another name.
+  return sha256 && files.every((file) => file.sha256 !== null) ? CONTRADICTED : SAYS_NOTHING;
 }
 
-function isSameFile(file: IndexFile, artifact: AgeSubject['artifact']): boolean {
-  if (!artifact) return false;
-  if (artifact.sha256 && file.sha256) return artifact.sha256 === file.sha256.toLowerCase();
-  return artifact.filename === file.filename;
+function newestOf(files: readonly IndexFile[], nowMs: number): number | null {
+  const times = files.map(({ uploadedAt }) => releaseTimeMs(uploadedAt, nowMs));
+  return times.reduce(newest, times[0] ?? null);
 }
 
 /** One time that is not known makes the newest unknown. */

@@ -2,7 +2,7 @@ import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fa
 import { type FakePypiMetadata, startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { filesOfProjectAnswer, filesOfVersionAnswer, fileTimeMs } from './pypi-times.ts';
+import { filesOfProjectAnswer, filesOfVersionAnswer, pypiSays } from './pypi-times.ts';
 import { createRegistryClient, type RegistryClient } from './registry-client.ts';
 
 const LONG = process.env.TIDEGATE_LONG === '1';
@@ -48,18 +48,23 @@ async function becomeImpatient(): Promise<void> {
 
 async function npmTimes(name: string, ...versions: string[]) {
   const subjects = versions.map((version) => ({ ecosystem: 'npm' as const, name, version, artifact: null }));
-  const answer = await client.npmTimes(name, subjects);
-  if (answer.kind !== 'times') return answer;
-  return {
-    ...answer,
-    times: Object.fromEntries([...answer.times].map(([{ version }, time]) => [version, time])),
-  };
+  const answer = await client.askNpm(name, subjects);
+  if (answer.kind !== 'answer') return answer;
+  const times = Object.fromEntries(
+    [...answer.says].map(([{ version }, { publishedAtMs }]) => [version, publishedAtMs]),
+  );
+  return { kind: answer.kind, source: answer.source, times };
+}
+
+async function askPypi(version: string, artifact: { filename: string; sha256?: string } | null) {
+  const subject = { ecosystem: 'pypi' as const, name: 'some-pkg', version, artifact };
+  const answer = await client.askPypi({ name: 'some-pkg', version }, [subject]);
+  return answer.kind === 'answer' ? answer.says.get(subject) : answer.cause;
 }
 
 async function pypiTime(version: string, artifact: { filename: string; sha256?: string } | null) {
-  const subject = { ecosystem: 'pypi' as const, name: 'some-pkg', version, artifact };
-  const answer = await client.pypiTimes({ name: 'some-pkg', version }, [subject]);
-  return answer.kind === 'times' ? (answer.times.get(subject) ?? null) : answer.cause;
+  const said = await askPypi(version, artifact);
+  return typeof said === 'object' ? said.publishedAtMs : said;
 }
 
 describe('times from an npm registry (A7)', () => {
@@ -68,14 +73,14 @@ describe('times from an npm registry (A7)', () => {
     npm.publish('@scope/name', '2.0.0', NEW);
     npm.publish('@scope/name', '3.0.0', undefined);
     expect(await npmTimes('@scope/name', '1.0.0', '2.0.0', '3.0.0', '4.0.0')).toEqual({
-      kind: 'times',
+      kind: 'answer',
       times: { '1.0.0': Date.parse(OLD), '2.0.0': Date.parse(NEW), '3.0.0': null, '4.0.0': null },
       source: npm.url,
     });
     expect(npm.requests).toEqual(['/@scope%2fname']);
   });
 
-  test('the time of a version counts for its own artifact: another hash under its name is of unknown age', async () => {
+  test('the time of a version counts for its own artifact: another hash under its name contradicts it', async () => {
     const integrity = `sha1-AAAA sha512-${Buffer.from('ab'.repeat(64), 'hex').toString('base64')}`;
     const dist = (one: unknown) => ({ dist: { integrity: one, tarball: 'x' } });
     npm.answerRaw(
@@ -85,29 +90,45 @@ describe('times from an npm registry (A7)', () => {
         time: Object.fromEntries(['1.0.0', '2.0.0', '3.0.0', '4.0.0'].map((version) => [version, OLD])),
       }),
     );
-    const timeOf = async (version: string, sha512?: string) => {
+    const says = async (version: string, sha512?: string) => {
       const artifact = { filename: 'name.tgz', ...(sha512 === undefined ? {} : { sha512 }) };
       const subject = { ecosystem: 'npm' as const, name: 'name', version, artifact };
-      const answer = await client.npmTimes('name', [subject]);
-      return answer.kind === 'times' && answer.times.get(subject);
+      const answer = await client.askNpm('name', [subject]);
+      return answer.kind === 'answer' && answer.says.get(subject);
     };
-    expect(await timeOf('1.0.0', 'ab'.repeat(64))).toBe(Date.parse(OLD));
-    expect(await timeOf('1.0.0', 'cd'.repeat(64))).toBeNull();
-    expect(await timeOf('1.0.0')).toBe(Date.parse(OLD));
+    const publishedAtMs = Date.parse(OLD);
+    expect(await says('1.0.0', 'ab'.repeat(64))).toEqual({ publishedAtMs, standing: 'confirmed' });
+    expect(await says('1.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs: null, standing: 'contradicted' });
+    expect(await says('1.0.0')).toEqual({ publishedAtMs, standing: 'unknown' });
     // Old versions have no SHA-512: nothing to hold the plan against.
-    expect(await timeOf('2.0.0', 'cd'.repeat(64))).toBe(Date.parse(OLD));
-    expect(await timeOf('3.0.0', 'cd'.repeat(64))).toBeNull();
-    expect(await timeOf('4.0.0', 'cd'.repeat(64))).toBe(Date.parse(OLD));
+    expect(await says('2.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs, standing: 'unknown' });
+    expect(await says('3.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs: null, standing: 'unknown' });
+    expect(await says('4.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs, standing: 'unknown' });
+  });
+
+  test('a version that was taken back contradicts the plan although its time is left; an unknown package says nothing', async () => {
+    npm.answerRaw(
+      '/name',
+      JSON.stringify({ versions: { '1.0.0': {} }, time: { '1.0.0': OLD, '6.6.6': OLD } }),
+    );
+    const standingOf = async (name: string) => {
+      const artifact = { filename: 'name.tgz', sha512: 'cd'.repeat(64) };
+      const subject = { ecosystem: 'npm' as const, name, version: '6.6.6', artifact };
+      const answer = await client.askNpm(name, [subject]);
+      return answer.kind === 'answer' && answer.says.get(subject);
+    };
+    expect(await standingOf('name')).toEqual({ publishedAtMs: null, standing: 'contradicted' });
+    expect(await standingOf('private')).toEqual({ publishedAtMs: null, standing: 'unknown' });
   });
 
   test('a package that is not there has no times: that is an answer', async () => {
-    expect(await npmTimes('gone', '1.0.0')).toMatchObject({ kind: 'times', times: { '1.0.0': null } });
+    expect(await npmTimes('gone', '1.0.0')).toMatchObject({ kind: 'answer', times: { '1.0.0': null } });
   });
 
   test.each(['..', '../x', 'a/b', '@a/..', '', 'a b', 'a?b', `x${' '.repeat(5_000)}`])(
     'the name %j leads nowhere: nobody is asked',
     async (name) => {
-      expect(await npmTimes(name, '1.0.0')).toMatchObject({ kind: 'times', times: { '1.0.0': null } });
+      expect(await npmTimes(name, '1.0.0')).toMatchObject({ kind: 'answer', times: { '1.0.0': null } });
       expect(npm.requests).toEqual([]);
     },
   );
@@ -142,8 +163,8 @@ describe('times from an npm registry (A7)', () => {
       now: () => NOW_MS,
     });
     npm.publish('name', '1.0.0', OLD);
-    expect(await other.npmTimes('name', [])).toMatchObject({ source: npm.url });
-    expect(await other.npmTimes('..', [])).toMatchObject({ source: npm.url });
+    expect(await other.askNpm('name', [])).toMatchObject({ source: npm.url });
+    expect(await other.askNpm('..', [])).toMatchObject({ source: npm.url });
     await other.close();
   });
 });
@@ -162,15 +183,27 @@ describe('times from a Python index (A7): one for each file', () => {
     [true, ['/pypi/some-pkg/1.0/json']],
     [false, ['/pypi/some-pkg/1.0/json', '/simple/some-pkg/']],
   ])('with the JSON API: %s', (hasJsonApi, requests) => {
-    test.each<[string, { filename: string; sha256?: string } | null, string]>([
-      ['the file by its hash, whatever its name', { filename: 'other.whl', sha256: A }, OLD],
-      ['another file of the version', { filename: 'some_pkg-1.0.tar.gz', sha256: B }, NEW],
-      ['a hash that is none of them: the newest', { filename: wheel('1.0'), sha256: 'c'.repeat(64) }, NEW],
-      ['no hash: the file by its name', { filename: wheel('1.0') }, OLD],
-      ['no file: the newest', null, NEW],
-    ])('%s', async (_what, artifact, at) => {
+    test.each<[string, { filename: string; sha256?: string } | null, string | null, string]>([
+      ['the file by its hash, whatever its name', { filename: 'other.whl', sha256: A }, OLD, 'confirmed'],
+      ['another file of the version', { filename: 'some_pkg-1.0.tar.gz', sha256: B }, NEW, 'confirmed'],
+      [
+        'another hash under its name',
+        { filename: wheel('1.0'), sha256: 'c'.repeat(64) },
+        null,
+        'contradicted',
+      ],
+      [
+        'a hash and a name that are none of them',
+        { filename: 'x', sha256: 'c'.repeat(64) },
+        null,
+        'contradicted',
+      ],
+      ['no hash: the file by its name', { filename: wheel('1.0') }, OLD, 'unknown'],
+      ['no file: the newest', null, NEW, 'unknown'],
+    ])('%s', async (_what, artifact, at, standing) => {
       pypi.hasJsonApi = hasJsonApi;
-      expect(await pypiTime('1.0', artifact)).toBe(Date.parse(at));
+      const publishedAtMs = at === null ? null : Date.parse(at);
+      expect(await askPypi('1.0', artifact)).toEqual({ publishedAtMs, standing });
       expect(pypi.requests).toEqual(requests);
     });
   });
@@ -191,6 +224,20 @@ describe('times from a Python index (A7): one for each file', () => {
     pypi.hasJsonApi = false;
     pypi.hasUploadTimes = false;
     expect(await pypiTime('1.0', null)).toBeNull();
+  });
+
+  test('an index without hashes says nothing against the plan, whatever the name of the file', () => {
+    const files = [{ filename: wheel('1.0'), sha256: null, uploadedAt: OLD }];
+    const says = (filename: string) => pypiSays(files, { filename, sha256: A }, NOW_MS);
+    expect(says(wheel('1.0'))).toEqual({ publishedAtMs: Date.parse(OLD), standing: 'unknown' });
+    expect(says('other.whl')).toEqual({ publishedAtMs: null, standing: 'unknown' });
+  });
+
+  test('a version that its project does not have contradicts the plan; a project that nobody knows says nothing', async () => {
+    const artifact = { filename: wheel('9.9'), sha256: A };
+    expect(await askPypi('9.9', artifact)).toEqual({ publishedAtMs: null, standing: 'contradicted' });
+    pypi.answerRaw('/simple/some-pkg/', JSON.stringify({ meta: {}, files: [] }));
+    expect(await askPypi('9.9', artifact)).toEqual({ publishedAtMs: null, standing: 'unknown' });
   });
 
   test('a version that is nowhere has no time: that is an answer', async () => {
@@ -246,8 +293,9 @@ describe('times from a Python index (A7): one for each file', () => {
         ),
         (body) => {
           for (const files of [filesOfVersionAnswer(body), filesOfProjectAnswer(body, '1.0')]) {
-            const timeMs = files && fileTimeMs(files, { filename: wheel('1.0'), sha256: A }, NOW_MS);
-            if (timeMs !== null) expect(timeMs).toBeLessThanOrEqual(NOW_MS);
+            if (files === null || files === 'unknown') continue;
+            const { publishedAtMs } = pypiSays(files, { filename: wheel('1.0'), sha256: A }, NOW_MS);
+            if (publishedAtMs !== null) expect(publishedAtMs).toBeLessThanOrEqual(NOW_MS);
           }
         },
       );

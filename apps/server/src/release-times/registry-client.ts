@@ -3,10 +3,11 @@ import { Agent, type Dispatcher } from 'undici';
 import type { Config } from '../config.ts';
 import { streamBytes } from '../platform/stream-bytes.ts';
 import { callUpstream, type UpstreamAnswer } from '../platform/upstream.ts';
-import { npmTimeMs } from './npm-times.ts';
+import { npmSays } from './npm-times.ts';
 import { scanPackument } from './packument-times.ts';
-import { filesOfProjectAnswer, filesOfVersionAnswer, fileTimeMs, type IndexFile } from './pypi-times.ts';
+import { filesOfProjectAnswer, filesOfVersionAnswer, type IndexFile, pypiSays } from './pypi-times.ts';
 import type { AgeSubject } from './subjects.ts';
+import { type RegistrySays, SAYS_NOTHING } from './time-rules.ts';
 
 /** Largest packument that is read, in bytes; it goes by in pieces and is never held. */
 export const PACKUMENT_MAX_BYTES = 256 * 1024 * 1024;
@@ -14,20 +15,20 @@ const PACKUMENT_TIMEOUT_MS = 60_000;
 const INDEX_TIMEOUT_MS = 20_000;
 const SIMPLE_JSON = 'application/vnd.pypi.simple.v1+json';
 
-/** What a registry says about the release of versions of one package; null is a time that it does not know. */
-export type TimesAnswer =
+/** What a registry says about artifacts of versions of one package. */
+export type RegistryAnswer =
   | {
-      readonly kind: 'times';
-      readonly times: ReadonlyMap<AgeSubject, number | null>;
+      readonly kind: 'answer';
+      readonly says: ReadonlyMap<AgeSubject, RegistrySays>;
       readonly source: string;
     }
   | { readonly kind: 'failed'; readonly cause: string };
 
 export interface RegistryClient {
-  /** Times of versions of an npm package, from one packument. Never throws for what a registry does. */
-  npmTimes(name: string, subjects: readonly AgeSubject[]): Promise<TimesAnswer>;
-  /** Times of files of one version of a Python package. */
-  pypiTimes(of: { name: string; version: string }, subjects: readonly AgeSubject[]): Promise<TimesAnswer>;
+  /** Times and hashes of versions of an npm package, from one packument. Never throws for what a registry does. */
+  askNpm(name: string, subjects: readonly AgeSubject[]): Promise<RegistryAnswer>;
+  /** Times and hashes of files of one version of a Python package. */
+  askPypi(of: { name: string; version: string }, subjects: readonly AgeSubject[]): Promise<RegistryAnswer>;
   close(): Promise<void>;
 }
 
@@ -54,7 +55,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
   const shared = { dispatcher, signal: closing.signal };
   const sleep = options.sleep ?? pause(closing.signal);
 
-  async function npmTimes(name: string, subjects: readonly AgeSubject[]): Promise<TimesAnswer> {
+  async function askNpm(name: string, subjects: readonly AgeSubject[]): Promise<RegistryAnswer> {
     const source = npmUrl;
     if (!NPM_NAME.test(name)) return nothingKnown(subjects, source);
     const url = `${npmUrl}/${encodeURIComponent(name).replace('%40', '@').replace('%2F', '%2f')}`;
@@ -73,28 +74,27 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
     const given = outcome.kind === 'read' ? scan.end() : null;
     if (!given) return { kind: 'failed', cause: 'not a packument' };
     const nowMs = now();
-    const times = new Map(
-      subjects.map((one) => [one, npmTimeMs(given.get(one.version), one.artifact, nowMs)]),
-    );
-    return { kind: 'times', times, source: shown(source) };
+    const says = new Map(subjects.map((one) => [one, npmSays(given.get(one.version), one.artifact, nowMs)]));
+    return { kind: 'answer', says, source: shown(source) };
   }
 
-  async function pypiTimes(
+  async function askPypi(
     { name, version }: { name: string; version: string },
     subjects: readonly AgeSubject[],
-  ): Promise<TimesAnswer> {
+  ): Promise<RegistryAnswer> {
     if (!PYPI_NAME.test(name) || !PYPI_VERSION.test(version)) return nothingKnown(subjects, pypiUrl);
     const read = await readFiles(name, version);
     if (read.kind === 'failed') return read;
+    if (read.kind === 'unknown') return nothingKnown(subjects, pypiUrl);
     const nowMs = now();
-    const times = new Map(
-      subjects.map((subject) => [subject, fileTimeMs(read.files, subject.artifact, nowMs)]),
-    );
-    return { kind: 'times', times, source: shown(pypiUrl) };
+    const says = new Map(subjects.map((one) => [one, pypiSays(read.files, one.artifact, nowMs)]));
+    return { kind: 'answer', says, source: shown(pypiUrl) };
   }
 
   type Files =
     | { readonly kind: 'files'; readonly files: readonly IndexFile[] }
+    /** The index does not know the project. */
+    | { readonly kind: 'unknown' }
     | { readonly kind: 'failed'; readonly cause: string };
 
   /** The API of the version first; an index that does not have it, or no times there, is asked the PEP 700 way. */
@@ -105,8 +105,10 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
     const files = first.kind === 'answer' ? filesOfVersionAnswer(first.text) : null;
     if (files?.some(({ uploadedAt }) => uploadedAt !== null)) return { kind: 'files', files };
     const second = await get(`${pypiUrl}/simple/${name}/`, SIMPLE_JSON);
-    if (second.kind === 'absent' && first.kind !== 'garbage') return { kind: 'files', files: files ?? [] };
+    if (second.kind === 'absent' && files !== null) return { kind: 'files', files };
+    if (second.kind === 'absent' && first.kind === 'absent') return { kind: 'unknown' };
     const others = second.kind === 'answer' ? filesOfProjectAnswer(second.text, version) : null;
+    if (others === 'unknown') return { kind: 'unknown' };
     if (others) return { kind: 'files', files: others };
     return { kind: 'failed', cause: causeOf(second) };
   }
@@ -116,8 +118,8 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
   }
 
   return {
-    npmTimes,
-    pypiTimes,
+    askNpm,
+    askPypi,
     async close() {
       closing.abort();
       await dispatcher.destroy();
@@ -138,8 +140,8 @@ function textTaker(push: (text: string) => boolean): (piece: Buffer) => boolean 
   };
 }
 
-function nothingKnown(subjects: readonly AgeSubject[], source: string): TimesAnswer {
-  return { kind: 'times', times: new Map(subjects.map((one) => [one, null])), source: shown(source) };
+function nothingKnown(subjects: readonly AgeSubject[], source: string): RegistryAnswer {
+  return { kind: 'answer', says: new Map(subjects.map((one) => [one, SAYS_NOTHING])), source: shown(source) };
 }
 
 function causeOf(answer: UpstreamAnswer): string {

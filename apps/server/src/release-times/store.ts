@@ -29,7 +29,7 @@ export async function readReleaseTimes(
 const IS_NEWER = sql<boolean>`excluded.published_at IS NOT NULL
   AND (release_times.published_at IS NULL OR excluded.published_at > release_times.published_at)`;
 
-/** Stores times; of two for one version the newer stays, whatever was said last. */
+/** Stores what was said: of two times for one version the newer stays, of two standings the last that is one. */
 export async function saveReleaseTimes(tx: Tx, rows: readonly ReleaseTimeRow[]): Promise<void> {
   // One order for every writer, so that two replicas do not wait for each other.
   const sorted = rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
@@ -41,6 +41,7 @@ export async function saveReleaseTimes(tx: Tx, rows: readonly ReleaseTimeRow[]):
         conflict.columns(['ecosystem', 'name', 'version', 'artifact']).doUpdateSet({
           published_at: sql`CASE WHEN ${IS_NEWER} THEN excluded.published_at ELSE release_times.published_at END`,
           source: sql`CASE WHEN ${IS_NEWER} THEN excluded.source ELSE release_times.source END`,
+          standing: sql`CASE WHEN excluded.standing = 'unknown' THEN release_times.standing ELSE excluded.standing END`,
           fetched_at: sql`excluded.fetched_at`,
         }),
       )

@@ -139,7 +139,9 @@ export function createReleaseTimes({
     for (const row of await readReleaseTimes(platform.database.read, { ecosystem, names })) {
       const age = nowMs - row.fetched_at;
       // A clock that was set back must not keep a version unknown.
-      const isSettled = row.published_at !== null || (age >= 0 && age < UNKNOWN_RETRY_MS);
+      // What stops an update is asked about again: a registry may list a version later than its mirrors.
+      const isFinal = row.published_at !== null && row.standing !== 'contradicted';
+      const isSettled = isFinal || (age >= 0 && age < UNKNOWN_RETRY_MS);
       if (isSettled) distinct.delete(storedTimeKey({ ...row, ecosystem }));
     }
     return [...distinct.values()];

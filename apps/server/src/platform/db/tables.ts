@@ -367,6 +367,8 @@ export interface Tables {
     /** Hash of the file that the time is of; empty where none was named. */
     artifact: string;
     published_at: number | null;
+    /** What the registry says of that hash: confirmed, contradicted or unknown. */
+    standing: 'confirmed' | 'contradicted' | 'unknown';
     source: string;
     fetched_at: number;
   };
