@@ -37,7 +37,7 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
   try {
     const { bearer, token } = await registrationToken(fleet.url);
     const config = join(folder.path, 'config');
-    const enrol = ['enrol', '--json', '--server', fleet.url, '--token', token, '--config', config];
+    const enrol = ['enrol', '--json', '--server', fleet.url, '--config', config];
     const [state, spool] = [join(folder.path, 'executor'), join(folder.path, 'spool')];
     const places = [
       '--ecosystems',
@@ -50,7 +50,8 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
     ];
     // Also in a container, which would be asked for the source: this agent is gone in minutes.
     const source = ['--machine-id-source', 'machine-id'];
-    const enrolled = spawnSync(agent, [...enrol, ...places, ...source], { encoding: 'utf8' });
+    const env = { ...process.env, TIDEGATE_TOKEN: token };
+    const enrolled = spawnSync(agent, [...enrol, ...places, ...source], { encoding: 'utf8', env });
     if (enrolled.status !== 0) throw new Error(`enrol: ${enrolled.stdout}${enrolled.stderr}`);
     const { agent_id: agentId } = Value.Parse(WithAgentId, JSON.parse(enrolled.stdout));
     const polling = { interval_seconds: CHECK_IN_SECONDS };

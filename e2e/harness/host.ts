@@ -83,17 +83,18 @@ export async function createAgentOn(
   const machineIdFile = join(dir, 'machine-id');
   await writeFile(machineIdFile, `${machineId}\n`);
   let agentId: string | null = null;
-  const start = (args: readonly string[]) =>
+  const start = (args: readonly string[], env: Record<string, string> = {}) =>
     startChild(AGENT_BINARY, [...args, '--json', '--config', configDir], {
-      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp' },
+      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...env },
     });
   return {
     configDir,
     enrol: async (token) => {
       const state = ['--executor-state', join(dir, 'executor'), '--spool', join(dir, 'spool')];
       const machine = ['--machine-id-source', `file:${machineIdFile}`, ...places];
-      const server = ['--server', serverUrl, '--allow-insecure-http', '--token', token];
-      const run = await finish(start(['enrol', ...server, ...machine, ...state]));
+      const server = ['--server', serverUrl, '--allow-insecure-http'];
+      const enrolment = start(['enrol', ...server, ...machine, ...state], { TIDEGATE_TOKEN: token });
+      const run = await finish(enrolment);
       if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;
       return run;
     },

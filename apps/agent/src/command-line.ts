@@ -22,8 +22,9 @@ Options of all commands:
 
 enrol:
   --server URL             address of the server (https://; http:// on this machine)
-  --token TOKEN            registration token; "-" reads it from standard input, and
-                           without the option it is taken from TIDEGATE_TOKEN
+  --token -                reads the registration token from standard input; without the
+                           option it is taken from TIDEGATE_TOKEN. A token given here
+                           works too, but every user can read it while enrol runs
   --user NAME              user that will run the agent (as root)
   --replace                throw an earlier enrolment away
   --allow-insecure-http    take an http:// address of another machine, for tests

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Envelope, SigningKeyEntry } from '@tidegate/protocol/documents';
 import { ROOT_KEYS_MAX } from '@tidegate/protocol/root-document';
@@ -92,10 +91,13 @@ export interface ConfigFile {
   change(members: Partial<AgentConfig>): SaveOutcome;
 }
 
-/** Reads config.json strictly; a file that others may read or have written is refused, not repaired. */
-export function loadConfig(folder: string): LoadOutcome {
+/**
+ * Reads config.json strictly; a file that others may read or have written is refused, not repaired. `ownerUid` is who
+ * must own it; null where that was judged before.
+ */
+export function loadConfig(folder: string, ownerUid: number | null = ownUid()): LoadOutcome {
   const path = join(folder, CONFIG_NAME);
-  const read = readTrusted(path, { maxBytes: CONFIG_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o077 });
+  const read = readTrusted(path, { maxBytes: CONFIG_MAX_BYTES, ownerUid, forbiddenMode: 0o077 });
   if (!read.ok) return read;
   const parsed = parseStrictJson(read.bytes);
   if (!parsed.ok) return { ok: false, reason: 'invalid', detail: `${path} ${parsed.reason}` };
@@ -153,15 +155,5 @@ export function saveConfig(folder: string, config: AgentConfig, files: FileLayer
     return { ok: true };
   } catch (error) {
     return { ok: false, detail: `${path} cannot be written (${errorCode(error)})` };
-  }
-}
-
-/** Makes the folder of the agent, for itself alone. */
-export function makeConfigFolder(folder: string): SaveOutcome {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return { ok: true };
-  } catch (error) {
-    return { ok: false, detail: `${folder} cannot be made (${errorCode(error)})` };
   }
 }

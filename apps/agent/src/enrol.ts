@@ -1,9 +1,10 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { fchownSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
+import type { AgentFolder, HostUser } from './agent-folder.ts';
 import { chooseMachineIdSource } from './choose-machine-id.ts';
 import {
   type AgentConfig,
@@ -14,19 +15,21 @@ import {
   saveConfig,
 } from './config-file.ts';
 import { saveExecutorState } from './executor/executor-state.ts';
-import { errorCode, writeDurably } from './file-layer.ts';
+import { errorCode, ownUid, writeDurably } from './file-layer.ts';
+import { holdFolder } from './held-folder.ts';
 import { describeHost } from './host-facts.ts';
 import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL } from './job-folder.ts';
 import { openJournal } from './journal.ts';
 import { JOURNAL_NAME } from './journal-state.ts';
 import type { MachineIdSource } from './machine-id.ts';
+import { secureFolder } from './root-folder.ts';
 import { checkServerUrl, createServerClient, type ServerClient } from './server-client.ts';
 import { pinKeySet } from './trusted-keys.ts';
 
 const SCAN_SECONDS = 4 * 3_600;
 
 export interface EnrolOptions {
-  folder: string;
+  folder: AgentFolder;
   serverUrl: string;
   token: string;
   /** `auto`, or one of `MachineIdSource`. */
@@ -35,7 +38,7 @@ export interface EnrolOptions {
   /** Throws an earlier enrolment of this folder away. */
   replace: boolean;
   /** The user that will run the agent; null for the one that enrols. */
-  user: { uid: number; gid: number } | null;
+  user: HostUser | null;
   layout: HostLayout;
   /** The package managers that are to be looked at; all that are on the host when null or left out. */
   ecosystems?: readonly Ecosystem[] | null;
@@ -50,17 +53,18 @@ export type EnrolOutcome =
 export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   const url = checkServerUrl(options.serverUrl, options.allowInsecureHttp);
   if (!url.ok) return refuse(url.detail);
-  const before = loadConfig(options.folder);
+  const { path: folder, ownerUid } = options.folder;
+  const before = loadConfig(folder, ownerUid);
   if (!options.replace && (before.ok || before.reason !== 'absent')) {
     return refuse(
-      `${join(options.folder, CONFIG_NAME)} exists: this host is enrolled. To enrol it anew, revoke the agent in the ` +
+      `${join(folder, CONFIG_NAME)} exists: this host is enrolled. To enrol it anew, revoke the agent in the ` +
         'console and add --replace',
     );
   }
   const machine = chooseMachineIdSource(options.machineIdSource);
   if (!machine.ok) return refuse(machine.detail);
   // A seat of the token must not be spent where its answer could not be kept.
-  const writable = probeFolder(options.folder);
+  const writable = probeFolder(folder);
   if (!writable.ok) return refuse(writable.detail);
 
   const client = options.client ?? createServerClient({ baseUrl: url.url });
@@ -97,7 +101,7 @@ export async function enrol(options: EnrolOptions): Promise<EnrolOutcome> {
   };
   const journal = prepareJournal(options.folder, { isSameAgent: same !== null, sha256: machine.sha256 });
   if (!journal.ok) return refuse(journal.detail);
-  const saved = saveConfig(options.folder, config);
+  const saved = saveConfig(folder, config);
   if (!saved.ok) return refuse(saved.detail);
   const canInstall = process.geteuid?.() === 0;
   if (canInstall) {
@@ -121,18 +125,29 @@ function isSameAgent(
  * is in config.json too. What another fleet or agent counted says nothing here.
  */
 function prepareJournal(
-  folder: string,
+  { path, ownerUid }: AgentFolder,
   { isSameAgent: isKept, sha256 }: { isSameAgent: boolean; sha256: string },
 ): SaveOutcome {
-  const opened = isKept ? openJournal(folder, { nowMs: Date.now() }) : null;
+  const opened = isKept ? openJournal(path, { nowMs: Date.now(), ownerUid }) : null;
   // The operator has just said which machine it is: that it is another one is no sign of a copy.
   if (opened?.ok) return opened.journal.noteMachine(sha256).saved;
-  rmSync(join(folder, JOURNAL_NAME), { force: true });
+  rmSync(join(path, JOURNAL_NAME), { force: true });
   return { ok: true };
 }
 
+/**
+ * Makes sure of the executor's folders, which root asks for before it takes the agent's: what lies below that one is
+ * the agent's user's to move again later.
+ */
+export function secureExecutor({ layout, user }: Pick<EnrolOptions, 'layout' | 'user'>): SaveOutcome {
+  if (ownUid() !== 0) return { ok: true };
+  const { executor_state: state = DEFAULT_EXECUTOR_STATE, spool = DEFAULT_SPOOL } = layout;
+  const secured = secureFolder(state, { mode: 0o755, isGivenAway: false });
+  return secured.ok ? secureFolder(spool, { mode: 0o755, isGivenAway: user !== null }) : secured;
+}
+
 /** Root's part: what the executor trusts, and the folder in which the agent leaves jobs for it. */
-function prepareExecutor({ folder, layout, user }: EnrolOptions, config: AgentConfig): SaveOutcome {
+function prepareExecutor({ layout, user }: EnrolOptions, config: AgentConfig): SaveOutcome {
   const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
   const spool = layout.spool ?? DEFAULT_SPOOL;
   const { executor_state: _state, spool: _spool, ...places } = layout;
@@ -144,20 +159,22 @@ function prepareExecutor({ folder, layout, user }: EnrolOptions, config: AgentCo
     trusted_keys: config.trusted_keys,
     places,
   });
-  if (!saved.ok) return saved;
+  return saved.ok ? prepareSpool(spool, user) : saved;
+}
+
+/** The spool is the agent's to fill; root gives it away by its descriptor, never by a path. */
+function prepareSpool(spool: string, user: HostUser | null): SaveOutcome {
+  const secured = secureFolder(spool, { mode: 0o755, isGivenAway: user !== null });
+  if (!secured.ok || user === null) return secured;
+  const held = holdFolder(secured.path);
+  if (!held.ok) return { ok: false, detail: `${spool} cannot be opened (${held.code})` };
   try {
-    mkdirSync(spool, { recursive: true, mode: 0o755 });
-    if (user === null) return { ok: true };
-    for (const path of [
-      folder,
-      spool,
-      ...['config.json', 'agent.lock', JOURNAL_NAME].map((name) => join(folder, name)),
-    ]) {
-      if (existsSync(path)) chownSync(path, user.uid, user.gid);
-    }
+    fchownSync(held.folder.fd, user.uid, user.gid);
     return { ok: true };
   } catch (error) {
-    return { ok: false, detail: `the folders of the agent cannot be set up (${errorCode(error)})` };
+    return { ok: false, detail: `${spool} cannot be given to ${user.name} (${errorCode(error)})` };
+  } finally {
+    held.folder.close();
   }
 }
 
@@ -166,7 +183,7 @@ export function findUser(name: string, passwd = readFileSync('/etc/passwd', 'utf
   for (const line of passwd.split('\n')) {
     const [user, , uid, gid] = line.split(':');
     if (user === name && uid !== undefined && gid !== undefined)
-      return { uid: Number(uid), gid: Number(gid) };
+      return { name, uid: Number(uid), gid: Number(gid) };
   }
   return null;
 }

@@ -54,8 +54,11 @@ export function readServerTime(folder: string): string | null {
 }
 
 /** Reads the journal strictly; an absent one is new, a damaged one is refused: an empty one would accept replays. */
-export function loadState(path: string): { ok: true; state: JournalState } | { ok: false; detail: string } {
-  const read = readTrusted(path, { maxBytes: JOURNAL_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
+export function loadState(
+  path: string,
+  ownerUid: number | null = ownUid(),
+): { ok: true; state: JournalState } | { ok: false; detail: string } {
+  const read = readTrusted(path, { maxBytes: JOURNAL_MAX_BYTES, ownerUid, forbiddenMode: 0o022 });
   if (!read.ok) return read.reason === 'absent' ? { ok: true, state: emptyState() } : read;
   const parsed = parseStrictJson(read.bytes);
   if (parsed.ok && Check(JournalState, parsed.value)) return { ok: true, state: parsed.value };

@@ -51,9 +51,11 @@ export interface Journal {
   endSending(outcome: { isDelivered: boolean }): SaveOutcome;
 }
 
-/** What a test sets in place of the usual. */
+/** All but the time is usual unless given. */
 export interface JournalOptions {
   nowMs: number;
+  /** Who must own the file: this process's user unless given; null where that was judged before. */
+  ownerUid?: number | null;
   floor?: HighestSeq;
   files?: FileLayer;
   newId?: () => string;
@@ -67,7 +69,7 @@ export interface JournalOptions {
  */
 export function openJournal(folder: string, options: JournalOptions): OpenJournal {
   const path = join(folder, JOURNAL_NAME);
-  const loaded = loadState(path);
+  const loaded = loadState(path, options.ownerUid);
   if (!loaded.ok) return loaded;
   const state = loaded.state;
   const floor = options.floor ?? { epoch: 0, seq: 0 };

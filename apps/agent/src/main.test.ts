@@ -19,6 +19,9 @@ import { type FleetServer, startFleetServer } from './testing/fleet-server.ts';
 import { html, problem } from './testing/scripted-server.ts';
 import { AGENT_VERSION } from './version.ts';
 
+/** A registration token where no user of the host can read it. */
+const TOKEN = { env: { TIDEGATE_TOKEN: 't' } };
+
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -121,18 +124,18 @@ describe('enrol', () => {
 
   test('keeps which package managers are to be looked at, and refuses one that there is not', async () => {
     const { config, enrol } = await host();
-    const wrong = await run([...enrol, '--token', 't', '--ecosystems', 'apt,nix']);
+    const wrong = await run([...enrol, '--ecosystems', 'apt,nix'], TOKEN);
     expect([wrong.exit, wrong.err]).toEqual([
       2,
       expect.stringContaining('--ecosystems takes a list of npm, pypi'),
     ]);
-    expect((await run([...enrol, '--token', 't', '--ecosystems', 'npm, apt'])).exit).toBe(0);
+    expect((await run([...enrol, '--ecosystems', 'npm, apt'], TOKEN)).exit).toBe(0);
     expect(loadConfig(config)).toMatchObject({ ok: true, config: { ecosystems: ['npm', 'apt'] } });
   });
 
   test('status warns when the newest signed state is older than three intervals (T12)', async () => {
     const { config, enrol } = await host();
-    await run([...enrol, '--token', 't']);
+    await run(enrol, TOKEN);
     const opened = openJournal(config, { nowMs: Date.now() });
     if (!opened.ok) throw new Error(opened.detail);
     opened.journal.noteState({ epoch: 1, server_time: timestamp(Date.now() - 20_000_000) });
@@ -142,14 +145,14 @@ describe('enrol', () => {
 
   test('enrolled again on another machine the same agent suspects no copy, and keeps its order (T3)', async () => {
     const { config, enrol, folder, fleet } = await host();
-    await run([...enrol, '--token', 't']);
+    await run(enrol, TOKEN);
     const loaded = loadConfig(config);
     if (!loaded.ok) throw new Error(loaded.detail);
     saveConfig(config, { ...loaded.config, highest_seq: { epoch: 1, seq: 7 }, ecosystems: [] });
     const first = openJournal(config, { nowMs: Date.now() });
     if (first.ok) first.journal.noteMachine(fleet.machineSha256);
     writeFileSync(join(folder, 'machine-id'), 'another');
-    expect((await run([...enrol, '--token', 't', '--replace'])).exit).toBe(0);
+    expect((await run([...enrol, '--replace'], TOKEN)).exit).toBe(0);
     const again = openJournal(config, { nowMs: Date.now() });
     const sha256 = createHash('sha256').update('another').digest('hex');
     expect(again.ok && again.journal.noteMachine(sha256).before).toBe(sha256);
@@ -159,9 +162,19 @@ describe('enrol', () => {
   test('a second enrolment is refused unless the first is thrown away', async () => {
     const { enrol } = await host();
     expect((await run([...enrol, '--token', '-'], { input: 'reg-secret\n' })).exit).toBe(0);
-    const again = await run([...enrol, '--token', 't']);
+    const again = await run(enrol, TOKEN);
     expect([again.exit, again.err]).toEqual([2, expect.stringContaining('--replace')]);
-    expect((await run([...enrol, '--token', 't', '--replace'])).exit).toBe(0);
+    expect((await run([...enrol, '--replace'], TOKEN)).exit).toBe(0);
+  });
+
+  test('a token in the arguments works, and is warned of: every user of the host can read it', async () => {
+    const { enrol } = await host();
+    const ran = await run([...enrol, '--token', 'tgr_secret']);
+    expect([ran.exit, ran.err]).toEqual([
+      0,
+      expect.stringMatching(/^tidegate-agent: warning: .* TIDEGATE_TOKEN/),
+    ]);
+    expect(ran.out + ran.err).not.toContain('tgr_secret');
   });
 
   test.each([
@@ -173,17 +186,17 @@ describe('enrol', () => {
   ])('a refusal says what to do (%#)', async (reply, exit, said) => {
     const { enrol, server, config } = await host();
     server.override = () => reply;
-    const ran = await run([...enrol, '--token', 't']);
+    const ran = await run(enrol, TOKEN);
     expect([ran.exit, ran.err]).toEqual([exit, expect.stringContaining(said)]);
     expect(loadConfig(config)).toMatchObject({ ok: false, reason: 'absent' });
   });
 
   test('a machine is named by a source that there is, and config.json keeps which (R1)', async () => {
     const { enrol, server, config } = await host();
-    const wrong = await run([...enrol, '--machine-id-source', 'bios', '--token', 't']);
+    const wrong = await run([...enrol, '--machine-id-source', 'bios'], TOKEN);
     expect([wrong.exit, wrong.err]).toEqual([2, expect.stringContaining('auto, machine-id, dmi')]);
     expect(server.received('agents/register')).toEqual([]);
-    const ran = await run([...enrol, '--token', 't', '--json']);
+    const ran = await run([...enrol, '--json'], TOKEN);
     const { machine_id_source: source }: Record<string, unknown> = JSON.parse(ran.out);
     expect(source).toMatch(/^file:/);
     expect(loadConfig(config)).toMatchObject({ ok: true, config: { machine_id_source: source } });
@@ -191,25 +204,25 @@ describe('enrol', () => {
 
   test('http:// needs to be allowed but on this machine, and nothing is sent before (T1)', async () => {
     const { enrol, server } = await host();
-    const careful = enrol.filter((arg) => arg !== '--allow-insecure-http').concat('--token', 't');
+    const careful = enrol.filter((arg) => arg !== '--allow-insecure-http');
     const elsewhere = careful.map((arg) => (arg === server.url ? 'http://localhost.evil.test' : arg));
-    const refused = await run(elsewhere);
+    const refused = await run(elsewhere, TOKEN);
     expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('not encrypted')]);
     expect(server.received('agents/register')).toEqual([]);
-    expect((await run(careful)).exit).toBe(0);
+    expect((await run(careful, TOKEN)).exit).toBe(0);
   });
 
   test('a key set that nobody of its own signed is not pinned', async () => {
     const { enrol, server, fleet } = await host();
     server.keySet = createFleet(Date.now()).keySet({ version: 1, keys: [fleet.key.entry] });
-    const ran = await run([...enrol, '--token', 't']);
+    const ran = await run(enrol, TOKEN);
     expect([ran.exit, ran.err]).toEqual([2, expect.stringContaining('not_vouched_for')]);
   });
 });
 
 test('a terminal error ends run --once with 2 and says what the operator has to do (section 7)', async () => {
   const { enrol, server, config } = await host();
-  await run([...enrol, '--token', 't']);
+  await run(enrol, TOKEN);
   const loaded = loadConfig(config);
   if (!loaded.ok) throw new Error(loaded.detail);
   saveConfig(config, { ...loaded.config, ecosystems: [] }); // nothing of the machine that runs the tests
@@ -233,7 +246,7 @@ describe.skipIf(noExecutor !== null)('an approved update on a throw-away apt hos
     const dir = tmpDir();
     const apt = await createAptHost(dir.path);
     stops.push(apt.stop, dir.remove);
-    const ran = await run([...parts.enrol, '--token', 't', '--apt-config', apt.aptConf]);
+    const ran = await run([...parts.enrol, '--apt-config', apt.aptConf], TOKEN);
     expect([ran.exit, ran.err]).toEqual([0, '']);
     await run(['run', '--once', '--config', parts.config]);
     const plan = parts.server.received(`plans/${parts.server.updateIds.get('demo:all')}`).at(-1);

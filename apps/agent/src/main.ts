@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
 import { Check, Errors } from 'typebox/value';
+import { guardAgentFolder, withAgentFolder } from './agent-folder.ts';
 import { DEFAULT_CONFIG_FOLDER, EXIT, parseCommandLine, USAGE } from './command-line.ts';
-import { HostLayout, loadConfig, makeConfigFolder } from './config-file.ts';
+import { HostLayout, loadConfig } from './config-file.ts';
 import { examine, type Finding } from './doctor.ts';
 import { ECOSYSTEM_DRIVERS } from './ecosystems/registry.ts';
-import { enrol, findUser } from './enrol.ts';
+import { enrol, findUser, secureExecutor } from './enrol.ts';
 import { readHeadFile } from './events-head.ts';
 import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
@@ -54,36 +55,36 @@ const COMMANDS = {
 async function runEnrol(values: Values): Promise<Ending> {
   const token = await readToken(values.token);
   if (values.server === undefined) return failed(EXIT.terminal, 'enrol needs --server URL');
-  if (token === '') {
-    return failed(
-      EXIT.terminal,
-      'enrol needs a token: --token T, --token - (standard input), or TIDEGATE_TOKEN',
+  if (token.token === '') {
+    return failed(EXIT.terminal, 'enrol needs a token: TIDEGATE_TOKEN, or --token - (standard input)');
+  }
+  if (token.isExposed) {
+    process.stderr.write(
+      'tidegate-agent: warning: every user of this host can read a --token in the list of processes; ' +
+        'set TIDEGATE_TOKEN instead, or give --token - and the token on standard input\n',
     );
   }
   const user = values.user === undefined ? null : findUser(values.user);
   if (values.user !== undefined && user === null)
     return failed(EXIT.terminal, `there is no user ${values.user}`);
-  const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
+  const path = values.config ?? DEFAULT_CONFIG_FOLDER;
   const layout = readLayout(values);
   if (!layout.ok) return failed(EXIT.terminal, layout.detail);
   const ecosystems = readEcosystems(values.ecosystems);
   if (!ecosystems.ok) return failed(EXIT.terminal, ecosystems.detail);
-  const made = makeConfigFolder(folder);
-  if (!made.ok) return failed(EXIT.terminal, made.detail);
-  const locked = await holdInstanceLock(folder);
-  if (!locked.ok) return failed(EXIT.failed, locked.detail);
-  const outcome = await enrol({
-    folder,
-    serverUrl: values.server,
-    token,
-    machineIdSource: values['machine-id-source'] ?? 'auto',
-    allowInsecureHttp: values['allow-insecure-http'] ?? false,
-    replace: values.replace ?? false,
-    user,
-    layout: layout.layout,
-    ecosystems: ecosystems.value,
-  });
-  locked.lock.release();
+  const secured = secureExecutor({ layout: layout.layout, user });
+  if (!secured.ok) return failed(EXIT.terminal, secured.detail);
+  const { server: serverUrl } = values;
+  const used = await withAgentFolder({ path, user }, (folder) =>
+    enrol({
+      ...{ folder, serverUrl, token: token.token, user, layout: layout.layout, ecosystems: ecosystems.value },
+      machineIdSource: values['machine-id-source'] ?? 'auto',
+      allowInsecureHttp: values['allow-insecure-http'] ?? false,
+      replace: values.replace ?? false,
+    }),
+  );
+  if (!used.ok) return failed(used.isHeld ? EXIT.failed : EXIT.terminal, used.detail);
+  const outcome = used.value;
   if (!outcome.ok) return failed(outcome.retryable ? EXIT.failed : EXIT.terminal, outcome.detail);
   const note = outcome.canInstall ? '' : ' It will only report: enrol as root to let it install.';
   const { agentId, fleetId, canInstall, machineIdSource } = outcome;
@@ -132,21 +133,24 @@ function readEcosystems(
 }
 
 /** A token in the arguments can be read by every user of the host, so there are two other ways. */
-async function readToken(option: string | undefined): Promise<string> {
-  if (option === undefined) return (process.env.TIDEGATE_TOKEN ?? '').trim();
-  if (option !== '-') return option.trim();
+async function readToken(option: string | undefined): Promise<{ token: string; isExposed: boolean }> {
+  if (option === undefined) return { token: (process.env.TIDEGATE_TOKEN ?? '').trim(), isExposed: false };
+  if (option !== '-') return { token: option.trim(), isExposed: true };
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) text += chunk;
-  return text.trim();
+  return { token: text.trim(), isExposed: false };
 }
 
 async function runAgent(values: Values): Promise<Ending> {
   const folder = values.config ?? DEFAULT_CONFIG_FOLDER;
   const log = createLog((line) => process.stderr.write(line));
   const exists = loadConfig(folder);
-  if (!exists.ok && exists.reason === 'absent') {
-    return failed(EXIT.terminal, `${exists.detail}: enrol this host first`);
+  if (!exists.ok) {
+    const advice = exists.reason === 'absent' ? ': enrol this host first' : '';
+    return failed(EXIT.terminal, `${exists.detail}${advice}`);
   }
+  const guarded = guardAgentFolder(folder);
+  if (!guarded.ok) return failed(EXIT.terminal, guarded.detail);
   const locked = await holdInstanceLock(folder);
   if (!locked.ok) {
     if (locked.reason === 'held') leaveSecondStartMark(folder);

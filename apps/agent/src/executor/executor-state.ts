@@ -8,6 +8,7 @@ import { type SaveOutcome, TrustedKeySet, unusableKey } from '../config-file.ts'
 import { errorCode, ownUid, readTrusted, writeDurably } from '../file-layer.ts';
 import { HostPlaces } from '../host-places.ts';
 import { MachineIdSource } from '../machine-id.ts';
+import { secureFolder } from '../root-folder.ts';
 
 export const STATE_NAME = 'state.json';
 export const STATE_MAX_BYTES = 1024 * 1024;
@@ -44,6 +45,8 @@ export function loadExecutorState(folder: string): LoadState {
 }
 
 export function saveExecutorState(folder: string, state: ExecutorState): SaveOutcome {
+  const secured = secureFolder(folder, { mode: 0o755, isGivenAway: false });
+  if (!secured.ok) return secured;
   try {
     mkdirSync(join(folder, 'results'), { recursive: true, mode: 0o755 });
     chmodSync(folder, 0o755); // the agent reads results here; there is no secret in it
@@ -58,6 +61,8 @@ export function saveExecutorState(folder: string, state: ExecutorState): SaveOut
 
 /** Whoever can write the folder can replace the files in it, whatever their own mode is. */
 function guardFolder(folder: string): SaveOutcome {
+  const secured = secureFolder(folder, { mode: null, isGivenAway: false });
+  if (!secured.ok) return { ok: false, detail: `${secured.detail}: enrol this host as root` };
   try {
     const stat = lstatSync(folder);
     const uid = ownUid();
