@@ -88,6 +88,18 @@ describe('images of a page', () => {
         ok: false,
         error: expect.stringContaining('no such image'),
       });
+    // A denied folder is denied by whichever name: a link to it, and dots in its path.
+    const denied = join(inside, 'private');
+    mkdirSync(denied);
+    writeFileSync(join(denied, 'a.png'), png());
+    symlinkSync(denied, join(folder.path, 'also-private'));
+    for (const name of [denied, join(folder.path, 'also-private'), `${inside}/../icons/private`]) {
+      const narrowed = { ...scoped, deny: [{ folder: name }] };
+      const shell = await createFakeShell({ identifier: 'i', windows: ['main'], permissions: [narrowed] });
+      const ask = (path: string) => shell.call('core:image:from-path', { path });
+      expect(await ask(join(denied, 'a.png')), name).toMatchObject({ ok: false });
+      expect(await ask(join(inside, 'a.png')), name).toMatchObject({ ok: true });
+    }
     const free = await createFakeShell({
       identifier: 'i',
       windows: ['main'],

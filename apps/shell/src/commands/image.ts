@@ -67,10 +67,27 @@ async function readInScope(path: string, scope: Scope): Promise<Uint8Array | nul
   try {
     // Links are followed first: a link in an allowed folder must not lead out of it.
     const real = await realpath(path);
-    if (!scopeAllows(scope, real, isBelow)) return null;
+    if (!scopeAllows(await realScope(scope), real, isBelow)) return null;
     return await readSmall(real);
   } catch (error) {
     if (error instanceof Error && 'code' in error) return null;
+    throw error;
+  }
+}
+
+/** The folders by their real names, as the file is: a denied folder that is named by a link is denied all the same. */
+async function realScope({ allow, deny }: Scope): Promise<Scope> {
+  const real = (entries: readonly Value[]) =>
+    Promise.all(entries.filter(isFolder).map(async ({ folder }) => ({ folder: await realOrSame(folder) })));
+  return { allow: await real(allow), deny: await real(deny) };
+}
+
+/** Where there is no such folder, nothing is below it. */
+async function realOrSame(folder: string): Promise<string> {
+  try {
+    return await realpath(folder);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return folder;
     throw error;
   }
 }

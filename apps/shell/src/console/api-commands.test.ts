@@ -8,7 +8,7 @@ async function createScene(permissions: unknown[]) {
   const asked: string[] = [];
   const connection: ServerConnection = {
     async request({ method, path }) {
-      asked.push(`${method} ${path}`);
+      asked.push(`${method} ${path.target}`);
       return { status: 200, headers: {}, body: '{}' };
     },
     open: () => new Promise(() => {}),
@@ -37,16 +37,48 @@ describe('the API through the gate', () => {
     for (const [method, path] of [
       ['POST', '/api/v1/updates/x/approve'],
       ['GET', '/api/v1/admin/operators'],
-      ['GET', '/api/v1/x/../admin/operators'],
-      ['GET', '/api/v1/x/%2e%2e/admin/operators'],
+      ['GET', '/api/v1/%61dmin/operators'],
+      ['GET', '/api/%761/%61%64%6d%69%6E/operators'],
       ['GET', '/api/health'],
     ] as const)
       expect(await ask(method, path)).toMatchObject({
         ok: false,
         error: expect.stringContaining('outside of the scope'),
       });
+    for (const path of [
+      '/api/v1/x/../admin/operators',
+      '/api/v1/x/%2e%2e/admin/operators',
+      '/api/v1/x%2f..%2fadmin/operators',
+      '/api/v1/%2561dmin/operators',
+      '/api/v1//admin/operators',
+      '/api/v1/x\\..\\admin/operators',
+      '/api/v1/x%5c..%5cadmin/operators',
+      '/api/v1/./admin/operators',
+      '/api/v1/ad\tmin/operators',
+      '/api/v1/\uff41dmin/operators',
+      '/api/v1/%ef%bd%81dmin/operators',
+      '/api/v1/%c0%ae%c0%ae/admin',
+      '/api/v1/admin%00/operators',
+      '/api/v1/updates#/admin',
+    ])
+      expect(await ask('GET', path), path).toMatchObject({ ok: false });
     expect(asked).toEqual(['GET /api/v1/updates?limit=1']);
   });
+
+  test('what is called is what was judged: in one spelling, decoded once', async () => {
+    const { ask, asked } = await createScene([READ_ONLY]);
+    expect(await ask('GET', '/api/v1/%75pdates/caf%C3%A9?q=%61%2F')).toMatchObject({ ok: true });
+    expect(asked).toEqual(['GET /api/v1/updates/caf%C3%A9?q=%61%2F']);
+  });
+
+  test.each(['/api/v1/%61dmin/*', '/api/v1/admin/../x', '/api//v1/*', '/api/v1/\uff41dmin/*', 'api/v1/*'])(
+    'a scope that spells its path %s lets nothing pass',
+    async (path) => {
+      const { ask, asked } = await createScene([{ ...READ_ONLY, deny: [{ path }] }]);
+      expect(await ask('GET', '/api/v1/updates')).toMatchObject({ ok: false });
+      expect(asked).toEqual([]);
+    },
+  );
 
   test('a scope with an entry that is not understood lets nothing pass', async () => {
     const { ask, asked } = await createScene([{ ...READ_ONLY, deny: [{ paths: ['/api/v1/admin/*'] }] }]);

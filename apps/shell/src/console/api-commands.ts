@@ -4,6 +4,7 @@ import { Check } from 'typebox/value';
 import type { Sender } from '../backend.ts';
 import { type Commands, command, done, failed } from '../core/commands.ts';
 import type { EventHub } from '../core/event-hub.ts';
+import { API_PATH_MAX_CHARS, type ApiPath, plainPath, readApiPath } from './api-path.ts';
 import { followStream } from './follow-stream.ts';
 import type { ServerConnection } from './server-connection.ts';
 
@@ -11,7 +12,7 @@ import type { ServerConnection } from './server-connection.ts';
 const STREAMS_MAX = 8;
 const strict = { additionalProperties: false };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-const Path = Type.String({ pattern: '^/(api|logs)/', maxLength: 8_000 });
+const Path = Type.String({ pattern: '^/(api|logs)/', maxLength: API_PATH_MAX_CHARS });
 
 const Request = Type.Object(
   {
@@ -59,12 +60,14 @@ export function apiCommands(
 
   return {
     'api-request': command(Request, async (request, { scope }) => {
-      if (!isInScope(scope, request.method, request.path)) return failed(outOfScope(request.path));
-      const { status, headers, body } = await connection.request(request);
+      const read = pathInScope(scope, request.method, request.path);
+      if (!read.ok) return failed(read.detail);
+      const { status, headers, body } = await connection.request({ ...request, path: read.path });
       return done({ status, headers, body });
     }),
     'api-stream-open': command(Stream, ({ name, path }, { sender, scope }) => {
-      if (!isInScope(scope, 'GET', path)) return failed(outOfScope(path));
+      const read = pathInScope(scope, 'GET', path);
+      if (!read.ok) return failed(read.detail);
       if (countOf(sender) >= STREAMS_MAX) return failed(`a webview follows at most ${STREAMS_MAX} streams`);
       const key = keyOf(sender, name);
       const abort = new AbortController();
@@ -80,8 +83,8 @@ export function apiCommands(
         lost: () => tell({ kind: 'lost' }),
         closed: () => tell({ kind: 'closed' }),
       };
-      void followStream(connection, path, listener, AbortSignal.any([abort.signal, ending])).finally(() =>
-        end(key),
+      void followStream(connection, read.path, listener, AbortSignal.any([abort.signal, ending])).finally(
+        () => end(key),
       );
       return done();
     }),
@@ -92,16 +95,32 @@ export function apiCommands(
   };
 }
 
-const outOfScope = (path: string): string =>
-  `${path.split('?')[0]} is outside of the scope of the permission`;
+/** The path in the spelling in which it is judged and called; refused where the scope does not have it. */
+function pathInScope(
+  scope: Scope,
+  method: string,
+  text: string,
+): { ok: true; path: ApiPath } | { ok: false; detail: string } {
+  const read = readApiPath(text);
+  const shown = text.split('?')[0];
+  if (!read.ok) return { ok: false, detail: `${shown} ${read.detail}` };
+  if (isInScope(scope, method, read.path.pathname)) return read;
+  return { ok: false, detail: `${shown} is outside of the scope of the permission` };
+}
 
 /** `{ "method": "GET", "path": "/api/v1/updates/*" }`; a star at the end stands for anything. The query is not looked at. */
-function isInScope(scope: Scope, method: string, path: string): boolean {
-  // An entry of another form would be a denial that does not hold.
-  if (![...scope.allow, ...scope.deny].every((entry) => Check(ScopeEntry, entry))) return false;
-  // Judged as the server will read it, not as it is written.
-  const { pathname } = new URL(path, 'https://shell.invalid');
+function isInScope(scope: Scope, method: string, pathname: string): boolean {
+  // An entry of another form or spelling would be a denial that does not hold.
+  if (![...scope.allow, ...scope.deny].every(isEntry)) return false;
   return scopeAllows(scope, { method, path: pathname }, matches);
+}
+
+/** Whether an entry names paths in the spelling in which they are judged. */
+function isEntry(entry: Value): boolean {
+  if (!Check(ScopeEntry, entry)) return false;
+  // A star may stand for a whole segment, which is not empty.
+  const example = entry.path.replace(/\*$/, 'x');
+  return plainPath(example) === example;
 }
 
 function matches(entry: Value, asked: Value): boolean {

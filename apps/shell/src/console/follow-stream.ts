@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ApiPath } from './api-path.ts';
 import { createStreamReader, type StreamMessage } from './event-stream.ts';
 import type { ServerConnection } from './server-connection.ts';
 
@@ -17,7 +18,7 @@ export interface StreamListener {
 /** Follows a stream of the server until the signal says to stop: opened again where it left off, as a browser would. */
 export async function followStream(
   connection: Pick<ServerConnection, 'open'>,
-  path: string,
+  path: ApiPath,
   listener: StreamListener,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,3 +1,4 @@
+import type { ApiPath } from './api-path.ts';
 import type { Session } from './session.ts';
 
 /** A bulk approval waits for its verdicts; nothing of the API takes longer. */
@@ -17,8 +18,7 @@ const ANSWER_HEADERS = [
 
 export interface ServerRequest {
   readonly method: string;
-  /** Path and query below the server's address. */
-  readonly path: string;
+  readonly path: ApiPath;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
@@ -33,23 +33,12 @@ export interface ServerConnection {
   /** Throws where the server does not answer, or answers with more than the API ever does. */
   request(request: ServerRequest): Promise<ServerAnswer>;
   /** An answer that is read as it comes; the caller ends it by the signal. */
-  open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
+  open(path: ApiPath, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
 }
 
 export function connectServer(baseUrl: string, session: Session): ServerConnection {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/+$/, '');
-
-  /** Never another host, whatever the path says, and never outside of the API. */
-  function addressOf(path: string): URL {
-    const url = new URL(prefix + path, origin);
-    const isInside = [`${prefix}/api/`, `${prefix}/logs/client-error`].some((start) =>
-      url.pathname.startsWith(start),
-    );
-    if (url.origin !== origin || !isInside || !path.startsWith('/'))
-      throw new Error('The path is not one of the API');
-    return url;
-  }
 
   async function send(
     { method, path, headers, body }: ServerRequest,
@@ -58,7 +47,8 @@ export function connectServer(baseUrl: string, session: Session): ServerConnecti
     const kept = REQUEST_HEADERS.flatMap((name) =>
       headers[name] === undefined ? [] : [[name, headers[name]]],
     );
-    return fetch(addressOf(path), {
+    // The path begins with a slash and has one spelling: never another host, and never outside of the API.
+    return fetch(origin + prefix + path.target, {
       method,
       headers: { ...Object.fromEntries(kept), ...session.authorization() },
       body,

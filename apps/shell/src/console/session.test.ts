@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openFileStore } from '../secrets/file-store.ts';
+import { apiPath, readApiPath } from './api-path.ts';
 import { connectServer } from './server-connection.ts';
 import { openSession, WITHHELD } from './session.ts';
 
@@ -38,7 +39,10 @@ async function startScene() {
   return { file, store, session, url, seen, connection: connectServer(url, session) };
 }
 
-const ask = (method: string, path: string, headers = {}) => ({ method, path, headers, body: null });
+const ask = (method: string, path: string, headers = {}) => ({
+  ...{ method, headers, body: null },
+  path: apiPath(path),
+});
 
 describe('the session', () => {
   test('is kept by the shell: the page gets the answer of a login without it', async () => {
@@ -68,16 +72,20 @@ describe('the session', () => {
 
 describe('the connection', () => {
   test('goes to the API of its server and nowhere else', async () => {
-    const { connection, seen } = await startScene();
+    const { url, session, seen } = await startScene();
     for (const path of [
       '//evil.invalid/api/',
       '/api/../install.sh',
       '/\\evil.invalid/api/',
       '@evil.invalid/api/',
+      '/install.sh',
+      '/logs/client-errors',
       '/api',
     ])
-      await expect(connection.request(ask('GET', path)), path).rejects.toThrow('not one of the API');
-    expect(seen).toEqual([]);
+      expect(readApiPath(path), path).toMatchObject({ ok: false });
+    const below = connectServer(`${url}/tidegate/`, session);
+    await below.request(ask('GET', '/api/v1/updates?q=%2F'));
+    expect(seen.map((one) => one.url)).toEqual(['/tidegate/api/v1/updates?q=%2F']);
   });
 
   test('follows no redirect: the session would go along', async () => {

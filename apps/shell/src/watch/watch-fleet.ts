@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Overview } from '@tidegate/protocol/overview-api';
 import { type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/value';
+import { apiPath } from '../console/api-path.ts';
 import { followStream } from '../console/follow-stream.ts';
 import type { ServerConnection } from '../console/server-connection.ts';
 
@@ -36,7 +37,7 @@ export async function watchFleet(deps: WatchDeps, watch: FleetWatch, signal: Abo
 
   async function ask<T extends TSchema>(path: string, schema: T): Promise<Type.Static<T> | null> {
     const answer = await connection
-      .request({ method: 'GET', path, headers: { accept: 'application/json' }, body: null })
+      .request({ method: 'GET', path: apiPath(path), headers: { accept: 'application/json' }, body: null })
       .catch(() => null);
     if (answer?.status !== 200) return null;
     const body: unknown = JSON.parse(answer.body);
@@ -80,7 +81,7 @@ export async function watchFleet(deps: WatchDeps, watch: FleetWatch, signal: Abo
     closed: () => watch.waiting(null),
   };
   while (!signal.aborted) {
-    if (session.isThere()) await followStream(connection, '/api/v1/stream', listener, signal);
+    if (session.isThere()) await followStream(connection, apiPath('/api/v1/stream'), listener, signal);
     await pause(SESSION_LOOK_MS, undefined, { signal }).catch(() => {});
   }
 }
