@@ -10,6 +10,9 @@ const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n;
 
 const signatureBytes = 64;
 
+/** The runtime reads these from what it is given, and from its prototypes where they are left out. */
+const NO_OPTIONS = { padding: undefined, saltLength: undefined, dsaEncoding: undefined, context: undefined };
+
 /** Decodes hex digits of exactly `byteLength` bytes, in either case; null for anything else. */
 export function bytesFromHex(hex: unknown, byteLength: number): Uint8Array | null {
   if (typeof hex !== 'string' || hex.length !== byteLength * 2 || !/^[0-9a-fA-F]*$/.test(hex)) return null;
@@ -41,5 +44,5 @@ export function isSignatureOf(message: Uint8Array, signature: Uint8Array, public
   if (signature.length !== signatureBytes) return false;
   if (isWeakPoint(signature.subarray(0, 32))) return false;
   if (littleEndian(signature.subarray(32)) >= groupOrder) return false;
-  return verify(null, message, publicKey, signature);
+  return verify(null, message, { ...NO_OPTIONS, key: publicKey }, signature);
 }

@@ -1,9 +1,17 @@
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { base64Length } from './base64.ts';
 import { maximumPayloadBytes } from './dsse.ts';
 import { generatePrivateKeyHex, loadSigningKey, signEnvelope } from './sign.ts';
-import { type Envelope, KeyError, loadTrustedKey, maximumSignatures, verifyEnvelope } from './verify.ts';
+import {
+  type Envelope,
+  KeyError,
+  loadTrustedKey,
+  maximumSignatures,
+  signersOf,
+  verifyEnvelope,
+} from './verify.ts';
 
 const command = 'application/vnd.tidegate.command.v1+json';
 const approval = 'application/vnd.tidegate.approval.v1+json';
@@ -195,14 +203,141 @@ test('members that DSSE does not name are ignored, as they are not signed', () =
 
 test('a payload that changes between two readings is not handed out unverified', () => {
   const answers = [good.payload, Buffer.from('{"v":2}').toString('base64')];
-  const shifting = {
-    ...good,
-    get payload() {
-      return answers.shift();
+  const shifting = new Proxy(good, {
+    getOwnPropertyDescriptor: (target, name) => {
+      const member = Object.getOwnPropertyDescriptor(target, name);
+      return name === 'payload' ? { ...member, value: answers.shift() } : member;
     },
-  };
+  });
   expect(verifyEnvelope(shifting, trusted, command)).toMatchObject({ ok: true, payload: body });
 });
+
+describe('only own data properties are read', () => {
+  const [signature = goodSignature] = good.signatures;
+  const { signatures, ...withoutSignatures } = good;
+
+  test.each<[string, unknown]>([
+    ['an envelope inherited whole', Object.create(good)],
+    ['a type', inheriting({ payloadType: good.payloadType }, { payload: good.payload, signatures })],
+    ['a payload', inheriting({ payload: good.payload }, { payloadType: good.payloadType, signatures })],
+    ['signatures', inheriting({ signatures }, withoutSignatures)],
+    ['a signature inherited whole', changed({ signatures: [Object.create(signature)] })],
+    ['a sig', changed({ signatures: [inheriting({ sig: signature.sig }, { keyid: 'mine' })] })],
+    ['a list of signatures', changed({ signatures: Object.create(signatures) })],
+    [
+      'a signature in a hole of the list',
+      changed({ signatures: Object.setPrototypeOf(new Array(1), signatures) }),
+    ],
+    [
+      'a computed payload',
+      {
+        ...good,
+        get payload() {
+          return good.payload;
+        },
+      },
+    ],
+    [
+      'a computed sig',
+      changed({
+        signatures: [
+          {
+            keyid: 'mine',
+            get sig() {
+              return signature.sig;
+            },
+          },
+        ],
+      }),
+    ],
+  ])('%s is no member', (_what, envelope) => {
+    expect(verifyEnvelope(envelope, trusted, command)).toEqual({ ok: false, reason: 'malformed' });
+    expect(signersOf(envelope, trusted, command)).toEqual([]);
+  });
+
+  test('a signature that only the iterator of the list gives is no member', () => {
+    const envelope = changed({ signatures: iterating(signatures) });
+    expect(verifyEnvelope(envelope, trusted, command)).toEqual({ ok: false, reason: 'unsigned' });
+  });
+
+  test('an inherited key id is no hint', () => {
+    const twin = loadTrustedKey({ keyId: 'twin', publicKeyHex: mine.trusted.publicKeyHex });
+    const hinting = changed({ signatures: [inheriting({ keyid: 'mine' }, { sig: signature.sig })] });
+    expect(verifyEnvelope(hinting, [twin, mine.trusted], command)).toMatchObject({ ok: true, keyId: 'twin' });
+  });
+
+  test('an envelope of another realm is read as any other', () => {
+    const foreignRealm: unknown = runInNewContext('JSON.parse(text)', { text: JSON.stringify(good) });
+    expect(verifyEnvelope(foreignRealm, trusted, command)).toMatchObject({ ok: true, payload: body });
+  });
+
+  test('under a polluted prototype an envelope says what it says itself, whatever was left out or added', () => {
+    const members = ['payloadType', 'payload', 'signatures', 'keyid', 'sig', '0', 'length', 'value', 'get'];
+    const added = ['reason', 'ok', 'padding', 'saltLength', 'dsaEncoding', 'context'];
+    const values: Record<string, unknown> = { ...good, ...signature, 0: signature, length: 1 };
+    fc.assert(
+      fc.property(
+        fc.subarray(members),
+        fc.subarray([...members, ...added]),
+        fc.constantFrom(Object.prototype, Array.prototype),
+        fc.anything(),
+        (left, names, prototype, other) => {
+          const sparse = withoutMembers(left);
+          const clean = verifyEnvelope(sparse, trusted, command);
+          const polluted = withPollution(
+            prototype,
+            names.map((name) => [name, values[name] ?? other]),
+            () => [verifyEnvelope(sparse, trusted, command), signersOf(sparse, trusted, command)] as const,
+          );
+          expect(polluted[0]).toEqual(clean);
+          expect(polluted[1]).toHaveLength(clean.ok ? 1 : 0);
+          const lacking = ['payloadType', 'payload', 'signatures', 'sig'].some((name) => left.includes(name));
+          expect(clean.ok).toBe(!lacking && !left.includes('0'));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+function inheriting(inherited: object, own: object): unknown {
+  return Object.assign(Object.create(inherited), own);
+}
+
+/** An empty list whose iterator gives entries. */
+function iterating(entries: unknown[]): unknown {
+  return Object.assign([], { [Symbol.iterator]: () => entries.values() });
+}
+
+/** The good envelope without some of its members, or those of its signature. */
+function withoutMembers(names: readonly string[]): object {
+  const kept = (from: object) =>
+    Object.fromEntries(Object.entries(from).filter(([name]) => !names.includes(name)));
+  const list = names.includes('0') ? new Array(1) : [kept(goodSignature)];
+  return kept({ ...good, signatures: list });
+}
+
+/** Gives all objects these members for as long as `work` runs. */
+function withPollution<T>(
+  prototype: object,
+  members: readonly (readonly [string, unknown])[],
+  work: () => T,
+): T {
+  const before = members.map(([name]) => [name, Object.getOwnPropertyDescriptor(prototype, name)] as const);
+  for (const [name, value] of members) {
+    if (prototype === Array.prototype && name === 'length') continue;
+    // Without a prototype: with `get` or `value` polluted, no other object is a descriptor any more.
+    const member = Object.assign(Object.create(null), { value, writable: true, configurable: true });
+    Object.defineProperty(prototype, name, member);
+  }
+  try {
+    return work();
+  } finally {
+    for (const [name, member] of before) {
+      if (member === undefined) Reflect.deleteProperty(prototype, name);
+    }
+  }
+}
 
 test.each([
   ['malformed', 'empty', ''],

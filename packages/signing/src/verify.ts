@@ -55,7 +55,8 @@ export const maximumSignatures = 16;
  *
  * The caller passes only keys that are trusted and not revoked, and has capped the size of the text it parsed. One good
  * signature by one of the keys is enough; `keyid` is a hint that orders the attempts and decides nothing. Members that
- * DSSE does not name are ignored, as they are not signed. Never throws, whatever `envelope` is.
+ * DSSE does not name are ignored, as they are not signed. Only own data properties count: what is inherited or computed
+ * is no member. Never throws, whatever `envelope` is.
  */
 export function verifyEnvelope(
   envelope: unknown,
@@ -63,7 +64,7 @@ export function verifyEnvelope(
   payloadType: string,
 ): Verification {
   const read = readEnvelope(envelope);
-  if ('reason' in read) return { ok: false, reason: read.reason };
+  if (typeof read === 'string') return { ok: false, reason: read };
   if (read.payloadType !== payloadType) return { ok: false, reason: 'wrong_payload_type' };
   if (read.signatures.length === 0) return { ok: false, reason: 'unsigned' };
   if (keys.length === 0) return { ok: false, reason: 'no_trusted_key' };
@@ -85,7 +86,7 @@ export function verifyEnvelope(
  */
 export function signersOf(envelope: unknown, keys: readonly TrustedKey[], payloadType: string): TrustedKey[] {
   const read = readEnvelope(envelope);
-  if ('reason' in read || read.payloadType !== payloadType) return [];
+  if (typeof read === 'string' || read.payloadType !== payloadType) return [];
   const signed = preAuthenticationEncoding(payloadType, read.payload);
   const distinct = new Map(keys.map((key) => [key.publicKeyHex, key]));
   return [...distinct.values()].filter((key) =>
@@ -119,47 +120,60 @@ type ReadEnvelope = {
   payload: Uint8Array;
   signatures: { keyId: unknown; signature: Uint8Array }[];
 };
-type ReadFailure = { reason: 'malformed' | 'too_large' };
+type Unreadable = 'malformed' | 'too_large';
 
-/** Takes every member once, so that a getter cannot answer the check and the use differently. */
-function readEnvelope(envelope: unknown): ReadEnvelope | ReadFailure {
+function readEnvelope(envelope: unknown): ReadEnvelope | Unreadable {
   try {
     return readMembers(envelope);
   } catch {
-    // Only a getter or a proxy in place of parsed JSON throws here: no envelope, and `verifyEnvelope` never throws.
-    return { reason: 'malformed' };
+    // Only a proxy in place of parsed JSON throws here: no envelope, and `verifyEnvelope` never throws.
+    return 'malformed';
   }
 }
 
-function readMembers(envelope: unknown): ReadEnvelope | ReadFailure {
-  if (!isObject(envelope)) return { reason: 'malformed' };
-  if (!('payloadType' in envelope && 'payload' in envelope && 'signatures' in envelope))
-    return { reason: 'malformed' };
-  const { payloadType, payload: payloadText, signatures: entries } = envelope;
-  if (typeof payloadType !== 'string' || typeof payloadText !== 'string') return { reason: 'malformed' };
-  if (!Array.isArray(entries)) return { reason: 'malformed' };
-  if (payloadText.length > base64Length(maximumPayloadBytes)) return { reason: 'too_large' };
-  if (entries.length > maximumSignatures) return { reason: 'too_large' };
-  const signatures = Array.from(entries, readSignature);
-  if (!signatures.every((entry) => entry !== null)) return { reason: 'malformed' };
+/** Takes every member once, so that a proxy cannot answer the check and the use differently. */
+function readMembers(envelope: unknown): ReadEnvelope | Unreadable {
+  const payloadType = ownValue(envelope, 'payloadType');
+  const payloadText = ownValue(envelope, 'payload');
+  if (typeof payloadType !== 'string' || typeof payloadText !== 'string') return 'malformed';
+  const entries = readEntries(ownValue(envelope, 'signatures'));
+  if (entries === 'malformed') return 'malformed';
+  if (payloadText.length > base64Length(maximumPayloadBytes)) return 'too_large';
+  if (entries === 'too_large') return 'too_large';
+  const signatures = entries.map(readSignature);
+  if (!signatures.every((entry) => entry !== null)) return 'malformed';
   const payload = decodeBase64(payloadText);
-  if (payload === null) return { reason: 'malformed' };
-  if (payload.length > maximumPayloadBytes) return { reason: 'too_large' };
+  if (payload === null) return 'malformed';
+  if (payload.length > maximumPayloadBytes) return 'too_large';
   return { payloadType, payload, signatures };
+}
+
+/** The entries of an array by index: neither its iterator nor what its prototype has in place of a hole. */
+function readEntries(list: unknown): unknown[] | Unreadable {
+  if (!Array.isArray(list)) return 'malformed';
+  const length = ownValue(list, 'length');
+  if (typeof length !== 'number') return 'malformed';
+  if (length > maximumSignatures) return 'too_large';
+  return Array.from({ length }, (_, index) => ownValue(list, String(index)));
 }
 
 /** A signature of another length may be one of another algorithm (DSSE): it is read, and verifies under no key. */
 function readSignature(entry: unknown): { keyId: unknown; signature: Uint8Array } | null {
-  if (!isObject(entry) || !('sig' in entry)) return null;
-  const { sig } = entry;
+  const sig = ownValue(entry, 'sig');
   if (typeof sig !== 'string' || sig.length > base64Length(maximumSignatureBytes)) return null;
   const signature = decodeBase64(sig);
-  const keyId = 'keyid' in entry ? entry.keyid : undefined;
-  return signature === null ? null : { keyId, signature };
+  return signature === null ? null : { keyId: ownValue(entry, 'keyid'), signature };
 }
 
 const maximumSignatureBytes = 1024;
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+/**
+ * What an object holds itself under a name: undefined where it has no such member, inherits it or computes it. Parsed
+ * JSON has own data properties alone; whatever else answers is no part of the document.
+ */
+function ownValue(holder: unknown, name: string): unknown {
+  if (typeof holder !== 'object' || holder === null) return undefined;
+  const member = Object.getOwnPropertyDescriptor(holder, name);
+  // The descriptor inherits too: that of a getter has no `value` of its own.
+  return member !== undefined && Object.hasOwn(member, 'value') ? member.value : undefined;
 }
