@@ -314,6 +314,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('viewer', '404 not_found'),
   },
   'DELETE /api/v1/auth/sessions': { expected: operator('viewer', '204') },
+  'GET /api/v1/auth/notices': { expected: operator('viewer', '200') },
+  'POST /api/v1/auth/notices/seen': { body: { until: NOBODY }, expected: operator('viewer', '204') },
   'POST /api/v1/auth/password': {
     body: { current_password: 'a guess', new_password: 'a long enough password' },
     expected: operator('viewer', '403 forbidden'),

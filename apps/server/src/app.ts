@@ -49,6 +49,7 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountAuth } from './operators/auth-routes.ts';
 import { mountFactors } from './operators/factor-routes.ts';
 import { prepareFirstOperator } from './operators/first-operator.ts';
+import { mountNotices } from './operators/notice-routes.ts';
 import { createOperatorGuard } from './operators/operator-guard.ts';
 import { createOperatorTokens } from './operators/operator-tokens.ts';
 import { mountOperators } from './operators/operators-routes.ts';
@@ -255,6 +256,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountAuth(http, auth);
   mountSessions(http, auth);
   mountFactors(http, auth);
+  mountNotices(http, { platform });
   mountPasskeys(http, auth);
   mountSetupPage(http, { platform, passwords });
   mountOperators(http, { platform, passwords, endTokens: revokeTokensOf });

@@ -243,7 +243,7 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'FACTOR_ADDED', status: 200, severity: 'info', component: 'operators', actor: 'admin' },
-    ...{ host: false, content: ['factor', 'operator_id', 'username'] },
+    ...{ host: false, content: ['address', 'factor', 'operator_id', 'username'] },
     async prepare({ beginTotp, asAdmin, admin }) {
       const { code } = await beginTotp(admin);
       return asAdmin('/api/v1/auth/totp/confirm', { code: code() });
@@ -251,7 +251,11 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'FACTOR_ADDED', what: 'a passkey', status: 201, severity: 'info', component: 'operators' },
-    ...{ actor: 'admin', host: false, content: ['factor', 'name', 'operator_id', 'passkey_id', 'username'] },
+    ...{
+      actor: 'admin',
+      host: false,
+      content: ['address', 'factor', 'name', 'operator_id', 'passkey_id', 'username'],
+    },
     async prepare({ must, asAdmin }) {
       const begun = await must(asAdmin(`${PASSKEYS}/options`));
       return asAdmin(PASSKEYS, { ...createAuthenticator().create(begun), name: 'laptop' });
@@ -259,7 +263,7 @@ const INCIDENTS: Incident[] = [
   },
   {
     ...{ type: 'FACTOR_REMOVED', status: 204, severity: 'warning', component: 'operators', actor: 'admin' },
-    ...{ host: false, content: ['factor', 'operator_id', 'username'] },
+    ...{ host: false, content: ['address', 'factor', 'operator_id', 'username'] },
     async prepare({ enrolTotp, admin }) {
       await enrolTotp(admin);
       return { method: 'DELETE', url: '/api/v1/auth/totp', token: admin };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Request } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { openIncidentScene } from './testing/incident-scene.ts';
+import { TEST_ADMIN } from './testing/test-app.ts';
 
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 const ADMIN = '/api/v1/admin';
@@ -67,7 +68,9 @@ describe.each(ENGINES)('a fresh second factor, on $name', (engine) => {
     app.platform.clock.advance(600_000);
     expect(await outcomes(NOT_ASKING)).toEqual(expected(NOT_ASKING));
     expect(await outcomes(ASKING)).toEqual(ASKING.map(([what]) => `${what}: ${ASKED}`));
-    await scene.must(scene.asAdmin('/api/v1/auth/step-up', { totp: code() }));
+    for (const proof of [{ totp: code() }, { password: TEST_ADMIN.password }]) {
+      await scene.must(scene.asAdmin('/api/v1/auth/step-up', proof));
+    }
     expect(await outcomes(ASKING)).toEqual(expected(ASKING));
   });
 });

@@ -6,6 +6,10 @@ export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const;
 export const FactorMethod = Type.Enum(FACTOR_METHODS);
 export type FactorMethod = Static<typeof FactorMethod>;
 
+/** What a refusal with `step_up_required` may ask for. */
+export const STEP_UP_METHODS = ['password', ...FACTOR_METHODS] as const;
+export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
+
 /** What lets somebody in beside the password; recovery codes only stand in for it. */
 export const SECOND_FACTORS = ['totp', 'passkey'] as const satisfies readonly FactorMethod[];
 export const SecondFactor = Type.Enum(SECOND_FACTORS);
@@ -106,6 +110,7 @@ export type PasskeyAdded = Static<typeof PasskeyAdded>;
 
 /** One of them: a fresh proof for the session that asks. */
 export const StepUpRequest = Type.Union([
+  strict({ password: Type.String({ minLength: 1, maxLength: 256 }) }),
   strict({ totp: TotpCode }),
   strict({ recovery_code: RecoveryCode }),
   PasskeyAnswer,

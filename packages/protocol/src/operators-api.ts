@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Factors, RecoveryCode, SecondFactor, TotpCode } from './factors-api.ts';
-import { GroupName, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, GroupName, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
 /** Names of new operators; they are kept in lower case. */
@@ -39,8 +39,10 @@ export const SessionAnswer = strict({
   operator: OperatorIdentity,
   expires_at: Timestamp,
   factors: Factors,
+  unread_notices: Count,
   stepped_up_until: Type.Union([Timestamp, Type.Null()], {
-    description: 'until when the last proof of a second factor counts as fresh',
+    description:
+      'until when what asks for a fresh proof is let through: of a factor, or of the password where there is none',
   }),
 });
 export type SessionAnswer = Static<typeof SessionAnswer>;
@@ -71,9 +73,20 @@ export const NewOperator = strict({
 });
 export type NewOperator = Static<typeof NewOperator>;
 
+/** What a reset by an admin ends, unless it is asked to keep it. */
+export const RESET_ENDS = ['totp', 'passkeys', 'sessions', 'api_tokens'] as const;
+export type ResetEnds = (typeof RESET_ENDS)[number];
+
 export const OperatorChange = Type.Object(
   {
     password: Type.Optional(NewPassword),
+    keep: Type.Optional(
+      Type.Array(Type.Enum(RESET_ENDS), {
+        uniqueItems: true,
+        maxItems: RESET_ENDS.length,
+        description: 'with `password` alone: what it leaves; it ends all of these otherwise',
+      }),
+    ),
     role: Type.Optional(Role),
     groups: Type.Optional(Groups),
     disabled: Type.Optional(Type.Boolean()),

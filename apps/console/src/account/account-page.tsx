@@ -1,4 +1,5 @@
 import { Page } from '../ui/page.tsx';
+import { Notices } from './notices.tsx';
 import { OwnPassword } from './own-password.tsx';
 import { OwnSessions } from './own-sessions.tsx';
 import { SecondFactors } from './second-factors.tsx';
@@ -10,6 +11,9 @@ export function AccountPage() {
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <SecondFactors />
         <OwnPassword />
+        <div className="lg:col-span-2">
+          <Notices />
+        </div>
         <div className="lg:col-span-2">
           <OwnSessions />
         </div>

@@ -4,6 +4,7 @@ import { useMemo } from 'react';
 import { remove } from '../api/client.ts';
 import { useListSearch } from '../api/list-search.ts';
 import { listQuery, queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
@@ -40,7 +41,7 @@ export function OwnSessions() {
 }
 
 async function end(path: string): Promise<void> {
-  await remove(path);
+  await withStepUp(() => remove(path));
   toast('Ended.');
   await queryClient.invalidateQueries({ queryKey: ['session'] });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { methodsIn, passkeyIn } from './methods-rules.ts';
+import { methodsIn, passkeyIn, proofsIn } from './methods-rules.ts';
 
 test.each([
   [{ methods: ['totp', 'recovery_code'] }, ['totp', 'recovery_code']],
@@ -10,6 +10,15 @@ test.each([
   [null, []],
 ])('of %j can be proven: %j', (members, methods) => {
   expect(methodsIn(members)).toEqual(methods);
+});
+
+test.each([
+  [{ methods: ['password'] }, ['password']],
+  [{ methods: ['totp', 'recovery_code'] }, ['totp', 'recovery_code']],
+  [{ methods: 'password' }, []],
+  [null, []],
+])('to %j answers: %j', (members, methods) => {
+  expect(proofsIn(members)).toEqual(methods);
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import type { FactorMethod, PasskeyOptions } from '@tidegate/protocol/factors-api';
+import type { FactorMethod, PasskeyOptions, StepUpMethod } from '@tidegate/protocol/factors-api';
 
 const METHODS: readonly FactorMethod[] = ['passkey', 'totp', 'recovery_code'];
 
@@ -6,6 +6,12 @@ const METHODS: readonly FactorMethod[] = ['passkey', 'totp', 'recovery_code'];
 export function methodsIn(members: Readonly<Record<string, unknown>> | null): readonly FactorMethod[] {
   const named: unknown = members?.methods;
   return METHODS.filter((method) => Array.isArray(named) && named.includes(method));
+}
+
+/** The same of what a step-up asks for, which may be the password. */
+export function proofsIn(members: Readonly<Record<string, unknown>> | null): readonly StepUpMethod[] {
+  const named: unknown = members?.methods;
+  return Array.isArray(named) && named.includes('password') ? ['password'] : methodsIn(members);
 }
 
 /** The challenge that a refusal brings for a passkey; null without one. */

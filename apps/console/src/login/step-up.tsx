@@ -1,14 +1,15 @@
-import type { FactorMethod, PasskeyOptions, StepUpAnswer } from '@tidegate/protocol/factors-api';
+import type { PasskeyOptions, StepUpAnswer, StepUpMethod } from '@tidegate/protocol/factors-api';
 import { useState, useSyncExternalStore } from 'react';
 import { ApiError, post } from '../api/client.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { Field } from '../ui/field.tsx';
 import { CodeField, METHOD_LABELS } from './code-field.tsx';
-import { methodsIn } from './methods-rules.ts';
+import { proofsIn } from './methods-rules.ts';
 import { provePasskey } from './passkeys.ts';
 
 interface Asked {
-  readonly methods: readonly FactorMethod[];
+  readonly methods: readonly StepUpMethod[];
   readonly proven: () => void;
   readonly refused: (why: Error) => void;
 }
@@ -21,16 +22,22 @@ function set(next: Asked | null): void {
   for (const listener of listeners) listener();
 }
 
-/** Runs an act; where it asks for a fresh second factor, asks the person and runs it again. */
+/** The password, then a second factor: an act asks for no more than these. */
+const PROOFS_MAX = 2;
+
+/** Runs an act; where it asks for a fresh proof, asks the person and runs it again. */
 export async function withStepUp<T>(act: () => Promise<T>): Promise<T> {
-  try {
-    return await act();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'step_up_required') throw error;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    set({ methods: methodsIn(error.problem), proven: resolve, refused: reject });
-    await promise;
-    return act();
+  for (let proofs = 0; ; proofs++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'step_up_required' || proofs === PROOFS_MAX) {
+        throw error;
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      set({ methods: proofsIn(error.problem), proven: resolve, refused: reject });
+      await promise;
+    }
   }
 }
 
@@ -43,11 +50,11 @@ export function StepUpPrompt() {
     },
     () => asked,
   );
-  return now && <Prompt asked={now} />;
+  return now && <Prompt key={now.methods.join()} asked={now} />;
 }
 
 function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
-  const [method, setMethod] = useState<FactorMethod | null>(methods[0] ?? null);
+  const [method, setMethod] = useState<StepUpMethod | null>(methods[0] ?? null);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | undefined>();
   const prove = async (proof: () => Promise<unknown>) => {
@@ -65,7 +72,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
   const passkeyProof = async () => provePasskey(await post<PasskeyOptions>('/api/v1/auth/step-up/options'));
   const close = () => {
     set(null);
-    refused(new Error('Nothing was changed: this takes a second factor.'));
+    refused(new Error('Nothing was changed: it was not confirmed that it is you.'));
   };
   return (
     <Dialog title="Confirm that it is you" onClose={close}>
@@ -73,11 +80,27 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
         className="space-y-4"
         onSubmit={(event) => {
           event.preventDefault();
-          const code = new FormData(event.currentTarget).get('code');
-          void prove(async () => (method === 'totp' ? { totp: code } : { recovery_code: code }));
+          const form = new FormData(event.currentTarget);
+          void prove(async () => proofOf(form, method));
         }}
       >
-        <p>What you are about to do asks for a second factor that is at most ten minutes old.</p>
+        <p>
+          {method === 'password'
+            ? 'What you are about to do asks for your password again when it was not given in the last five minutes.'
+            : 'What you are about to do asks for a second factor that is at most ten minutes old.'}
+        </p>
+        {method === 'password' && (
+          <Field
+            label="Your password"
+            name="password"
+            type="password"
+            autoComplete="current-password"
+            required
+            maxLength={256}
+            autoFocus
+            error={failure}
+          />
+        )}
         {method === null && <p role="alert">You have no second factor that could be asked for.</p>}
         {(method === 'totp' || method === 'recovery_code') && <CodeField method={method} error={failure} />}
         {method === 'passkey' && failure && (
@@ -90,7 +113,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
             .filter((other) => other !== method)
             .map((other) => (
               <Button key={other} tone="quiet" onClick={() => setMethod(other)}>
-                {METHOD_LABELS[other]}
+                {other === 'password' ? 'Password' : METHOD_LABELS[other]}
               </Button>
             ))}
           <Button onClick={close}>Cancel</Button>
@@ -107,4 +130,10 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
       </form>
     </Dialog>
   );
+}
+
+function proofOf(form: FormData, method: StepUpMethod | null) {
+  if (method === 'password') return { password: form.get('password') };
+  const code = form.get('code');
+  return method === 'totp' ? { totp: code } : { recovery_code: code };
 }

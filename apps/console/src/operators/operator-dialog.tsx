@@ -1,4 +1,4 @@
-import type { Operator } from '@tidegate/protocol/operators-api';
+import type { Operator, ResetEnds } from '@tidegate/protocol/operators-api';
 import type { Role } from '@tidegate/protocol/states';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../ui/button.tsx';
@@ -24,6 +24,7 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
     const asked = {
       ...(operator === null ? { username: form.get('username') } : {}),
       ...(password === '' ? {} : { password }),
+      ...(password === '' || operator === null ? {} : { keep: form.getAll('keep') }),
       role: form.get('role'),
       groups: groupsOf(String(form.get('groups'))),
     };
@@ -61,12 +62,13 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
           hint={
             operator === null
               ? '8 to 256 characters; they change it after the login'
-              : 'Left empty it stays; a new one ends their sessions'
+              : 'Left empty it stays; a new one ends what else lets them in'
           }
           minLength={8}
           maxLength={256}
           required={operator === null}
         />
+        {operator !== null && <KeptFields />}
         <RoleField chosen={operator?.role ?? 'viewer'} />
         <GroupsField groups={operator?.groups ?? null} />
         {failure !== null && (
@@ -82,6 +84,28 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+const KEPT: Readonly<Record<ResetEnds, string>> = {
+  totp: 'authenticator app',
+  passkeys: 'passkeys',
+  sessions: 'sessions',
+  api_tokens: 'API tokens',
+};
+
+/** What a new password leaves; without a mark it ends. */
+function KeptFields() {
+  return (
+    <fieldset className="space-y-1">
+      <legend className="font-medium">With a new password, keep</legend>
+      {Object.entries(KEPT).map(([name, text]) => (
+        <label key={name} className="flex min-h-6 items-center gap-2">
+          <input type="checkbox" name="keep" value={name} className="size-4" />
+          {text}
+        </label>
+      ))}
+    </fieldset>
   );
 }
 

@@ -96,8 +96,8 @@ export function Operators() {
           onClose={close}
         >
           <p>
-            For who lost them. Their sessions end; the password alone logs them in until they enrol a factor
-            again.
+            For who lost them. Their sessions and API tokens end too; the password alone logs them in until
+            they enrol a factor again.
           </p>
         </ConfirmDialog>
       )}

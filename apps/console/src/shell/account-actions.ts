@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { post } from '../api/client.ts';
+import { useSession } from '../api/session.ts';
 import { attempt } from '../ui/toasts.tsx';
 import { setPreferences, usePreferences } from './preferences.ts';
 
@@ -11,13 +12,19 @@ const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
 export function useAccountActions(): readonly Action[] {
   const navigate = useNavigate();
   const preferences = usePreferences();
+  const { session } = useSession();
+  const unread = session?.unread_notices ?? 0;
   return useMemo(() => {
     const { theme, density, shortcuts } = preferences;
     const action = (id: string, label: string, run: () => void): Action => ({
       ...{ id, group: 'Account', label, isAllowed: true, run },
     });
     return [
-      action('account', 'Your account', () => void navigate({ to: '/account' })),
+      action(
+        'account',
+        unread === 0 ? 'Your account' : `Your account: ${unread} new changes`,
+        () => void navigate({ to: '/account' }),
+      ),
       action('theme', `Theme: ${theme}, change to ${NEXT_THEME[theme]}`, () =>
         setPreferences({ theme: NEXT_THEME[theme] }),
       ),
@@ -29,7 +36,7 @@ export function useAccountActions(): readonly Action[] {
       ),
       action('log-out', 'Log out', () => void attempt(logOut)),
     ];
-  }, [preferences, navigate]);
+  }, [preferences, navigate, unread]);
 }
 
 async function logOut(): Promise<void> {

@@ -1,6 +1,8 @@
 import { API_TOKEN_MAX_MS, type NewApiToken } from '@tidegate/protocol/api-tokens-api';
 import { appendEvent } from '../events/append-event.ts';
 import { readGroups, writeGroups } from '../operators/group-list.ts';
+import { type NoticeBy, notify } from '../operators/notices.ts';
+import { demandLiveSession } from '../operators/record-factor.ts';
 import { findOperator } from '../operators/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -25,7 +27,10 @@ export const API_TOKENS_MAX = 1_000;
 /** Makes a token; its secret is in this answer and nowhere else. */
 export async function createApiToken(
   platform: Platform,
-  { asked, by }: { asked: NewApiToken; by: Pick<OperatorCaller, 'operatorId' | 'username'> },
+  {
+    asked,
+    by,
+  }: { asked: NewApiToken; by: Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'> },
 ): Promise<{ row: MadeToken; secret: string }> {
   const nowMs = platform.now();
   demandSound(asked, nowMs);
@@ -40,6 +45,7 @@ export async function createApiToken(
     ...{ last_used_at: null, revoked_at: null },
   };
   return platform.database.transact(async (tx) => {
+    await demandLiveSession(tx, by);
     if ((await countApiTokens(tx)) >= API_TOKENS_MAX) {
       throw new Refusal('conflict', {
         detail: `There are ${API_TOKENS_MAX} API tokens: revoke those that nobody needs.`,
@@ -62,7 +68,7 @@ export async function createApiToken(
     if (verdictOf(madeRow, nowMs).state !== 'active') {
       throw new Refusal('forbidden', { detail: 'An API token may do no more than who makes it.' });
     }
-    await recordChange(tx, platform, { type: 'API_TOKEN_CREATED', row, actor: by.username });
+    await recordChange(tx, platform, { type: 'API_TOKEN_CREATED', row, by });
     return { row: madeRow, secret };
   });
 }
@@ -70,12 +76,12 @@ export async function createApiToken(
 /** False where there is none, or none any more. */
 export async function revokeApiToken(
   platform: Platform,
-  { id, actor }: { id: string; actor: string },
+  { id, by }: { id: string; by: NoticeBy },
 ): Promise<boolean> {
   return platform.database.transact(async (tx) => {
     const row = await findApiToken(tx, id);
     if (!row || !(await markApiTokenRevoked(tx, { id, atMs: platform.now() }))) return false;
-    await recordChange(tx, platform, { type: 'API_TOKEN_REVOKED', row, actor });
+    await recordChange(tx, platform, { type: 'API_TOKEN_REVOKED', row, by });
     return true;
   });
 }
@@ -96,7 +102,7 @@ function demandSound({ role, scopes, expires_at }: NewApiToken, nowMs: number): 
 async function recordChange(
   tx: Tx,
   platform: Platform,
-  act: { type: 'API_TOKEN_CREATED' | 'API_TOKEN_REVOKED'; row: ApiTokenRow; actor: string },
+  act: { type: 'API_TOKEN_CREATED' | 'API_TOKEN_REVOKED'; row: ApiTokenRow; by: NoticeBy },
 ): Promise<void> {
   const { id, label, role, groups, scopes, created_by, expires_at } = act.row;
   await appendEvent(tx, platform, {
@@ -104,10 +110,14 @@ async function recordChange(
     type: act.type,
     severity: 'warning',
     component: 'api-tokens',
-    actor: act.actor,
+    actor: act.by.username,
     content: {
       ...{ token_id: id, label, role, groups: readGroups(groups), scopes: readScopes(scopes) },
       ...{ created_by, expires_at: rfc3339(expires_at) },
     },
   });
+  // Who made it may be gone.
+  if (!(await findOperator(tx, act.row.operator_id))) return;
+  const kind = act.type === 'API_TOKEN_CREATED' ? 'api_token_created' : 'api_token_revoked';
+  await notify(tx, platform, { operatorId: act.row.operator_id, kind, subject: label, by: act.by });
 }

@@ -11,8 +11,8 @@ import { countApiTokens, listApiTokens } from './store.ts';
 
 const URL = '/api/v1/admin/api-tokens';
 const reading = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'fleet' } as const;
-// No token makes or ends tokens, and who does proves the second factor first.
-const changing = { ...reading, limit: 'admin_operations', scope: null, stepUp: true } as const;
+// No token makes or ends tokens: one outlives the session that made it.
+const changing = { ...reading, limit: 'admin_operations', scope: null, stepUp: 'credentials' } as const;
 const tags = ['api tokens'];
 
 /** Tokens for scripts and pipelines, for admins: list, make, revoke. */
@@ -64,8 +64,7 @@ export function mountApiTokens(app: App, { platform }: { platform: Platform }): 
     schema: { tags, summary: 'Revoke an API token; forward only', params: strict({ id: Uuid }) },
     async handler(request, reply) {
       const { id } = request.params;
-      const actor = operatorOf(request).username;
-      if (!(await revokeApiToken(platform, { id, actor }))) {
+      if (!(await revokeApiToken(platform, { id, by: operatorOf(request) }))) {
         throw new Refusal('not_found', { detail: 'There is no such API token.' });
       }
       return reply.code(204).send();

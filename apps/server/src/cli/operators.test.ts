@@ -56,6 +56,29 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     expect([await logIn(url, 'olga'), await logIn(url, 'olga', 'another long one')]).toEqual([401, 200]);
   });
 
+  test('a new password ends the sessions that are open, unless --keep names them', async () => {
+    const it = await place(engine);
+    await add(it, 'olga', 'admin');
+    const first = await it.start();
+    const headers = { authorization: `Bearer ${await tokenOf(first.url, 'olga')}` };
+    await first.stop();
+    const setPassword = (...more: string[]) =>
+      it.run(['operators', 'set-password', 'olga', ...more], { stdin: 'another long one' });
+    const statusAfter = async () => {
+      const { url, stop } = await it.start();
+      const { status } = await fetch(`${url}/api/v1/auth/session`, { headers });
+      await stop();
+      return status;
+    };
+    const kept =
+      'The password of olga is new; what else let in has ended, but for the authenticator app, sessions.';
+    expect(await setPassword('--keep', 'sessions,totp')).toMatchObject({ code: 0, out: kept });
+    expect(await statusAfter()).toBe(200);
+    const ended = 'The password of olga is new; factors, sessions and API tokens have ended.';
+    expect(await setPassword()).toMatchObject({ code: 0, out: ended });
+    expect(await statusAfter()).toBe(401);
+  });
+
   test('the sole admin who lost the app of codes gets in again by reset-factors, which is an event', {
     timeout: 60_000,
   }, async () => {
@@ -79,7 +102,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     const reset = await it.run(['operators', 'reset-factors', 'OLGA']);
     expect(reset).toEqual({
       code: 0,
-      out: 'olga has no second factor any more; its sessions have ended.',
+      out: 'olga has no second factor any more; factors, sessions and API tokens have ended.',
       err: '',
     });
     const { url } = await it.start();
@@ -156,6 +179,9 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     ['add vera --password secret', PASSWORD, '--password', 2],
     ['set-role olga', '', 'a NAME and a ROLE', 2],
     ['list --role admin', '', 'no --role', 2],
+    ['disable olga --keep sessions', '', 'no --keep', 2],
+    ['set-password olga --keep all', PASSWORD, 'allowed: totp, passkeys, sessions, api_tokens', 2],
+    ['reset-factors olga --keep totp', '', 'allowed: sessions, api_tokens', 2],
     ['list more', '', 'nothing else', 2],
     ['shout', '', 'needs one of', 2],
     ['', '', 'needs one of', 2],

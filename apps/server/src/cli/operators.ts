@@ -1,8 +1,10 @@
-import { NewPassword, Username } from '@tidegate/protocol/operators-api';
+import { NewPassword, RESET_ENDS, type ResetEnds, Username } from '@tidegate/protocol/operators-api';
 import { ROLES, Role } from '@tidegate/protocol/states';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { addOperator, type Changer, changeOperator } from '../operators/change-operators.ts';
+import { revokeTokensOf } from '../api-tokens/store.ts';
+import { addOperator, changeOperator } from '../operators/change-operators.ts';
+import type { Changer } from '../operators/end-access.ts';
 import { makeSetupLink } from '../operators/first-operator.ts';
 import { operatorView, operatorViews } from '../operators/operator-view.ts';
 import { createPasswords } from '../operators/passwords.ts';
@@ -14,23 +16,25 @@ import { readNewPassword } from './read-password.ts';
 import { showTable } from './show-table.ts';
 
 /** Every act is an event with this actor; it ends no session but those that the act itself ends. */
-const BY: Changer = { username: 'cli', sessionId: '' };
+const BY: Changer = { username: 'cli', sessionId: '', address: null };
 const PAGE = 200;
 
 export const operatorsCommand: CliCommand = {
   summary: 'operators: list, add, change, disable, a lost second factor, and a new first link',
   usage: `Usage: tidegate operators list
        tidegate operators add NAME --role viewer|approver|admin
-       tidegate operators set-password NAME
+       tidegate operators set-password NAME [--keep WHAT]
        tidegate operators set-role NAME viewer|approver|admin
        tidegate operators disable NAME
        tidegate operators enable NAME
-       tidegate operators reset-factors NAME
+       tidegate operators reset-factors NAME [--keep WHAT]
        tidegate operators link
 
 A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
-password and a disabled operator end the sessions of that operator. The last admin is never disabled. reset-factors
-takes every second factor of an operator away, for whom lost them all: the password lets in again. link makes a new
+password ends what else lets that operator in: authenticator app, passkeys, sessions and API tokens; --keep names what
+stays: totp, passkeys, sessions, api_tokens, separated by commas. A disabled operator's sessions end. The last admin is
+never disabled. reset-factors takes every second factor of an operator away, for whom lost them all: the password lets
+in again; sessions and API tokens end too, but for those that --keep names. link makes a new
 one-time link for the first operator, where there is none yet and the link of the start has expired; where nobody knows
 a password any more, set-password is the way.
 They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
@@ -38,6 +42,7 @@ change is an event with the actor "cli". All of them take --json.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       role: { type: 'string' },
+      keep: { type: 'string' },
       json: { type: 'boolean' },
     });
     const [name = '', ...words] = positionals;
@@ -47,7 +52,9 @@ change is an event with the actor "cli". All of them take --json.`,
       throw new UsageError(`operators ${name} needs ${act.words.join(' and ') || 'nothing else'}`);
     }
     if (values.role !== undefined && name !== 'add') throw new UsageError(`operators ${name} has no --role`);
-    const asked: Asked = { words, role: values.role ?? words[1] ?? null, json: values.json ?? false };
+    if (values.keep !== undefined && !act.keeps) throw new UsageError(`operators ${name} has no --keep`);
+    const keep = act.keeps ? keptOf(values.keep, act.keeps) : [];
+    const asked: Asked = { words, role: values.role ?? words[1] ?? null, keep, json: values.json ?? false };
     const role = act.needsRole ? roleOf(asked.role) : null;
     return withInstallation(world, (installation) => act.run({ ...installation, world, ...asked, role }));
   },
@@ -56,6 +63,7 @@ change is an event with the actor "cli". All of them take --json.`,
 interface Asked {
   words: readonly string[];
   role: string | null;
+  keep: readonly ResetEnds[];
   json: boolean;
 }
 
@@ -63,23 +71,28 @@ interface Desk extends Installation {
   world: CliWorld;
   words: readonly string[];
   role: Role | null;
+  keep: readonly ResetEnds[];
   json: boolean;
 }
 
 interface Act {
   words: readonly string[];
   needsRole?: boolean;
+  /** What --keep may name. */
+  keeps?: readonly ResetEnds[];
   run(desk: Desk): Promise<ExitCode>;
 }
+
+const KEPT_BY_FACTORS = ['sessions', 'api_tokens'] as const satisfies readonly ResetEnds[];
 
 const ACTS: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['list', { words: [], run: list }],
   ['add', { words: ['a NAME'], needsRole: true, run: add }],
-  ['set-password', { words: ['a NAME'], run: setPassword }],
+  ['set-password', { words: ['a NAME'], keeps: RESET_ENDS, run: setPassword }],
   ['set-role', { words: ['a NAME', 'a ROLE'], needsRole: true, run: setRole }],
   ['disable', { words: ['a NAME'], run: (desk) => setDisabled(desk, true) }],
   ['enable', { words: ['a NAME'], run: (desk) => setDisabled(desk, false) }],
-  ['reset-factors', { words: ['a NAME'], run: reset }],
+  ['reset-factors', { words: ['a NAME'], keeps: KEPT_BY_FACTORS, run: reset }],
   ['link', { words: [], run: link }],
 ]);
 
@@ -125,8 +138,8 @@ async function add(desk: Desk): Promise<ExitCode> {
 async function setPassword(desk: Desk): Promise<ExitCode> {
   const { id, username } = await operatorOf(desk);
   const password = await newPassword(desk.world, username);
-  const row = await change(desk, id, { password });
-  return told(desk, row, `The password of ${username} is new; its sessions have ended.`);
+  const row = await change(desk, id, { password, keep: [...desk.keep] });
+  return told(desk, row, `The password of ${username} is new; ${endedBut(desk.keep)}.`);
 }
 
 async function setRole(desk: Desk): Promise<ExitCode> {
@@ -145,8 +158,9 @@ async function setDisabled(desk: Desk, disabled: boolean): Promise<ExitCode> {
 
 async function reset(desk: Desk): Promise<ExitCode> {
   const { id, username } = await operatorOf(desk);
-  const row = await resetFactors(desk.platform, { id, by: BY });
-  return told(desk, row, `${username} has no second factor any more; its sessions have ended.`);
+  const keep = KEPT_BY_FACTORS.filter((what) => desk.keep.includes(what));
+  const row = await resetFactors(desk.platform, { id, by: BY, keep, endTokens: revokeTokensOf });
+  return told(desk, row, `${username} has no second factor any more; ${endedBut(keep)}.`);
 }
 
 async function link({ config, platform, world, json }: Desk): Promise<ExitCode> {
@@ -164,9 +178,30 @@ async function link({ config, platform, world, json }: Desk): Promise<ExitCode> 
   return EXIT.ok;
 }
 
-function change({ platform }: Desk, id: string, asked: Parameters<typeof changeOperator>[2]['change']) {
+function change({ platform }: Desk, id: string, asked: Parameters<typeof changeOperator>[1]['change']) {
   const passwords = createPasswords({ random: platform.random });
-  return changeOperator(platform, passwords, { id, change: asked, by: BY });
+  return changeOperator({ platform, passwords, endTokens: revokeTokensOf }, { id, change: asked, by: BY });
+}
+
+function endedBut(keep: readonly ResetEnds[]): string {
+  if (keep.length === 0) return 'factors, sessions and API tokens have ended';
+  return `what else let in has ended, but for ${keep.map((what) => WORDS[what]).join(', ')}`;
+}
+
+const WORDS: Readonly<Record<ResetEnds, string>> = {
+  totp: 'the authenticator app',
+  passkeys: 'passkeys',
+  sessions: 'sessions',
+  api_tokens: 'API tokens',
+};
+
+function keptOf(given: string | undefined, allowed: readonly ResetEnds[]): readonly ResetEnds[] {
+  const named = given?.split(',') ?? [];
+  const keep = allowed.filter((what) => named.includes(what));
+  if (keep.length === named.length) return keep;
+  throw new UsageError(
+    `--keep is ${JSON.stringify(given)}; allowed: ${allowed.join(', ')}, separated by commas`,
+  );
 }
 
 async function told({ platform, world, json }: Desk, row: OperatorRow, text: string): Promise<ExitCode> {

@@ -70,6 +70,8 @@ import { migration as m073 } from './073-event-orders.ts';
 import { migration as m075 } from './075-envelope-storage.ts';
 import { migration as m076 } from './076-planner-statistics.ts';
 import { migration as m078 } from './078-registry-hashes.ts';
+import { migration as m085 } from './085-password-proofs.ts';
+import { migration as m086 } from './086-operator-notices.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -144,4 +146,6 @@ export const MIGRATIONS: readonly Migration[] = [
   m075,
   m076,
   m078,
+  m085,
+  m086,
 ];

@@ -9,19 +9,20 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
-import { STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
+import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { countFactors } from './codes-store.ts';
 import { setUpFirstOperator } from './first-operator.ts';
 import { readGroups } from './group-list.ts';
 import { type LogInDeps, logIn } from './log-in.ts';
+import { countUnreadNotices } from './notices-store.ts';
 import { clientOf, type LoggedIn } from './open-session.ts';
 import { isSameOrigin } from './operator-guard.ts';
 import { identityView } from './operator-view.ts';
 import { type PasskeySite, passkeySiteOf } from './passkey-site.ts';
 import type { GivenCode } from './prove-code.ts';
 import type { SessionCookies } from './session-cookies.ts';
-import { findLiveSession, type OperatorRow, revokeSession } from './store.ts';
+import { findLiveSession, type LiveSession, type OperatorRow, revokeSession } from './store.ts';
 
 /** Bodies of logins are small; 64 KiB is what the checklist allows. */
 const AUTH_BODY_MAX_BYTES = 65_536;
@@ -70,7 +71,7 @@ export function mountAuth(app: App, deps: AuthDeps): void {
       if (token) {
         const factors = { totp: false, passkeys: 0, recovery_codes_left: 0 };
         const expires_at = rfc3339Seconds(token.expiresAtMs);
-        return { operator, expires_at, factors, stepped_up_until: null };
+        return { operator, expires_at, factors, unread_notices: 0, stepped_up_until: null };
       }
       const nowMs = platform.now();
       const session = await findLiveSession(platform.database.read, { operatorId, sessionId, nowMs });
@@ -80,7 +81,8 @@ export function mountAuth(app: App, deps: AuthDeps): void {
         operator,
         expires_at: rfc3339Seconds(session.expires_at),
         factors: { totp, passkeys, recovery_codes_left: recoveryCodesLeft },
-        stepped_up_until: steppedUpUntil(session.second_factor_at, nowMs),
+        unread_notices: await countUnreadNotices(platform.database.read, operatorId),
+        stepped_up_until: steppedUpUntil(session, nowMs),
       };
     },
   });
@@ -134,9 +136,12 @@ function fitSite(request: FastifyRequest, baseUrl: string | null): PasskeySite |
   }
 }
 
-function steppedUpUntil(provenAt: number | null, nowMs: number): string | null {
-  if (provenAt === null || nowMs - provenAt > STEP_UP_LIFETIME_MS) return null;
-  return rfc3339(provenAt + STEP_UP_LIFETIME_MS);
+function steppedUpUntil(session: LiveSession, nowMs: number): string | null {
+  const [provenAt, lifetimeMs] =
+    session.factors.length > 0
+      ? [session.second_factor_at, STEP_UP_LIFETIME_MS]
+      : [session.password_at, PASSWORD_LIFETIME_MS];
+  return provenAt === null || nowMs - provenAt > lifetimeMs ? null : rfc3339(provenAt + lifetimeMs);
 }
 
 function identityOfRow(row: OperatorRow): OperatorIdentity {

@@ -1,10 +1,11 @@
 import type { NewOperator, OperatorChange } from '@tidegate/protocol/operators-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { readGroups, writeGroups } from './group-list.ts';
+import { notify } from './notices.ts';
 import type { Passwords } from './passwords.ts';
 import {
   deleteOperator,
@@ -16,8 +17,11 @@ import {
   updateOperator,
 } from './store.ts';
 
-/** Who changes an operator; `sessionId` is the one that outlives a new password of its own. */
-export type Changer = Pick<OperatorCaller, 'username' | 'sessionId'>;
+export interface ChangeDeps {
+  platform: Platform;
+  passwords: Passwords;
+  endTokens: EndTokens;
+}
 
 export async function addOperator(
   platform: Platform,
@@ -43,12 +47,16 @@ export async function addOperator(
   });
 }
 
-/** A new password and a lost right both end the operator's sessions, but for the one that asks. */
+/**
+ * A new password ends what else lets the operator in, but for what is to be kept: who resets it may do so because a
+ * thief has been at it. Disabling ends the sessions.
+ */
 export async function changeOperator(
-  platform: Platform,
-  passwords: Passwords,
+  { platform, passwords, endTokens }: ChangeDeps,
   { id, change, by }: { id: string; change: OperatorChange; by: Changer },
 ): Promise<OperatorRow> {
+  const { keep = [] } = change;
+  if (change.keep && change.password === undefined) throw keepsNothing();
   const passwordHash = change.password === undefined ? null : await passwords.hash(change.password);
   return platform.database.transact(async (tx) => {
     const admins = await lockFleetAdmins(tx);
@@ -64,8 +72,15 @@ export async function changeOperator(
     if (!isFleetAdmin(after)) keepAnAdmin(admins, id);
     const { password_hash, role, groups, disabled_at } = after;
     await updateOperator(tx, id, { password_hash, role, groups, disabled_at });
-    if (passwordHash !== null || disabled_at !== null) {
+    if (passwordHash !== null) {
+      await notify(tx, platform, { operatorId: id, kind: 'password_reset', by });
+      await endAccess(tx, platform, { operator: after, by, keep, endTokens });
+    }
+    if (disabled_at !== null) {
       await revokeOtherSessions(tx, { operatorId: id, keptSessionId: by.sessionId, nowMs: platform.now() });
+    }
+    if (role !== before.role || groups !== before.groups || isDisabled(after) !== isDisabled(before)) {
+      await notify(tx, platform, { operatorId: id, kind: 'access_changed', by });
     }
     await recordChange(tx, platform, {
       by,
@@ -74,16 +89,14 @@ export async function changeOperator(
         change: 'changed',
         role: { before: before.role, after: role },
         groups: { before: readGroups(before.groups), after: readGroups(groups) },
-        disabled: { before: before.disabled_at !== null, after: disabled_at !== null },
+        disabled: { before: isDisabled(before), after: isDisabled(after) },
         password_changed: passwordHash !== null,
+        ...(passwordHash === null ? {} : { kept: keep }),
       },
     });
     return after;
   });
 }
-
-/** Revokes what else acts for the operator (its API tokens) in the same transaction, so that a restore knows it too. */
-export type EndTokens = (tx: Tx, ended: { operatorId: string; atMs: number }) => Promise<number>;
 
 export async function removeOperator(
   platform: Platform,
@@ -100,6 +113,10 @@ export async function removeOperator(
     const content = { change: 'deleted', role: operator.role, api_tokens_revoked: tokensRevoked };
     await recordChange(tx, platform, { by, operator, content });
   });
+}
+
+function isDisabled(row: OperatorRow): boolean {
+  return row.disabled_at !== null;
 }
 
 function disabledAt(before: OperatorRow, change: OperatorChange, nowMs: number): number | null {
@@ -132,6 +149,11 @@ async function recordChange(
     actor: by.username,
     content: { operator_id: operator.id, username: operator.username, ...content },
   });
+}
+
+function keepsNothing(): Refusal {
+  const errors = [{ path: '/keep', message: 'goes with a new password alone' }];
+  return new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
 }
 
 function notFound(): Refusal {

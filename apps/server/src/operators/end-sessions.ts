@@ -5,6 +5,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { notify, notifySelf } from './notices.ts';
 import { endSession } from './sessions-store.ts';
 import { revokeOtherSessions, type SessionRow } from './store.ts';
 
@@ -24,6 +25,8 @@ export async function endOneSession(
     if (!ended) throw new Refusal('not_found', { detail: 'There is no such session.' });
     const content = { operator_id: ended.operator_id, sessions: 1, session_id: ended.id };
     await recordEnd(tx, platform, { caller, content });
+    const told = { operatorId: ended.operator_id, kind: 'sessions_ended', subject: '1', by: caller } as const;
+    await notify(tx, platform, told);
   });
 }
 
@@ -35,6 +38,8 @@ export async function endOtherSessions(platform: Platform, caller: OperatorCalle
     const sessions = await revokeOtherSessions(tx, of);
     const content = { operator_id: operatorId, sessions, kept_session_id: sessionId };
     await recordEnd(tx, platform, { caller, content });
+    if (sessions > 0)
+      await notifySelf(tx, platform, { caller, kind: 'sessions_ended', subject: String(sessions) });
   });
 }
 

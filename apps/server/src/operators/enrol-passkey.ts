@@ -7,6 +7,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countFactors } from './codes-store.ts';
 import { passkeyFault } from './factor-refusals.ts';
+import { notifySelf } from './notices.ts';
 import {
   CHALLENGE_LIFETIME_MS,
   challengeBytes,
@@ -163,6 +164,7 @@ async function recordRename(
       name: row.name,
     },
   });
+  await notifySelf(tx, platform, { caller: owner, kind: 'passkey_renamed', subject: row.name });
 }
 
 function noteOf({ id, name }: PasskeyRow) {

@@ -9,19 +9,18 @@ import { rfc3339 } from '../platform/clock.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './enrol-totp.ts';
 import { passkeySiteOf } from './passkey-site.ts';
-import type { CodeDeps } from './prove-code.ts';
 import { renewRecoveryCodes } from './record-factor.ts';
-import { stepUp } from './step-up.ts';
+import { type StepUpDeps, stepUp } from './step-up.ts';
 
 const tags = ['second factors'];
 const self = { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } as const;
 /** Codes are guessed at no faster than passwords. */
 const guessable = { access: { ...self, limit: 'login' } } as const;
-/** A second factor is changed by who has proven one lately, where there is one. */
-export const changesFactor = { access: { ...self, stepUp: true } } as const;
+/** What lets an operator in is changed by who knows the password, and has proven a factor lately where there is one. */
+export const changesFactor = { access: { ...self, stepUp: 'credentials' } } as const;
 
 /** An operator's own authenticator app and recovery codes, and the fresh proof of a second factor. */
-export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null }): void {
+export function mountFactors(app: App, deps: StepUpDeps & { baseUrl: string | null }): void {
   const { platform } = deps;
   app.route({
     method: 'POST',
@@ -38,7 +37,7 @@ export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null
   app.route({
     method: 'POST',
     url: '/api/v1/auth/totp/confirm',
-    config: { access: { ...guessable.access, stepUp: true } },
+    config: { access: { ...guessable.access, stepUp: 'credentials' } },
     schema: {
       tags,
       summary: 'Turn the authenticator app on by its first code; answers ten recovery codes, once',
@@ -80,7 +79,7 @@ export function mountFactors(app: App, deps: CodeDeps & { baseUrl: string | null
     config: guessable,
     schema: {
       tags,
-      summary: 'Prove a second factor for this session, for what asks for a fresh one',
+      summary: 'Prove the password or a second factor for this session, for what asks for a fresh proof',
       body: StepUpRequest,
       response: { 200: StepUpAnswer },
     },

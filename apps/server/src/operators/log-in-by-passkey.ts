@@ -33,10 +33,13 @@ export async function logInByPasskey(
   const operatorId = outcome.ok ? outcome.passkey.operator_id : outcome.operatorId;
   const operator = operatorId === null ? null : await findOperator(platform.database.read, operatorId);
   const session = operator && (await prepareSession(deps, operator));
-  const method = outcome.challenge?.purpose === 'second_factor' ? 'password+passkey' : 'passkey';
+  // The password was right when the challenge was made.
+  const passwordAt = outcome.challenge?.purpose === 'second_factor' ? outcome.challenge.created_at : null;
+  const method = passwordAt === null ? 'passkey' : 'password+passkey';
   const fault = await platform.database.transact(async (tx) => {
     const unproven = await useProof(tx, platform, outcome);
-    const isOpen = !unproven && session && (await storeSession(tx, platform, { session, method, client }));
+    const isOpen =
+      !unproven && session && (await storeSession(tx, platform, { session, method, client, passwordAt }));
     if (isOpen) return null;
     await recordLogInFailure(tx, platform, { operator, client, stage: 'passkey' });
     return unproven ?? 'refused';

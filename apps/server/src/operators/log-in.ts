@@ -50,12 +50,17 @@ export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedI
   const isProofNeeded = methods.length > 0 && given !== null;
   const method: LoginMethod = isProofNeeded ? `password+${given.method}` : 'password';
   const outcome = await platform.database.transact(async (tx) => {
-    const proof = isProofNeeded ? await proveCode(tx, deps, { operator, given }) : ({ ok: true } as const);
+    const proof = isProofNeeded
+      ? await proveCode(tx, deps, { operator, given, address: client.address })
+      : ({ ok: true } as const);
     if (!proof.ok) {
       await recordLogInFailure(tx, platform, { operator, client, stage: 'second_factor' });
       return { kind: 'wrong', proof } as const;
     }
-    const isStored = await storeSession(tx, platform, { session, method, client });
+    const isStored = await storeSession(tx, platform, {
+      ...{ session, method, client },
+      passwordAt: platform.now(),
+    });
     return { kind: isStored ? 'opened' : 'changed' } as const;
   });
   switch (outcome.kind) {

@@ -42,11 +42,19 @@ export async function prepareSession(
   };
 }
 
-/** False when the operator was changed while the proofs were checked: then there is no session. */
+/**
+ * False when the operator was changed while the proofs were checked: then there is no session. `passwordAt`: when the
+ * password was proven, null without.
+ */
 export async function storeSession(
   tx: Tx,
   platform: Platform,
-  { session, method, client }: { session: LoggedIn; method: LoginMethod; client: Client },
+  {
+    session,
+    method,
+    client,
+    passwordAt,
+  }: { session: LoggedIn; method: LoginMethod; client: Client; passwordAt: number | null },
 ): Promise<boolean> {
   const { operator } = session;
   const now = platform.now();
@@ -65,6 +73,7 @@ export async function storeSession(
     user_agent: client.userAgent,
     last_used_at: null,
     second_factor_at: method === 'password' ? null : now,
+    password_at: passwordAt,
   });
   await appendEvent(tx, platform, {
     kind: 'security',

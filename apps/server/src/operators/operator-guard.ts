@@ -5,7 +5,13 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Guards } from '../platform/http/server.ts';
-import { demandFreshFactor, type SecondFactor, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
+import {
+  demandFreshCredentials,
+  demandFreshFactor,
+  PASSWORD_LIFETIME_MS,
+  type SecondFactor,
+  STEP_UP_LIFETIME_MS,
+} from '../platform/http/step-up.ts';
 import { demandScope } from '../platform/http/token-scopes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey, callerKey } from '../rate-limits/keys.ts';
@@ -25,7 +31,7 @@ const SESSION_USE_STEP_MS = 60_000;
 const API_TOKEN_PREFIX = 'tg_';
 
 type Unknown = { ok: false; code: 'unauthenticated' | 'access_token_invalid' | 'access_token_expired' };
-export type FoundToken = { ok: true; caller: OperatorCaller } | Unknown;
+export type FoundToken = { ok: true; caller: Omit<OperatorCaller, 'address'> } | Unknown;
 
 /** Who an API token stands for; the slice of the tokens comes after this one. */
 export interface TokenCallers {
@@ -63,7 +69,8 @@ export function createOperatorGuard({
     const bearer = bearerOf(request.headers.authorization);
     if (bearer?.startsWith(API_TOKEN_PREFIX)) {
       const found = await tokenCallers.find(bearer);
-      return found.ok ? { ...found, session: null, byCookie: false } : found;
+      if (!found.ok) return found;
+      return { ok: true, session: null, caller: { ...found.caller, address: request.ip }, byCookie: false };
     }
     const token = bearer ?? cookies.read(request.headers.cookie);
     if (!token) return { ok: false, code: 'unauthenticated' };
@@ -78,10 +85,11 @@ export function createOperatorGuard({
     if (!session) return { ok: false, code: 'access_token_invalid' };
     const { username, role } = session;
     const groups = readGroups(session.groups);
+    const secondFactor = secondFactorOf(session);
     return {
       ok: true,
       session,
-      caller: { operatorId, username, role, groups, sessionId, secondFactor: secondFactorOf(session) },
+      caller: { operatorId, username, role, groups, sessionId, address: request.ip, secondFactor },
       byCookie: bearer === null,
     };
   }
@@ -98,9 +106,14 @@ export function createOperatorGuard({
     }
   }
 
-  function secondFactorOf({ factors, second_factor_at: provenAt }: LiveSession): SecondFactor {
-    const isFresh = provenAt !== null && platform.now() - provenAt <= STEP_UP_LIFETIME_MS;
-    return { methods: factors, isFresh };
+  function secondFactorOf({ factors, second_factor_at, password_at }: LiveSession): SecondFactor {
+    const isWithin = (provenAt: number | null, lifetimeMs: number) =>
+      provenAt !== null && platform.now() - provenAt <= lifetimeMs;
+    return {
+      methods: factors,
+      isFresh: isWithin(second_factor_at, STEP_UP_LIFETIME_MS),
+      isPasswordFresh: isWithin(password_at, PASSWORD_LIFETIME_MS),
+    };
   }
 
   return {
@@ -119,7 +132,8 @@ export function createOperatorGuard({
       demandScope(caller, { access, method: request.method });
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
       if (session) await noteUse(session, caller);
-      if (access.stepUp) demandFreshFactor(caller);
+      if (access.stepUp === 'credentials') demandFreshCredentials(caller);
+      else if (access.stepUp) demandFreshFactor(caller);
       return caller;
     },
     async identify(request) {

@@ -1,26 +1,27 @@
 import { NewOperator, Operator, OperatorChange } from '@tidegate/protocol/operators-api';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
-import type { Platform } from '../platform/platform.ts';
-import { addOperator, changeOperator, type EndTokens, removeOperator } from './change-operators.ts';
+import { addOperator, type ChangeDeps, changeOperator, removeOperator } from './change-operators.ts';
 import { operatorView, operatorViews } from './operator-view.ts';
-import type { Passwords } from './passwords.ts';
 import { resetFactors } from './reset-factors.ts';
 import { countOperators, findOperator, listOperators } from './store.ts';
 
 const URL = '/api/v1/admin/operators';
 const read = { kind: 'operator', role: 'admin', limit: 'admin_reads', reach: 'fleet' } as const;
-const change = { ...read, limit: 'admin_operations', stepUp: true, scope: null } as const;
+const change = { ...read, limit: 'admin_operations', stepUp: 'credentials', scope: null } as const;
 const tags = ['operators'];
 const params = strict({ id: Uuid });
+const Kept = Type.String({
+  pattern: '^(sessions|api_tokens)(,(sessions|api_tokens))?$',
+  description: 'sessions, api_tokens or both, separated by a comma',
+});
 
 /** Operators, for admins. */
-export function mountOperators(
-  app: App,
-  { platform, passwords, endTokens }: { platform: Platform; passwords: Passwords; endTokens: EndTokens },
-): void {
+export function mountOperators(app: App, deps: ChangeDeps): void {
+  const { platform, passwords, endTokens } = deps;
   const { database } = platform;
   app.route({
     method: 'GET',
@@ -74,14 +75,15 @@ export function mountOperators(
     config: { access: change },
     schema: {
       tags,
-      summary: 'Change role or password, disable or enable; never the last admin',
+      summary:
+        'Change role or password, disable or enable; never the last admin. A new password ends factors, sessions and API tokens unless they are in `keep`',
       params,
       body: OperatorChange,
       response: { 200: Operator },
     },
     handler: async (request) => {
       const asked = { id: request.params.id, change: request.body, by: operatorOf(request) };
-      return operatorView(database.read, await changeOperator(platform, passwords, asked));
+      return operatorView(database.read, await changeOperator(deps, asked));
     },
   });
   app.route({
@@ -102,9 +104,16 @@ export function mountOperators(
     method: 'DELETE',
     url: `${URL}/:id/factors`,
     config: { access: change },
-    schema: { tags, summary: 'Take every second factor of an operator away; ends its sessions', params },
+    schema: {
+      tags,
+      summary: 'Take every second factor of an operator away; ends its sessions and API tokens unless kept',
+      params,
+      querystring: strict({ keep: Type.Optional(Kept) }),
+    },
     handler: async (request, reply) => {
-      await resetFactors(platform, { id: request.params.id, by: operatorOf(request) });
+      const asked = new Set(request.query.keep?.split(','));
+      const keep = (['sessions', 'api_tokens'] as const).filter((what) => asked.has(what));
+      await resetFactors(platform, { id: request.params.id, by: operatorOf(request), keep, endTokens });
       return reply.code(204).send();
     },
   });

@@ -3,6 +3,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countFactors, countTotpFailure, lockTotp, takeTotpStep, useRecoveryCode } from './codes-store.ts';
+import { notify } from './notices.ts';
 import { hashRecoveryCode } from './recovery-codes.ts';
 import { openSecret } from './seal-secret.ts';
 import { blockedUntilMs, matchStep } from './totp-rules.ts';
@@ -31,13 +32,17 @@ export type CodeOutcome =
 export async function proveCode(
   tx: Tx,
   deps: CodeDeps,
-  { operator, given }: { operator: { id: string; username: string }; given: GivenCode },
+  {
+    operator,
+    given,
+    address,
+  }: { operator: { id: string; username: string }; given: GivenCode; address: string },
 ): Promise<CodeOutcome> {
   switch (given.method) {
     case 'totp':
       return proveTotp(tx, deps, { operatorId: operator.id, code: given.code });
     case 'recovery_code':
-      return proveRecoveryCode(tx, deps, { operator, code: given.code });
+      return proveRecoveryCode(tx, deps, { operator, code: given.code, address });
   }
 }
 
@@ -69,7 +74,7 @@ async function proveTotp(
 async function proveRecoveryCode(
   tx: Tx,
   { platform }: CodeDeps,
-  { operator, code }: { operator: { id: string; username: string }; code: string },
+  { operator, code, address }: { operator: { id: string; username: string }; code: string; address: string },
 ): Promise<CodeOutcome> {
   const used = { operatorId: operator.id, hash: hashRecoveryCode(code), nowMs: platform.now() };
   if (!(await useRecoveryCode(tx, used))) return WRONG;
@@ -82,6 +87,8 @@ async function proveRecoveryCode(
     actor: operator.username,
     content: { operator_id: operator.id, username: operator.username, left: recoveryCodesLeft },
   });
+  const by = { username: operator.username, address };
+  await notify(tx, platform, { operatorId: operator.id, kind: 'recovery_code_used', by });
   return { ok: true };
 }
 

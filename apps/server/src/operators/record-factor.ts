@@ -5,11 +5,12 @@ import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes-store.ts';
 import { methodsOf } from './factor-refusals.ts';
+import { notifySelf } from './notices.ts';
 import { hashRecoveryCode, makeRecoveryCodes } from './recovery-codes.ts';
-import { markSteppedUp } from './sessions-store.ts';
+import { lockLiveSession, markProven } from './sessions-store.ts';
 import { revokeOtherSessions } from './store.ts';
 
-export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId'>;
+export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'>;
 
 /** What there is of a factor to write down; never the factor. */
 export interface FactorNote {
@@ -24,7 +25,8 @@ export async function factorAdded(
   platform: Platform,
   { owner, note }: { owner: FactorOwner; note: FactorNote },
 ): Promise<void> {
-  await markSteppedUp(tx, { id: owner.sessionId, nowMs: platform.now() });
+  const proven = { second_factor_at: platform.now() };
+  if (!(await markProven(tx, { id: owner.sessionId, proven }))) throw sessionEnded();
   await endOthers(tx, platform, owner);
   await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note });
 }
@@ -35,6 +37,7 @@ export async function factorRemoved(
   platform: Platform,
   { owner, note }: { owner: FactorOwner; note: FactorNote },
 ): Promise<void> {
+  await demandLiveSession(tx, owner);
   if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
     await deleteRecoveryCodes(tx, owner.operatorId);
   }
@@ -56,6 +59,7 @@ export async function renewRecoveryCodes(platform: Platform, owner: FactorOwner)
     if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
       throw new Refusal('conflict', { detail: 'You have no second factor that codes could stand in for.' });
     }
+    await demandLiveSession(tx, owner);
     const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
     await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note: { factor: 'recovery_codes' } });
     return codes;
@@ -74,8 +78,32 @@ async function recordFactor(
     severity: type === 'FACTOR_REMOVED' ? 'warning' : 'info',
     component: 'operators',
     actor: owner.username,
-    content: { operator_id: owner.operatorId, username: owner.username, ...note },
+    content: { operator_id: owner.operatorId, username: owner.username, address: owner.address, ...note },
   });
+  const kind = NOTICES[note.factor][type];
+  await notifySelf(tx, platform, {
+    caller: owner,
+    kind,
+    ...(note.name === undefined ? {} : { subject: note.name }),
+  });
+}
+
+const NOTICES = {
+  totp: { FACTOR_ADDED: 'totp_added', FACTOR_REMOVED: 'totp_removed' },
+  passkey: { FACTOR_ADDED: 'passkey_added', FACTOR_REMOVED: 'passkey_removed' },
+  recovery_codes: { FACTOR_ADDED: 'recovery_codes_made', FACTOR_REMOVED: 'recovery_codes_made' },
+} as const;
+
+/** A session that was ended while its request was under way makes nothing that lasts. */
+export async function demandLiveSession(
+  tx: Tx,
+  { sessionId }: Pick<OperatorCaller, 'sessionId'>,
+): Promise<void> {
+  if (!(await lockLiveSession(tx, sessionId))) throw sessionEnded();
+}
+
+function sessionEnded(): Refusal {
+  return new Refusal('access_token_invalid', { detail: 'This session has ended.' });
 }
 
 async function endOthers(tx: Tx, platform: Platform, owner: FactorOwner): Promise<void> {

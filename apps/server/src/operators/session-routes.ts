@@ -14,6 +14,7 @@ const BODY_MAX_BYTES = 65_536;
 const tags = ['authentication'];
 const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } as const;
 const acts = { ...reads, limit: 'admin_operations' } as const;
+const ends = { ...acts, stepUp: 'credentials' } as const;
 const params = strict({ id: Uuid });
 
 /** The sessions that are open, the end of them, and one's own password. */
@@ -54,7 +55,7 @@ export function mountSessions(app: App, deps: AuthDeps): void {
   app.route({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: { access: acts },
+    config: { access: ends },
     schema: { tags, summary: 'End a session: your own, or for admins that of anybody', params },
     handler: async (request, reply) => {
       await endOneSession(platform, { caller: operatorOf(request), id: request.params.id });
@@ -64,7 +65,7 @@ export function mountSessions(app: App, deps: AuthDeps): void {
   app.route({
     method: 'DELETE',
     url: URL,
-    config: { access: acts },
+    config: { access: ends },
     schema: { tags, summary: 'End all of your other sessions' },
     handler: async (request, reply) => {
       await endOtherSessions(platform, operatorOf(request));

@@ -54,14 +54,45 @@ export async function touchSession(
     .execute();
 }
 
-/** A second factor was proven in this session. False where it has ended. */
-export async function markSteppedUp(tx: Tx, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
+/**
+ * Something was proven in this session. False where it has ended; until the transaction ends, nobody else ends it.
+ */
+export async function markProven(
+  tx: Tx,
+  { id, proven }: { id: string; proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at'>> },
+): Promise<boolean> {
   const marked = await tx
     .updateTable('operator_sessions')
-    .set({ second_factor_at: nowMs })
+    .set(proven)
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .returning('id')
     .executeTakeFirst();
   return marked !== undefined;
+}
+
+/** Locks the row of a session until the end of the transaction; false where the session has ended. */
+export async function lockLiveSession(tx: Tx, id: string): Promise<boolean> {
+  const locked = await tx
+    .updateTable('operator_sessions')
+    .set({ revoked_at: null })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return locked !== undefined;
+}
+
+/** What was proven in the sessions of an operator counts no more, and what was begun with a passkey is dropped. */
+export async function forgetProofs(
+  tx: Tx,
+  { operatorId, keptSessionId }: { operatorId: string; keptSessionId: string },
+): Promise<void> {
+  await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
+  await tx
+    .updateTable('operator_sessions')
+    .set({ second_factor_at: null, password_at: null })
+    .where('operator_id', '=', operatorId)
+    .where('id', '!=', keptSessionId)
+    .execute();
 }

@@ -27,10 +27,30 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     };
   }
 
-  test('who has no second factor is not asked for one, and cannot step up', async () => {
-    const { act, stepUp } = await open();
+  test('who has no second factor is asked for the password, in the last five minutes', async () => {
+    const { act, stepUp, clock, send, headers, eventsOf } = await open();
+    clock.advance(300_000);
     expect(await act()).toBe('done');
+    clock.advance(1);
+    expect(await act()).toBe(ASKED);
+    expect((await send('GET', SESSION, { headers })).json().stepped_up_until).toBeNull();
     expect(await stepUp({ totp: '000000' })).toBe('409 conflict');
+    expect(await stepUp({ password: 'not the password' })).toBe(ASKED);
+    expect(await act()).toBe(ASKED);
+    const until = new Date(clock.now() + 300_000).toISOString();
+    const answer = await send('POST', STEP_UP, { headers, payload: { password: ADMIN.password } });
+    expect([answer.statusCode, answer.json()]).toEqual([200, { stepped_up_until: until }]);
+    expect((await send('GET', SESSION, { headers })).json().stepped_up_until).toBe(until);
+    expect(await act()).toBe('done');
+    expect(await eventsOf('STEP_UP_FAILED')).toMatchObject([{ method: 'password', username: 'root' }]);
+  });
+
+  test('the password stands in for no factor where there is one', async () => {
+    const { headers, act, stepUp, enrolTotp, clock } = await open();
+    await enrolTotp(headers);
+    clock.advance(600_000);
+    expect(await stepUp({ password: ADMIN.password })).toBe('done');
+    expect(await act()).toBe(ASKED);
   });
 
   test('a proof counts for ten minutes from its moment, then it is asked for again, with the methods', async () => {
@@ -61,7 +81,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     for (const url of [SESSION, '/api/v1/admin/rate-limits', '/api/v1/admin/operators']) {
       expect((await send('GET', url, { headers })).statusCode).toBe(200);
     }
-    expect((await send('DELETE', '/api/v1/auth/sessions', { headers })).statusCode).toBe(204);
+    expect((await send('POST', '/api/v1/auth/logout', { headers })).statusCode).toBe(204);
   });
 
   test('it counts for the session that proved it and for no other; one that began without proof has none', async () => {
@@ -137,7 +157,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect(await stepUp({ recovery_code: app.recoveryCodes[0] })).toBe('done');
   });
 
-  test('who has a second factor changes it only with a fresh proof of one', async () => {
+  test('who has a second factor changes it only with the password and a fresh proof of one', async () => {
     const { headers, outcome, stepUp, enrolTotp, addPasskey, clock } = await open();
     const app = await enrolTotp(headers);
     const { id } = await addPasskey(headers);
@@ -154,6 +174,8 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
       const sent = body === undefined ? { headers } : { headers, payload: body };
       expect([url, await outcome(method, url, sent)]).toEqual([url, ASKED]);
     }
+    expect(await stepUp({ password: ADMIN.password })).toBe('done');
+    expect(await outcome('DELETE', `/api/v1/auth/passkeys/${id}`, { headers })).toBe(ASKED);
     expect(await stepUp({ totp: app.code() })).toBe('done');
     expect(await outcome('DELETE', `/api/v1/auth/passkeys/${id}`, { headers })).toBe('done');
   });

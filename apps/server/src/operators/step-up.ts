@@ -1,16 +1,18 @@
-import type { PasskeyOptions, StepUpRequest } from '@tidegate/protocol/factors-api';
+import type { PasskeyOptions, StepUpMethod, StepUpRequest } from '@tidegate/protocol/factors-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
+import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 import { passkeyFault, wrongCode } from './factor-refusals.ts';
 import { askForPasskey } from './passkey-challenges.ts';
 import type { PasskeySite } from './passkey-site.ts';
+import type { Passwords } from './passwords.ts';
 import { type CodeDeps, type GivenCode, proveCode } from './prove-code.ts';
 import { provePasskey, useProof } from './prove-passkey.ts';
-import { markSteppedUp } from './sessions-store.ts';
+import { markProven } from './sessions-store.ts';
+import { findOperator } from './store.ts';
 
 /** Who steps up, in which session, and from where. */
 export interface SteppingUp {
@@ -29,12 +31,17 @@ export async function beginPasskeyStepUp(
   return platform.database.transact((tx) => askForPasskey(tx, platform, { ...of, site }));
 }
 
-/** Proves a second factor for this session, and no other. Answers until when it counts. */
+export interface StepUpDeps extends CodeDeps {
+  passwords: Passwords;
+}
+
+/** Proves the password or a second factor for this session, and no other. Answers until when it counts. */
 export async function stepUp(
-  deps: CodeDeps,
+  deps: StepUpDeps,
   by: SteppingUp,
   { proof, site }: { proof: StepUpRequest; site: () => PasskeySite },
 ): Promise<number> {
+  if ('password' in proof) return stepUpByPassword(deps, by, proof.password);
   if (by.caller.secondFactor.methods.length === 0) {
     throw new Refusal('conflict', { detail: 'You have no second factor.' });
   }
@@ -46,12 +53,32 @@ export async function stepUp(
   return stepUpByCode(deps, by, given);
 }
 
+async function stepUpByPassword(deps: StepUpDeps, by: SteppingUp, password: string): Promise<number> {
+  const { platform, passwords } = deps;
+  const { caller } = by;
+  const operator = await findOperator(platform.database.read, caller.operatorId);
+  const matches = await passwords.verify(operator?.password_hash ?? null, password);
+  const isProven = await platform.database.transact(async (tx) => {
+    // The hash again: a password that was changed meanwhile proves nothing.
+    const current = await findOperator(tx, caller.operatorId);
+    const isRight = matches && current?.password_hash === operator?.password_hash;
+    if (isRight) await succeed(tx, platform, { by, method: 'password' });
+    else await recordStepUp(tx, platform, { by, method: 'password', type: 'STEP_UP_FAILED' });
+    return isRight;
+  });
+  if (isProven) return platform.now() + PASSWORD_LIFETIME_MS;
+  throw new Refusal('step_up_required', {
+    detail: 'The password is wrong.',
+    extra: { methods: ['password'] satisfies StepUpMethod[] },
+  });
+}
+
 async function stepUpByCode(deps: CodeDeps, by: SteppingUp, given: GivenCode): Promise<number> {
   const { platform } = deps;
   const { caller } = by;
   const operator = { id: caller.operatorId, username: caller.username };
   const outcome = await platform.database.transact(async (tx) => {
-    const proof = await proveCode(tx, deps, { operator, given });
+    const proof = await proveCode(tx, deps, { operator, given, address: by.address });
     if (proof.ok) await succeed(tx, platform, { by, method: given.method });
     else await recordStepUp(tx, platform, { by, method: given.method, type: 'STEP_UP_FAILED' });
     return proof;
@@ -85,11 +112,16 @@ async function stepUpByPasskey(
 
 interface Act {
   by: SteppingUp;
-  method: string;
+  method: StepUpMethod;
 }
 
 async function succeed(tx: Tx, platform: Platform, act: Act): Promise<void> {
-  await markSteppedUp(tx, { id: act.by.caller.sessionId, nowMs: platform.now() });
+  const proven = act.method === 'password' ? 'password_at' : 'second_factor_at';
+  const isMarked = await markProven(tx, {
+    id: act.by.caller.sessionId,
+    proven: { [proven]: platform.now() },
+  });
+  if (!isMarked) throw new Refusal('access_token_invalid', { detail: 'This session has ended.' });
   await recordStepUp(tx, platform, { ...act, type: 'STEP_UP_SUCCEEDED' });
 }
 

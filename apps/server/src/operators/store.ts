@@ -79,7 +79,7 @@ export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
 
 export type LiveSession = Pick<
   SessionRow,
-  'csrf_hash' | 'created_at' | 'expires_at' | 'last_used_at' | 'second_factor_at'
+  'csrf_hash' | 'created_at' | 'expires_at' | 'last_used_at' | 'second_factor_at' | 'password_at'
 > &
   Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'> & {
     /** What the operator has enrolled. */
@@ -101,6 +101,7 @@ export async function findLiveSession(
       'operator_sessions.expires_at',
       'operator_sessions.last_used_at',
       'operator_sessions.second_factor_at',
+      'operator_sessions.password_at',
     ])
     .select((e) => [
       e

@@ -49,6 +49,8 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
       (await scene.send('POST', CONFIRM, { headers, payload: { code: codeOf(secret) } })).statusCode;
     expect(await confirm(first)).toBe(400);
     scene.clock.advance(900_001);
+    const payload = { password: ADMIN.password };
+    await scene.must('POST', '/api/v1/auth/step-up', { headers, payload });
     expect(await confirm(second)).toBe(409);
     const third = (await scene.send('POST', TOTP_URL, { headers })).json().secret;
     expect(await confirm(third)).toBe(200);

@@ -18,6 +18,7 @@ const ADA: OperatorCaller = {
   role: 'admin',
   groups: null,
   sessionId: 'test',
+  address: '127.0.0.1',
   secondFactor: NO_SECOND_FACTOR,
 };
 

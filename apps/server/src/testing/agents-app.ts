@@ -75,6 +75,7 @@ export function createAgentsApp(
           role,
           groups: groups?.split(',') ?? null,
           sessionId: 'session',
+          address: '127.0.0.1',
           secondFactor: NO_SECOND_FACTOR,
         };
       },

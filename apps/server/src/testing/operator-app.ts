@@ -11,6 +11,7 @@ import { mountOpenApi } from '../openapi/routes.ts';
 import { mountAuth } from '../operators/auth-routes.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
+import { mountNotices } from '../operators/notice-routes.ts';
 import { createOperatorGuard } from '../operators/operator-guard.ts';
 import { createOperatorTokens } from '../operators/operator-tokens.ts';
 import { mountOperators } from '../operators/operators-routes.ts';
@@ -78,6 +79,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountAuth(app, auth);
   mountSessions(app, auth);
   mountFactors(app, auth);
+  mountNotices(app, { platform });
   mountPasskeys(app, auth);
   mountSetupPage(app, { platform, passwords });
   mountOperators(app, { platform, passwords, endTokens: revokeTokensOf });

@@ -25,6 +25,7 @@ export function createSliceApp(platform: Platform): App {
         role: 'admin',
         groups: groupsNamed(request.headers['x-test-groups']),
         sessionId: 'test',
+        address: '127.0.0.1',
         secondFactor: NO_SECOND_FACTOR,
       }),
       agent: async (request) => {

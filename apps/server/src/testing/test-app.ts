@@ -16,7 +16,7 @@ export interface TestApp extends Application {
   adminToken(): Promise<string>;
 }
 
-const ADMIN = { username: 'admin', password: 'correct horse battery' };
+export const TEST_ADMIN = { username: 'admin', password: 'correct horse battery' };
 
 /** The whole application on a fresh database, with a clock that stands still; nothing listens: use `http.inject`. */
 export async function createTestApp(engine: TestEngine, settings: Partial<Config> = {}): Promise<TestApp> {
@@ -28,8 +28,8 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     // The same with and without a built console; there is none in this folder.
     consoleDir: dataDir,
     ...NO_REGISTRIES,
-    adminUsername: ADMIN.username,
-    adminPassword: ADMIN.password,
+    adminUsername: TEST_ADMIN.username,
+    adminPassword: TEST_ADMIN.password,
     ...settings,
   });
   const secrets = loadSecrets({
@@ -62,7 +62,7 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
       const answer = await application.http.inject({
         method: 'POST',
         url: '/api/v1/auth/login',
-        payload: ADMIN,
+        payload: TEST_ADMIN,
       });
       const body: unknown = answer.json();
       if (body !== null && typeof body === 'object' && 'token' in body && typeof body.token === 'string') {

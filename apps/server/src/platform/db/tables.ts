@@ -1,3 +1,4 @@
+import type { NoticeKind } from '@tidegate/protocol/notices-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { LoginMethod } from '@tidegate/protocol/sessions-api';
 import type { Generated } from 'kysely';
@@ -167,6 +168,20 @@ export interface Tables {
     last_used_at: number | null;
     /** When a second factor was last proven in this session. */
     second_factor_at: number | null;
+    /** When the password was last proven in this session. */
+    password_at: number | null;
+  };
+  operator_notices: {
+    id: string;
+    operator_id: string;
+    kind: NoticeKind;
+    /** Name of the passkey, label of the token, number of sessions: what it was about. */
+    subject: string | null;
+    actor: string;
+    /** Null: at the command line of the server. */
+    address: string | null;
+    created_at: number;
+    seen_at: number | null;
   };
   operator_totp: {
     operator_id: string;

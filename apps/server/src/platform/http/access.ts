@@ -15,15 +15,16 @@ export type Access =
   /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
   | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
   /**
-   * `stepUp`: asks for a second factor that was proven lately, where the operator has one. `scope`: what an API token
-   * needs, null where none may; `scopeNeeded` says what follows where it is not named.
+   * `stepUp`: asks for a proof made lately: of a second factor, or of the password where the operator has none;
+   * `credentials` asks for both, where what is made outlives the session. `scope`: what an API token needs, null where
+   * none may; `scopeNeeded` says what follows where it is not named.
    */
   | {
       kind: 'operator';
       role: OperatorRole;
       limit: LimitClass;
       reach: Reach;
-      stepUp?: boolean;
+      stepUp?: boolean | 'credentials';
       scope?: ApiScope | null;
     };
 
@@ -92,6 +93,8 @@ export interface OperatorCaller {
   /** What it may see of the fleet: passed as `scope` into every query behind a list. */
   readonly groups: GroupScope;
   readonly sessionId: string;
+  /** Where the request came from. */
+  readonly address: string;
   /** Absent where a person has logged in. */
   readonly token?: CallerToken;
   /** `demandFreshFactor` asks it where a route asks for a fresh one only at times. */

@@ -1,0 +1,33 @@
+import type { Notice, NoticeKind } from '@tidegate/protocol/notices-api';
+
+const WORDS: Readonly<Record<NoticeKind, (subject: string) => string>> = {
+  totp_added: () => 'An authenticator app was added',
+  totp_removed: () => 'The authenticator app was removed',
+  passkey_added: (name) => `The passkey ${name} was added`,
+  passkey_renamed: (name) => `A passkey was renamed to ${name}`,
+  passkey_removed: (name) => `The passkey ${name} was removed`,
+  recovery_codes_made: () => 'New recovery codes were made; the old ones no longer work',
+  recovery_code_used: () => 'A recovery code was used',
+  password_changed: () => 'The password was changed',
+  password_reset: () => 'An admin set a new password',
+  factors_reset: () => 'Every second factor was taken away that was not kept',
+  sessions_ended: (count) => `${count} ${count === '1' ? 'session was' : 'sessions were'} ended`,
+  api_token_created: (label) => `The API token ${label} was made`,
+  api_token_revoked: (label) => `The API token ${label} was revoked`,
+  api_tokens_ended: (count) => `${count} ${count === '1' ? 'API token was' : 'API tokens were'} revoked`,
+  access_changed: () => 'Role, groups or state of the account were changed',
+};
+
+/** What happened, in a sentence without its end. */
+export function noticeText({ kind, subject }: Pick<Notice, 'kind' | 'subject'>): string {
+  return WORDS[kind](subject ?? '');
+}
+
+/** Who did it and from where. */
+export function noticeOrigin(
+  { actor, address }: Pick<Notice, 'actor' | 'address'>,
+  ownName: string | null,
+): string {
+  const who = actor === ownName ? 'you' : actor;
+  return address === null ? `by ${who}, on the server's machine` : `by ${who}, from ${address}`;
+}

@@ -1,0 +1,86 @@
+import type { ResetEnds } from '@tidegate/protocol/operators-api';
+import { appendEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorCaller } from '../platform/http/access.ts';
+import type { Platform } from '../platform/platform.ts';
+import { countFactors, deleteRecoveryCodes, deleteTotp } from './codes-store.ts';
+import { methodsOf } from './factor-refusals.ts';
+import { type NoticeBy, notify } from './notices.ts';
+import { deletePasskeys } from './passkeys-store.ts';
+import { forgetProofs } from './sessions-store.ts';
+import { type OperatorRow, revokeOtherSessions } from './store.ts';
+
+/** Who changes an operator; `sessionId` is the one that outlives a change of its own. */
+export type Changer = NoticeBy & Pick<OperatorCaller, 'sessionId'>;
+
+/** Revokes what else acts for the operator (its API tokens) in the same transaction, so that a restore knows it too. */
+export type EndTokens = (tx: Tx, ended: { operatorId: string; atMs: number }) => Promise<number>;
+
+export interface AccessReset {
+  operator: Pick<OperatorRow, 'id' | 'username'>;
+  by: Changer;
+  /** What stays. */
+  keep: readonly ResetEnds[];
+  endTokens: EndTokens;
+}
+
+/**
+ * Ends what lets an operator in beside the password: factors, passkeys, sessions (but for the one that asks) and API
+ * tokens. Each is an event and a notice. Sessions that stay have proven nothing any more.
+ */
+export async function endAccess(tx: Tx, platform: Platform, reset: AccessReset): Promise<void> {
+  const { operator, by, keep, endTokens } = reset;
+  const operatorId = operator.id;
+  const atMs = platform.now();
+  const ends = (what: ResetEnds) => !keep.includes(what);
+  // First of all: a factor or token that is being made waits for the row of its session, and finds it ended.
+  const ofSessions = { operatorId, keptSessionId: by.sessionId };
+  await forgetProofs(tx, ofSessions);
+  const sessions = ends('sessions') ? await revokeOtherSessions(tx, { ...ofSessions, nowMs: atMs }) : 0;
+  const totp = ends('totp') && (await deleteTotp(tx, operatorId));
+  const passkeys = ends('passkeys') ? await deletePasskeys(tx, operatorId) : 0;
+  if (methodsOf(await countFactors(tx, operatorId)).length === 0) await deleteRecoveryCodes(tx, operatorId);
+  const tokens = ends('api_tokens') ? await endTokens(tx, { operatorId, atMs }) : 0;
+
+  if (totp || passkeys > 0) {
+    await record(tx, platform, { operator, by, type: 'FACTORS_RESET', content: { totp, passkeys } });
+    await notify(tx, platform, { operatorId, kind: 'factors_reset', by });
+  }
+  if (sessions > 0) {
+    await record(tx, platform, {
+      operator,
+      by,
+      type: 'SESSION_REVOKED',
+      content: { sessions, by_reset: true },
+    });
+    await notify(tx, platform, { operatorId, kind: 'sessions_ended', subject: String(sessions), by });
+  }
+  if (tokens > 0) {
+    await record(tx, platform, {
+      operator,
+      by,
+      type: 'API_TOKEN_REVOKED',
+      content: { tokens, by_reset: true },
+    });
+    await notify(tx, platform, { operatorId, kind: 'api_tokens_ended', subject: String(tokens), by });
+  }
+}
+
+async function record(
+  tx: Tx,
+  platform: Platform,
+  act: Pick<AccessReset, 'operator' | 'by'> & {
+    type: 'FACTORS_RESET' | 'SESSION_REVOKED' | 'API_TOKEN_REVOKED';
+    content: Readonly<Record<string, unknown>>;
+  },
+): Promise<void> {
+  const { operator, by, type, content } = act;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type,
+    severity: 'warning',
+    component: 'operators',
+    actor: by.username,
+    content: { operator_id: operator.id, username: operator.username, ...content },
+  });
+}
