@@ -19,13 +19,15 @@ import {
   type SqlValue,
 } from './engine.ts';
 import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
+import { createSlices, type SliceClock, type Slices } from './slices.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
 const STATEMENT_CACHE = 500;
 
 /** Opens SQLite in WAL with synchronous=FULL: one connection writes, one that cannot write serves the reads. */
-export function openSqlite(file: string): Database {
+export function openSqlite(file: string, { clock }: { clock?: SliceClock } = {}): Database {
+  const slices = createSlices(clock);
   const writer = openConnection(file);
   writer.exec('PRAGMA journal_mode = WAL');
   // A power cut that rolls back an acknowledged renewal would cost an agent its family.
@@ -37,8 +39,8 @@ export function openSqlite(file: string): Database {
   reader.exec('PRAGMA cache_size = -65536');
   reader.exec('PRAGMA mmap_size = 268435456');
   const group = createGroupCommit({ exec: (text) => writer.exec(text), isOpen: () => writer.isTransaction });
-  const writes = kyselyOn(writer, group);
-  const read = kyselyOn(reader, null);
+  const writes = kyselyOn(writer, { group, slices });
+  const read = kyselyOn(reader, { group: null, slices });
   let faults = 0;
   function rethrowWrite(error: unknown): never {
     const mapped = mapFault(error);
@@ -83,12 +85,17 @@ function openConnection(file: string): DatabaseSync {
   return new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true });
 }
 
-/** `group` is for the connection that writes: whoever asks it for a transaction waits for a turn. */
-function kyselyOn(connection: DatabaseSync, group: GroupCommit | null): Kysely<Tables> {
+interface Sharing {
+  /** For the connection that writes: whoever asks it for a transaction waits for a turn. */
+  group: GroupCommit | null;
+  slices: Slices;
+}
+
+function kyselyOn(connection: DatabaseSync, sharing: Sharing): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: {
       createAdapter: () => new WaitingAdapter(),
-      createDriver: () => createDriver(connection, group),
+      createDriver: () => createDriver(connection, sharing),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -102,8 +109,8 @@ class WaitingAdapter extends SqliteAdapter {
   }
 }
 
-function createDriver(database: DatabaseSync, group: GroupCommit | null): Driver {
-  const shared = createConnection(database);
+function createDriver(database: DatabaseSync, { group, slices }: Sharing): Driver {
+  const shared = createConnection(database, slices);
   const members = new WeakMap<DatabaseConnection, Member>();
   function memberOf(connection: DatabaseConnection): Member {
     const member = members.get(connection);
@@ -140,7 +147,7 @@ interface Prepared {
   hasRows: boolean;
 }
 
-function createConnection(database: DatabaseSync): DatabaseConnection {
+function createConnection(database: DatabaseSync, slices: Slices): DatabaseConnection {
   const cache = new Map<string, Prepared>();
   function prepare(text: string): Prepared {
     let prepared = cache.get(text);
@@ -154,6 +161,8 @@ function createConnection(database: DatabaseSync): DatabaseConnection {
   }
   return {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const turn = slices.turn();
+      if (turn !== null) await turn;
       try {
         const { statement, hasRows } = prepare(query.sql);
         const parameters = query.parameters.map(toSql);
