@@ -43,6 +43,7 @@ import { openCheckpointFile } from './events/checkpoint-file.ts';
 import { mountEvents } from './events/routes.ts';
 import { createEventUpkeep } from './events/upkeep.ts';
 import { mountHealth } from './health/routes.ts';
+import { createLargeReports } from './inventory/large-reports.ts';
 import { mountInventory } from './inventory/routes.ts';
 import { installOpenApi } from './openapi/document.ts';
 import { mountOpenApi } from './openapi/routes.ts';
@@ -166,6 +167,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const offline = createOfflineWatch(platform, { bootedAt });
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
+  const largeReports = createLargeReports(platform);
   const changeWatch = createChangeWatch(platform);
   const snapshots = createSnapshots(platform);
   const history = createHistoryKeeper({ platform, snapshots });
@@ -233,6 +235,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountAgentCommands(http, { platform, config });
   mountInventory(http, {
     platform,
+    large: largeReports,
     voidApproval,
     noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
   });
@@ -295,6 +298,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       // First what calls out: it ends every wait, so that a source that hangs does not hold the others.
       await Promise.all([advisories.stop(), releaseTimes.stop(), provenance.stop()]);
       await Promise.all([mirror?.stop(), feeds.stop(), staleness.stop()]);
+      await largeReports.stop();
       await upkeep.stop();
       await eventUpkeep.stop();
       await badges.stop();

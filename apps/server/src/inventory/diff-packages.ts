@@ -16,24 +16,35 @@ export interface PackageDiff {
   gone: PackageRecord[];
 }
 
+/** Takes what is stored, then what is reported, each in as many pieces as the caller likes. */
+export interface PackageDiffing {
+  addStored(records: readonly PackageRecord[]): void;
+  addReported(packages: readonly InventoryPackage[]): void;
+  result(): PackageDiff;
+}
+
 /** What has to be written so that the stored packages are those of the report. A package named twice counts once. */
-export function diffPackages(
-  stored: readonly PackageRecord[],
-  reported: readonly InventoryPackage[],
-): PackageDiff {
-  const left = new Map(stored.map((record) => [keyOf(record), record]));
+export function createPackageDiff(): PackageDiffing {
+  const left = new Map<string, PackageRecord>();
   const seen = new Set<string>();
   const put: PackageRecord[] = [];
-  for (const item of reported) {
-    const record = recordOf(item);
-    const key = keyOf(record);
-    if (seen.has(key)) continue;
-    seen.add(key);
-    const known = left.get(key);
-    left.delete(key);
-    if (!known || !isSame(known, record)) put.push(record);
-  }
-  return { put, gone: [...left.values()] };
+  return {
+    addStored(records) {
+      for (const record of records) left.set(keyOf(record), record);
+    },
+    addReported(packages) {
+      for (const item of packages) {
+        const record = recordOf(item);
+        const key = keyOf(record);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        const known = left.get(key);
+        left.delete(key);
+        if (!known || !isSame(known, record)) put.push(record);
+      }
+    },
+    result: () => ({ put, gone: [...left.values()] }),
+  };
 }
 
 function recordOf(item: InventoryPackage): PackageRecord {

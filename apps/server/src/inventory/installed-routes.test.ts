@@ -7,6 +7,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLargeReports } from './large-reports.ts';
 import { mountInventory } from './routes.ts';
 
 const ARCH = 'amd64';
@@ -33,7 +34,14 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     const counted = countStatements(await engine.open());
     const platform = createTestPlatform(counted.database);
     const app = createSliceApp(platform);
-    mountInventory(app, { platform, voidApproval: async () => undefined, noteSeen: async () => undefined });
+    const large = createLargeReports(platform);
+    onTestFinished(large.stop);
+    mountInventory(app, {
+      platform,
+      large,
+      voidApproval: async () => undefined,
+      noteSeen: async () => undefined,
+    });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(counted.database, { n: 1 });
     async function report(body: InventoryReport, { of = key, ecosystem = 'apt' as Ecosystem } = {}) {

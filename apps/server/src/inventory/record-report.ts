@@ -1,4 +1,3 @@
-import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { lockAgent } from '../agents/store.ts';
@@ -6,8 +5,9 @@ import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
-import { diffPackages, type PackageRecord } from './diff-packages.ts';
-import { copyDigests, dropPackages, putPackages, putReport, storedPackages } from './store.ts';
+import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
+import type { ReadReport, ReadUpdate } from './read-report.ts';
+import { copyDigests, dropPackages, putPackages, putReport, type Section, storedPackages } from './store.ts';
 
 interface Sighted {
   agentId: string;
@@ -25,21 +25,24 @@ export interface ReportDeps {
 }
 
 /**
- * Stores a report: the differences to the packages that are stored, its digest, and what it says about updates. An
+ * Stores a report of moderate size in one transaction: the differences to the packages that are stored, its digest, and what it says about updates. An
  * incomplete report adds and changes packages but removes none. Null where the agent is gone.
  */
 export async function recordReport(
   tx: Tx,
   { platform, voidApproval, noteSeen }: ReportDeps,
-  section: { agentId: string; ecosystem: Ecosystem; report: InventoryReport; digest: string },
+  section: Section & { report: ReadReport; digest: string },
 ): Promise<ScannedUpdate[] | null> {
   const { agentId, ecosystem, report, digest } = section;
   if (!(await lockAgent(tx, agentId))) return null;
-  const { put, gone } = diffPackages(await storedPackages(tx, section), report.packages);
+  const diff = createPackageDiff();
+  for await (const page of storedPackages(tx, section)) diff.addStored(page);
+  diff.addReported(report.packages);
+  const { put, gone } = diff.result();
   // Gone first: a new version of a package is another row than the old one.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
-  await noteSeen(tx, { agentId, ecosystem, packages: put, actions: plannedBy(report) });
+  await noteSeen(tx, { agentId, ecosystem, packages: put, actions: plannedBy(report.updates) });
   await putReport(tx, {
     agent_id: agentId,
     ecosystem,
@@ -59,6 +62,6 @@ export async function recordReport(
   return updates;
 }
 
-function plannedBy({ updates }: InventoryReport): PlanAction[] {
+export function plannedBy(updates: readonly ReadUpdate[]): PlanAction[] {
   return updates.flatMap(({ plan }) => plan?.actions ?? []);
 }

@@ -7,6 +7,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLargeReports } from './large-reports.ts';
 import { mountInventory } from './routes.ts';
 
 const report: InventoryReport = {
@@ -44,8 +45,11 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     };
     const voided: string[] = [];
     const app = createSliceApp(counted);
+    const large = createLargeReports(platform);
+    onTestFinished(large.stop);
     mountInventory(app, {
       platform: counted,
+      large,
       voidApproval: async (_, { updateId }) => void voided.push(updateId),
       noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
     });

@@ -1,13 +1,15 @@
 import { ECOSYSTEMS, type Ecosystem } from '@tidegate/protocol/scalars';
-import type { Selectable } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { PackageRecord } from './diff-packages.ts';
 
 /** Rows of one statement; SQLite binds at most 32,766 values. */
 const WRITE_ROWS = 500;
+/** Rows that are read in one statement: SQLite answers it in one piece. */
+const READ_ROWS = 2_000;
 
-interface Section {
+export interface Section {
   agentId: string;
   ecosystem: Ecosystem;
 }
@@ -24,13 +26,28 @@ export async function findReport(db: Db, { agentId, ecosystem }: Section): Promi
   return row ?? null;
 }
 
-export async function storedPackages(db: Db, { agentId, ecosystem }: Section): Promise<PackageRecord[]> {
-  return db
+/** All packages, page by page in the order of their key. */
+export async function* storedPackages(
+  db: Db,
+  { agentId, ecosystem }: Section,
+): AsyncGenerator<PackageRecord[]> {
+  const query = db
     .selectFrom('agent_packages')
     .select(['name', 'arch', 'version', 'source_name', 'source_version', 'origin', 'held'])
     .where('agent_id', '=', agentId)
     .where('ecosystem', '=', ecosystem)
-    .execute();
+    .orderBy('name')
+    .orderBy('arch')
+    .orderBy('version')
+    .limit(READ_ROWS);
+  let page = await query.execute();
+  for (;;) {
+    if (page.length > 0) yield page;
+    const last = page.at(-1);
+    if (!last || page.length < READ_ROWS) return;
+    const behind = sql<SqlBool>`(name, arch, version) > (${last.name}, ${last.arch}, ${last.version})`;
+    page = await query.where(behind).execute();
+  }
 }
 
 export async function putPackages(
@@ -76,13 +93,50 @@ export async function dropPackages(
   }
 }
 
-export async function putReport(tx: Tx, row: ReportRow): Promise<void> {
+/** Whoever is still writing another report of this ecosystem writes no more. */
+export async function putReport(tx: Tx, report: Omit<ReportRow, 'writing'>): Promise<void> {
+  const row = { ...report, writing: null };
   const { agent_id: _, ecosystem: __, ...facts } = row;
   await tx
     .insertInto('inventory_reports')
     .values(row)
     .onConflict((conflict) => conflict.columns(['agent_id', 'ecosystem']).doUpdateSet(facts))
     .execute();
+}
+
+/** Marks what is stored as being written: incomplete, and no report's digest. Whoever wrote before does not any more. */
+export async function beginWriting(
+  tx: Tx,
+  args: Section & { writing: string; scannedAtMs: number; nowMs: number },
+): Promise<void> {
+  const mark = { writing: args.writing, digest: '', complete: 0 };
+  await tx
+    .insertInto('inventory_reports')
+    .values({
+      ...mark,
+      agent_id: args.agentId,
+      ecosystem: args.ecosystem,
+      scanned_at: args.scannedAtMs,
+      received_at: args.nowMs,
+      package_count: 0,
+    })
+    .onConflict((conflict) => conflict.columns(['agent_id', 'ecosystem']).doUpdateSet(mark))
+    .execute();
+}
+
+/** False where another report has taken over. */
+export async function holdWriting(
+  tx: Tx,
+  { agentId, ecosystem, writing }: Section & { writing: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('inventory_reports')
+    .set({ writing })
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .where('writing', '=', writing)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** Repeats the digests on the agent's row, where each check-in reads them, as the check-in writes them. */
@@ -92,8 +146,8 @@ export async function copyDigests(tx: Tx, agentId: string): Promise<void> {
     .select(['ecosystem', 'digest'])
     .where('agent_id', '=', agentId)
     .execute();
-  const byEcosystem = new Map(rows.map((row) => [row.ecosystem, row.digest]));
-  // JSON leaves out what is undefined.
+  // One that is being written has none yet. JSON leaves out what is undefined.
+  const byEcosystem = new Map(rows.map((row) => [row.ecosystem, row.digest === '' ? undefined : row.digest]));
   const digests = Object.fromEntries(ECOSYSTEMS.map((ecosystem) => [ecosystem, byEcosystem.get(ecosystem)]));
   await tx
     .updateTable('agents')

@@ -70,6 +70,7 @@ import { migration as m073 } from './073-event-orders.ts';
 import { migration as m075 } from './075-envelope-storage.ts';
 import { migration as m076 } from './076-planner-statistics.ts';
 import { migration as m078 } from './078-registry-hashes.ts';
+import { migration as m079 } from './079-large-reports.ts';
 import { migration as m085 } from './085-password-proofs.ts';
 import { migration as m086 } from './086-operator-notices.ts';
 
@@ -146,6 +147,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m075,
   m076,
   m078,
+  m079,
   m085,
   m086,
 ];

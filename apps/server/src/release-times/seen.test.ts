@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLargeReports } from '../inventory/large-reports.ts';
 import { mountInventory } from '../inventory/routes.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -16,8 +17,11 @@ async function setUp(engine: TestEngine) {
   const first = await insertTestAgent(counted.database, { n: 1 });
   const second = await insertTestAgent(counted.database, { n: 2 });
   const app = createSliceApp(platform);
+  const large = createLargeReports(platform);
+  onTestFinished(large.stop);
   mountInventory(app, {
     platform,
+    large,
     voidApproval: async () => {},
     noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
   });

@@ -1,4 +1,4 @@
-import type { InventoryReport, InventoryUpdate } from '@tidegate/protocol/agent-api';
+import type { InventoryPackage, InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -23,10 +23,25 @@ export interface ScanOutcome {
   withdrawn: string[];
 }
 
+export interface ScanReport {
+  readonly scanned_at: string;
+  readonly complete: boolean;
+  readonly packages: readonly InventoryPackage[];
+  readonly updates: readonly ScannedOffer[];
+}
+
+/** An update as a report has it; the digest of its plan where it is known already. */
+export type ScannedOffer = InventoryUpdate & { planSha256?: string };
+
+/** A scan that is being recorded: what it found, and the updates that the host has. */
 export interface Scan {
-  agentId: string;
-  ecosystem: Ecosystem;
-  report: Pick<InventoryReport, 'scanned_at' | 'complete' | 'packages' | 'updates'>;
+  readonly agentId: string;
+  readonly ecosystem: Ecosystem;
+  readonly scannedAtMs: number;
+  readonly complete: boolean;
+  readonly facts: ScanFacts;
+  /** For each version the row that is open, or the one that was closed last. */
+  readonly known: Map<string, UpdateRow>;
 }
 
 /**
@@ -38,29 +53,46 @@ export interface Scan {
 export async function recordScan(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, ecosystem, report }: Scan,
+  { agentId, ecosystem, report }: { agentId: string; ecosystem: Ecosystem; report: ScanReport },
 ): Promise<ScanOutcome> {
-  const known = newestRows(await updatesOf(tx, { agentId, ecosystem }));
-  const fresh: UpdateRow[] = [];
-  const planned: { updateId: string; update: InventoryUpdate }[] = [];
   const facts = scanFacts({ ecosystem, ...report });
-  for (const update of report.updates) {
+  const { complete, updates } = report;
+  const scannedAtMs = Date.parse(report.scanned_at);
+  const scan = await readScan(tx, { agentId, ecosystem, scannedAtMs, complete, facts });
+  for (const [key, row] of await offerUpdates(tx, platform, { scan, updates })) scan.known.set(key, row);
+  const withdrawn = await closeUpdates(tx, platform, { scan, rows: [...scan.known.values()] });
+  return { updates: await openUpdates(tx, { agentId, ecosystem }), withdrawn };
+}
+
+/** Reads the updates of the host beside what the scan found. */
+export async function readScan(db: Db, of: Omit<Scan, 'known'>): Promise<Scan> {
+  return { ...of, known: newestRows(await updatesOf(db, of)) };
+}
+
+/** Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. */
+export async function offerUpdates(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { scan, updates }: { scan: Scan; updates: readonly ScannedOffer[] },
+): Promise<Map<string, UpdateRow>> {
+  const fresh = new Map<string, UpdateRow>();
+  const planned: { updateId: string; update: ScannedOffer }[] = [];
+  for (const update of updates) {
     const key = offerKey(update);
-    const latest = known.get(key);
-    const present = latest && isOfferedAgain(latest, { report, facts }) ? undefined : latest;
-    const row = present ?? newRow(platform, { agentId, ecosystem, update });
-    if (!present) {
-      known.set(key, row);
-      fresh.push(row);
-    } else if (!CLOSED_STATES.some((state) => state === present.state)) {
+    const latest = fresh.get(key) ?? scan.known.get(key);
+    const present = latest && isOfferedAgain(latest, scan) ? undefined : latest;
+    const row = present ?? newRow(platform, { ...scan, update });
+    if (!present) fresh.set(key, row);
+    else if (!CLOSED_STATES.some((state) => state === present.state)) {
       await refresh(tx, platform, { row: present, update });
     }
     planned.push({ updateId: row.id, update });
   }
-  await insertUpdates(tx, fresh);
+  const rows = [...fresh.values()];
+  await insertUpdates(tx, rows);
   await insertHistory(
     tx,
-    fresh.map((row) => ({
+    rows.map((row) => ({
       id: platform.newId(),
       update_id: row.id,
       at: row.discovered_at,
@@ -71,13 +103,22 @@ export async function recordScan(
     })),
   );
   for (const { updateId, update } of planned) {
-    if (update.plan) await storePlan(tx, platform, { updateId, plan: update.plan });
+    if (update.plan) await storePlan(tx, platform, { ...update, updateId, plan: update.plan });
   }
+  return fresh;
+}
+
+/** Closes what a scan closes, and returns what was approved: their commands and tokens are to be withdrawn. */
+export async function closeUpdates(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { scan: { facts }, rows }: { scan: Scan; rows: readonly UpdateRow[] },
+): Promise<string[]> {
   const withdrawn: string[] = [];
-  for (const row of known.values()) {
+  for (const row of rows) {
     if ((await close(tx, platform, { row, facts })) && row.state === 'approved') withdrawn.push(row.id);
   }
-  return { updates: await openUpdates(tx, { agentId, ecosystem }), withdrawn };
+  return withdrawn;
 }
 
 /** The answer to a report: the ids that the agent sends plans for. */
@@ -112,12 +153,12 @@ function newestRows(rows: readonly UpdateRow[]): Map<string, UpdateRow> {
  */
 function isOfferedAgain(
   row: UpdateRow,
-  { report, facts }: { report: Scan['report']; facts: ScanFacts },
+  { complete, scannedAtMs, facts }: Pick<Scan, 'complete' | 'scannedAtMs' | 'facts'>,
 ): boolean {
   return (
     CLOSED_STATES.some((state) => state === row.state) &&
-    report.complete &&
-    Date.parse(report.scanned_at) > row.updated_at &&
+    complete &&
+    scannedAtMs > row.updated_at &&
     closureByScan({ ...row, state: 'pending' }, facts) === null
   );
 }

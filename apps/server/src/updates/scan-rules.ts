@@ -5,18 +5,55 @@ import { SCAN_CLOSES } from './transition-rules.ts';
 
 export type ScanClosure = { kind: 'installed' } | { kind: 'superseded'; reason: string };
 
+/** The versions of one package: one of them is the greatest, unless none has a place in the order. */
+export interface Versions {
+  readonly all: ReadonlySet<string>;
+  readonly greatest: string;
+}
+
 /** What a report says about the packages of one ecosystem, ready to be asked by name. */
 export interface ScanFacts {
   ecosystem: string;
   /** Versions offered, by package; a newer one supersedes. */
-  offered: ReadonlyMap<string, readonly string[]>;
+  offered: ReadonlyMap<string, Versions>;
   /** Versions installed, by package; null where the scan is incomplete and so proves nothing. */
-  installed: ReadonlyMap<string, readonly string[]> | null;
+  installed: ReadonlyMap<string, Versions> | null;
 }
 
 /** Package and architecture as one key; a report without an architecture has an empty one. */
 export function packageKey(of: { name: string; arch?: string | undefined }): string {
   return `${of.name}\n${of.arch ?? ''}`;
+}
+
+/** Takes a report in as many pieces as the caller likes. Its cost is linear, however many versions a package has. */
+export interface GrowingFacts extends ScanFacts {
+  addUpdates(updates: readonly InventoryUpdate[]): void;
+  addPackages(packages: readonly InventoryPackage[]): void;
+}
+
+export function createScanFacts({
+  ecosystem,
+  complete,
+}: {
+  ecosystem: string;
+  complete: boolean;
+}): GrowingFacts {
+  const offered = new Map<string, KnownVersions>();
+  const installed = complete ? new Map<string, KnownVersions>() : null;
+  return {
+    ...{ ecosystem, offered, installed },
+    addUpdates(updates) {
+      for (const update of updates) add(offered, ecosystem, packageKey(update), update.available_version);
+    },
+    addPackages(packages) {
+      if (installed === null) return;
+      for (const item of packages) {
+        add(installed, ecosystem, packageKey(item), item.version);
+        // An update without an architecture is of any of them.
+        if (item.arch) add(installed, ecosystem, packageKey({ name: item.name }), item.version);
+      }
+    },
+  };
 }
 
 export function scanFacts(report: {
@@ -25,16 +62,10 @@ export function scanFacts(report: {
   packages: readonly InventoryPackage[];
   updates: readonly InventoryUpdate[];
 }): ScanFacts {
-  const offered = new Map<string, string[]>();
-  for (const update of report.updates) push(offered, packageKey(update), update.available_version);
-  if (!report.complete) return { ecosystem: report.ecosystem, offered, installed: null };
-  const installed = new Map<string, string[]>();
-  for (const item of report.packages) {
-    push(installed, packageKey(item), item.version);
-    // An update without an architecture is of any of them.
-    if (item.arch) push(installed, packageKey({ name: item.name }), item.version);
-  }
-  return { ecosystem: report.ecosystem, offered, installed };
+  const facts = createScanFacts(report);
+  facts.addUpdates(report.updates);
+  facts.addPackages(report.packages);
+  return facts;
 }
 
 /**
@@ -48,17 +79,39 @@ export function closureByScan(
   if (facts.installed === null || !SCAN_CLOSES.some((state) => state === update.state)) return null;
   const key = packageKey(update);
   const { available_version: available } = update;
-  const newer = (version: string) => compareVersions(facts.ecosystem, version, available) === 1;
-  const installed = facts.installed.get(key) ?? [];
-  if (installed.includes(available)) return { kind: 'installed' };
-  const overtaking = installed.find(newer);
-  if (overtaking !== undefined) return { kind: 'superseded', reason: `newer_installed: ${overtaking}` };
-  const offer = facts.offered.get(key)?.find(newer);
-  return offer === undefined ? null : { kind: 'superseded', reason: `superseded_by: ${offer}` };
+  const installed = facts.installed.get(key);
+  if (installed?.all.has(available)) return { kind: 'installed' };
+  if (isNewer(facts.ecosystem, installed, available)) {
+    return { kind: 'superseded', reason: `newer_installed: ${installed.greatest}` };
+  }
+  const offered = facts.offered.get(key);
+  return isNewer(facts.ecosystem, offered, available)
+    ? { kind: 'superseded', reason: `superseded_by: ${offered.greatest}` }
+    : null;
 }
 
-function push(map: Map<string, string[]>, key: string, version: string): void {
+function isNewer(ecosystem: string, versions: Versions | undefined, than: string): versions is Versions {
+  return versions !== undefined && compareVersions(ecosystem, versions.greatest, than) === 1;
+}
+
+interface KnownVersions extends Versions {
+  all: Set<string>;
+  greatest: string;
+}
+
+function add(map: Map<string, KnownVersions>, ecosystem: string, key: string, version: string): void {
   const versions = map.get(key);
-  if (versions) versions.push(version);
-  else map.set(key, [version]);
+  if (!versions) {
+    map.set(key, { all: new Set([version]), greatest: version });
+  } else if (!versions.all.has(version)) {
+    versions.all.add(version);
+    versions.greatest = greaterOf(ecosystem, versions.greatest, version);
+  }
+}
+
+/** One that has no place in the order gives way to any other. */
+function greaterOf(ecosystem: string, current: string, next: string): string {
+  const order = compareVersions(ecosystem, next, current);
+  if (order !== 'undecidable') return order > 0 ? next : current;
+  return compareVersions(ecosystem, current, current) === 'undecidable' ? next : current;
 }

@@ -18,11 +18,10 @@ const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed',
 export async function storePlan(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { updateId, plan }: { updateId: string; plan: Plan },
+  { updateId, plan, planSha256 = planDigest(plan) }: { updateId: string; plan: Plan; planSha256?: string },
 ): Promise<StoredPlan> {
   const update = await findUpdate(tx, updateId);
   if (!update) throw new Error('a plan belongs to an update');
-  const planSha256 = planDigest(plan);
   const present = update.plan_id === null ? null : await readPlan(tx, update.plan_id);
   if (present?.planSha256 === planSha256) return present;
   const stored: StoredPlan = {

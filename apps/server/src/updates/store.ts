@@ -24,6 +24,8 @@ export interface StoredPlan {
   planSha256: string;
 }
 
+/** Rows that are read in one statement: SQLite answers it in one piece. */
+const READ_ROWS = 1_000;
 /** Rows of one INSERT; SQLite binds at most 32,766 values. */
 const INSERT_ROWS = 500;
 
@@ -35,12 +37,21 @@ export async function updatesOf(
   db: Db,
   { agentId, ecosystem }: { agentId: string; ecosystem: string },
 ): Promise<UpdateRow[]> {
-  return db
+  const query = db
     .selectFrom('updates')
     .selectAll()
     .where('agent_id', '=', agentId)
     .where('ecosystem', '=', ecosystem)
-    .execute();
+    .orderBy('id')
+    .limit(READ_ROWS);
+  const found: UpdateRow[] = [];
+  let page = await query.execute();
+  for (;;) {
+    found.push(...page);
+    const last = page.at(-1);
+    if (!last || page.length < READ_ROWS) return found;
+    page = await query.where('id', '>', last.id).execute();
+  }
 }
 
 export async function insertUpdates(tx: Tx, rows: readonly Insertable<Tables['updates']>[]): Promise<void> {

@@ -256,6 +256,24 @@ export interface Tables {
     received_at: number;
     complete: number;
     package_count: number;
+    /** Who writes a large report in many transactions; null where what is stored is whole. */
+    writing: string | null;
+  };
+  inventory_parts: {
+    agent_id: string;
+    ecosystem: string;
+    /** The digest over all parts, which names the report. */
+    report: string;
+    part: number;
+    piece: number;
+    received_at: number;
+    /** From here on null in every piece but the first. */
+    digest: string | null;
+    parts: number | null;
+    pieces: number | null;
+    size_bytes: number | null;
+    package_count: number | null;
+    data: string;
   };
   updates: {
     id: string;

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { InventoryReport } from '@tidegate/protocol/agent-api';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Database, Tx } from '../platform/db/engine.ts';
+import { noteSeen, type Sighted } from '../release-times/note-seen.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLargeReports, SMALL_REPORT_MAX_BYTES, WAITING_MAX } from './large-reports.ts';
+import { recordLargeReport } from './record-large-report.ts';
+import { mountInventory } from './routes.ts';
+
+const COUNT = 4_000;
+/** Rows that one transaction writes at most; see WRITTEN_ITEMS. */
+const ROWS_MAX = 250;
+
+function reportOf(version: string, { count = COUNT, complete = true, offered = 0 } = {}): InventoryReport {
+  const nameOf = (n: number) => `package-${String(n).padStart(5, '0')}-with-a-name-of-its-own`;
+  return {
+    scanned_at: '2026-11-21T08:59:00Z',
+    complete,
+    packages: Array.from({ length: count }, (_, n) => ({
+      ...{ name: nameOf(n), version, arch: 'amd64', source_name: nameOf(n), source_version: version },
+    })),
+    updates: Array.from({ length: offered }, (_, n) => ({
+      ...{ name: nameOf(n), arch: 'amd64', current_version: '1.0-1', available_version: '2.0-1' },
+    })),
+  };
+}
+
+describe.each(ENGINES)('large inventory reports on $name', (engine) => {
+  async function setUp({ failNoteAt = Number.POSITIVE_INFINITY } = {}) {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const large = createLargeReports(platform);
+    onTestFinished(large.stop);
+    let transactions = 0;
+    let notes = 0;
+    const noted: number[] = [];
+    const counted: Database = {
+      ...database,
+      transact(work) {
+        transactions++;
+        return database.transact(work);
+      },
+    };
+    const deps = {
+      platform: { ...platform, database: counted },
+      large,
+      voidApproval: async () => undefined,
+      noteSeen: async (tx: Tx, sighted: Sighted) => {
+        if (++notes === failNoteAt) throw new Error('cut off');
+        noted.push(sighted.packages.length);
+        await noteSeen(tx, platform, sighted);
+      },
+    };
+    const app = createSliceApp(platform);
+    mountInventory(app, deps);
+    onTestFinished(() => app.close());
+    const key = { ...(await insertTestAgent(database, { n: 1 })), machineId: 'machine-1' };
+    async function put(body: InventoryReport, { of = key } = {}) {
+      platform.clock.advance(1_000);
+      return app.inject({
+        method: 'PUT',
+        url: `/api/v1/agents/${of.agentId}/inventory/apt`,
+        headers: {
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+          ...{ 'x-machine-id': of.machineId, 'x-test-agent': of.agentId, 'x-test-family': of.familyId },
+        },
+        payload: gzipSync(JSON.stringify(body)),
+      });
+    }
+    const stored = async () => {
+      const rows = await database.read.selectFrom('agent_packages').select('version').execute();
+      return Object.fromEntries(
+        [...Map.groupBy(rows, (row) => row.version)].map(([v, all]) => [v, all.length]),
+      );
+    };
+    const reportRow = () =>
+      database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
+    const states = async () =>
+      (await database.read.selectFrom('updates').select('state').execute()).map((row) => row.state);
+    const digests = async () =>
+      (await database.read.selectFrom('agents').select('inventory_digests').executeTakeFirstOrThrow())
+        .inventory_digests;
+    return {
+      database,
+      platform,
+      deps,
+      put,
+      stored,
+      reportRow,
+      states,
+      digests,
+      noted,
+      key,
+      transactions: () => transactions,
+    };
+  }
+
+  test('one is read in a thread of its own, written in many short transactions, and stored as any other', async () => {
+    const it = await setUp();
+    const first = reportOf('1.0-1', { offered: 600 });
+    expect(JSON.stringify(first).length).toBeGreaterThan(SMALL_REPORT_MAX_BYTES);
+    const answer = await it.put(first);
+    expect([answer.statusCode, answer.json().updates.length]).toEqual([200, 600]);
+    expect(await it.stored()).toEqual({ '1.0-1': COUNT });
+    expect(Math.max(...it.noted)).toBeLessThanOrEqual(ROWS_MAX);
+    expect(it.transactions()).toBeGreaterThanOrEqual(COUNT / ROWS_MAX);
+    const digest = createHash('sha256').update(JSON.stringify(first)).digest('hex');
+    const row = { digest, complete: 1, package_count: COUNT, writing: null };
+    expect(await it.reportRow()).toMatchObject(row);
+    expect(await it.digests()).toBe(JSON.stringify({ apt: digest }));
+
+    const before = it.transactions();
+    expect((await it.put(first)).json().updates).toHaveLength(600);
+    expect(it.transactions()).toBe(before);
+
+    await it.put(reportOf('2.0-1'));
+    expect(await it.stored()).toEqual({ '2.0-1': COUNT });
+    expect(new Set(await it.states())).toEqual(new Set(['installed']));
+    // A small report of a host with many packages is written in the same way.
+    const most = it.transactions();
+    await it.put(reportOf('2.0-1', { count: 3 }));
+    expect(await it.stored()).toEqual({ '2.0-1': 3 });
+    expect(it.transactions() - most).toBeGreaterThanOrEqual(COUNT / ROWS_MAX);
+  });
+
+  test('one that is cut off is no complete report, closes nothing, and is whole when it comes again', async () => {
+    const it = await setUp({ failNoteAt: 30 });
+    await it.put(reportOf('1.0-1', { offered: 10 }));
+    expect((await it.reportRow()).complete).toBe(1);
+    const broken = await it.put(reportOf('2.0-1'));
+    expect(broken.statusCode).toBe(500);
+    expect(await it.reportRow()).toMatchObject({ complete: 0, digest: '' });
+    expect(await it.digests()).toBe('{}');
+    expect(new Set(await it.states())).toEqual(new Set(['pending']));
+    expect((await it.stored())['1.0-1']).toBe(COUNT);
+    expect((await it.put(reportOf('2.0-1'))).statusCode).toBe(200);
+    expect(await it.stored()).toEqual({ '2.0-1': COUNT });
+    expect(await it.reportRow()).toMatchObject({ complete: 1, writing: null });
+    expect(new Set(await it.states())).toEqual(new Set(['installed']));
+  });
+
+  test('an incomplete one adds and changes packages, and removes and closes nothing', async () => {
+    const it = await setUp();
+    await it.put(reportOf('1.0-1', { offered: 5 }));
+    await it.put(reportOf('2.0-1', { complete: false }));
+    expect(await it.stored()).toEqual({ '1.0-1': COUNT, '2.0-1': COUNT });
+    expect(new Set(await it.states())).toEqual(new Set(['pending']));
+    expect((await it.reportRow()).complete).toBe(0);
+  });
+
+  test('of two at once on two servers the later takes over, and what is stored is what it says', async () => {
+    const it = await setUp();
+    const record = (version: string) =>
+      recordLargeReport(it.deps, {
+        ...{ agentId: it.key.agentId, ecosystem: 'apt', report: reportOf(version), digest: version },
+      });
+    const outcomes = await Promise.all([record('1.0-1'), record('2.0-1')]);
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['overtaken', 'recorded']);
+    const { digest } = await it.reportRow();
+    expect(await it.stored()).toEqual({ [digest]: COUNT });
+  });
+
+  test('a host has one under way, and no more wait than there is room for: the others are told to come back', async () => {
+    const it = await setUp();
+    const again = await Promise.all([it.put(reportOf('1.0-1')), it.put(reportOf('1.0-1'))]);
+    expect(again.map((answer) => answer.statusCode).toSorted()).toEqual([200, 503]);
+    const keys = await Promise.all(
+      Array.from({ length: WAITING_MAX + 4 }, async (_, i) => {
+        const n = i + 10;
+        return { ...(await insertTestAgent(it.database, { n })), machineId: `machine-${n}` };
+      }),
+    );
+    const answers = await Promise.all(keys.map((of) => it.put(reportOf('1.0-1'), { of })));
+    const refused = answers.filter((answer) => answer.statusCode === 503);
+    expect(refused).toHaveLength(2);
+    expect(refused[0]?.json().code).toBe('unavailable');
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});

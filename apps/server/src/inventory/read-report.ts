@@ -1,0 +1,61 @@
+import { hash } from 'node:crypto';
+import { InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
+import { bundleFaults } from '@tidegate/protocol/bundles';
+import { planFaults, targetFault } from '@tidegate/protocol/plan';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Compile } from 'typebox/compile';
+import type { FieldFault } from '../platform/http/refusal.ts';
+import { planDigest } from '../updates/store-plan.ts';
+
+/** An update of a report; its plan is sound, and digested where it was read. */
+export type ReadUpdate = InventoryUpdate & { planSha256?: string };
+export type ReadReport = Omit<InventoryReport, 'updates'> & { updates: readonly ReadUpdate[] };
+
+export type Reading =
+  | { ok: true; report: ReadReport }
+  | { ok: false; detail: string; errors: readonly FieldFault[] };
+
+const FAULTS_MAX = 20;
+const reports = Compile(InventoryReport);
+
+/** Parses and checks a report, by its schema and by what a schema cannot say of plans. */
+export function readReport(ecosystem: Ecosystem, bytes: Uint8Array): Reading {
+  const json = parseStrictJson(bytes);
+  if (!json.ok) {
+    const errors = [{ path: '', message: json.reason }];
+    return { ok: false, detail: 'The body is not acceptable JSON.', errors };
+  }
+  const body = json.value;
+  if (!reports.Check(body)) {
+    const errors = reports
+      .Errors(body)
+      .slice(0, FAULTS_MAX)
+      .map(({ instancePath, message }) => ({ path: instancePath, message }));
+    return { ok: false, detail: 'The body is not valid.', errors };
+  }
+  const errors = faultsOf(ecosystem, body);
+  if (errors.length > 0) return { ok: false, detail: 'A plan in the report is not sound.', errors };
+  const updates = body.updates.map((update) =>
+    update.plan ? { ...update, planSha256: planDigest(update.plan) } : update,
+  );
+  return { ok: true, report: { ...body, updates } };
+}
+
+export function reportDigest(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex');
+}
+
+function faultsOf(ecosystem: Ecosystem, report: InventoryReport): FieldFault[] {
+  const faults: FieldFault[] = [];
+  for (const [index, { name, available_version, plan }] of report.updates.entries()) {
+    if (!plan) continue;
+    const missed = targetFault(plan, { name, version: available_version });
+    const bundled = bundleFaults({ ecosystem, actions: plan.actions });
+    for (const { path, message } of [...planFaults(plan), ...bundled, ...(missed ? [missed] : [])]) {
+      if (faults.length === FAULTS_MAX) return faults;
+      faults.push({ path: `/updates/${index}/plan${path}`, message });
+    }
+  }
+  return faults;
+}

@@ -1,0 +1,164 @@
+import type { InventoryPackage } from '@tidegate/protocol/agent-api';
+import { lockAgent } from '../agents/store.ts';
+import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { inTurns } from '../platform/turns.ts';
+import {
+  closeUpdates,
+  offerUpdates,
+  openUpdates,
+  readScan,
+  type ScannedUpdate,
+} from '../updates/record-scan.ts';
+import { closureByScan, createScanFacts } from '../updates/scan-rules.ts';
+import type { UpdateRow } from '../updates/store.ts';
+import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
+import type { ReadReport, ReadUpdate } from './read-report.ts';
+import { plannedBy, type ReportDeps } from './record-report.ts';
+import {
+  beginWriting,
+  copyDigests,
+  dropPackages,
+  holdWriting,
+  putPackages,
+  putReport,
+  type Section,
+  storedPackages,
+} from './store.ts';
+
+/** Packages that are compared in one turn of the event loop. */
+const COMPARED_ITEMS = 1_000;
+/** Packages, updates and actions of plans that one transaction writes: meanwhile nobody else writes to SQLite. */
+const WRITTEN_ITEMS = 250;
+
+export type LargeOutcome =
+  | { kind: 'recorded'; updates: ScannedUpdate[] }
+  | { kind: 'gone' }
+  /** Another report of the same ecosystem came meanwhile, and this one wrote nothing more. */
+  | { kind: 'overtaken' };
+
+/**
+ * Stores a report as `recordReport` does, in many short transactions. The first one marks what is stored as being
+ * written: incomplete and without a digest, so that a report that is cut off is asked for again and proves nothing;
+ * the last one says what it is. What adds comes first, what closes and removes last. Whoever begins later takes over.
+ */
+export async function recordLargeReport(
+  deps: ReportDeps,
+  { agentId, ecosystem, report, digest }: Section & { report: ReadReport; digest: string },
+): Promise<LargeOutcome> {
+  const { platform, noteSeen } = deps;
+  const { database } = platform;
+  const section = { agentId, ecosystem };
+  const writing = platform.newId();
+  const scannedAtMs = Date.parse(report.scanned_at);
+  const begun = await database.transact(async (tx) => {
+    if (!(await lockAgent(tx, agentId))) return false;
+    await beginWriting(tx, { ...section, writing, scannedAtMs, nowMs: platform.now() });
+    await copyDigests(tx, agentId);
+    return true;
+  });
+  if (!begun) return { kind: 'gone' };
+
+  /** False where another report has taken over, or the host is gone: then nothing is written. */
+  const write = (work: (tx: Tx) => Promise<void>): Promise<boolean> =>
+    database.transact(async (tx) => {
+      if (!(await lockAgent(tx, agentId)) || !(await holdWriting(tx, { ...section, writing }))) return false;
+      await work(tx);
+      return true;
+    });
+
+  const { put, gone } = await compare(deps, { section, packages: report.packages });
+  for (const part of partsOf(put, () => 1)) {
+    const isOurs = await write(async (tx) => {
+      await putPackages(tx, section, part);
+      await noteSeen(tx, { ...section, packages: part, actions: [] });
+    });
+    if (!isOurs) return { kind: 'overtaken' };
+  }
+
+  const facts = createScanFacts({ ecosystem, complete: report.complete });
+  await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
+  await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
+  const scan = await readScan(database.read, { ...section, scannedAtMs, complete: report.complete, facts });
+  for (const part of partsOf(report.updates, weightOf)) {
+    let added = new Map<string, UpdateRow>();
+    const isOurs = await write(async (tx) => {
+      added = await offerUpdates(tx, platform, { scan, updates: part });
+      await noteSeen(tx, { ...section, packages: [], actions: plannedBy(part) });
+    });
+    if (!isOurs) return { kind: 'overtaken' };
+    for (const [key, row] of added) scan.known.set(key, row);
+  }
+  const closing: UpdateRow[] = [];
+  await inTurns([...scan.known.values()], {
+    size: COMPARED_ITEMS,
+    work: (rows) => void closing.push(...rows.filter((row) => closureByScan(row, facts) !== null)),
+  });
+  for (const part of partsOf(closing, () => 1)) {
+    const isOurs = await write(async (tx) => {
+      for (const updateId of await closeUpdates(tx, platform, { scan, rows: part })) {
+        await withdraw(tx, deps, updateId);
+      }
+    });
+    if (!isOurs) return { kind: 'overtaken' };
+  }
+
+  // An incomplete report removes nothing.
+  for (const part of report.complete ? partsOf(gone, () => 1) : []) {
+    if (!(await write((tx) => dropPackages(tx, section, part)))) return { kind: 'overtaken' };
+  }
+  const isDone = await write(async (tx) => {
+    await putReport(tx, {
+      agent_id: agentId,
+      ecosystem,
+      digest,
+      scanned_at: scannedAtMs,
+      received_at: platform.now(),
+      complete: report.complete ? 1 : 0,
+      package_count: report.packages.length,
+    });
+    await copyDigests(tx, agentId);
+  });
+  if (!isDone) return { kind: 'overtaken' };
+  return { kind: 'recorded', updates: await openUpdates(database.read, section) };
+}
+
+/** Compares with what is stored, which nobody else writes until another report takes over. */
+async function compare(
+  { platform: { database } }: ReportDeps,
+  { section, packages }: { section: Section; packages: readonly InventoryPackage[] },
+): Promise<{ put: readonly PackageRecord[]; gone: readonly PackageRecord[] }> {
+  const diff = createPackageDiff();
+  for await (const page of storedPackages(database.read, section)) {
+    await inTurns(page, { size: COMPARED_ITEMS, work: diff.addStored });
+  }
+  await inTurns(packages, { size: COMPARED_ITEMS, work: diff.addReported });
+  return diff.result();
+}
+
+async function withdraw(tx: Tx, { platform, voidApproval }: ReportDeps, updateId: string): Promise<void> {
+  const reason = 'closed_by_scan';
+  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
+  await voidApproval(tx, { updateId, reason });
+}
+
+function weightOf({ plan }: ReadUpdate): number {
+  return 1 + (plan?.actions.length ?? 0);
+}
+
+/** Parts of about as many items as one transaction writes; one that weighs more is a part of its own. */
+function* partsOf<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
+  let part: T[] = [];
+  let weight = 0;
+  for (const item of items) {
+    const added = weigh(item);
+    if (part.length > 0 && weight + added > WRITTEN_ITEMS) {
+      yield part;
+      part = [];
+      weight = 0;
+    }
+    part.push(item);
+    weight += added;
+  }
+  if (part.length > 0) yield part;
+}

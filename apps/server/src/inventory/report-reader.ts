@@ -1,0 +1,146 @@
+import { Worker } from 'node:worker_threads';
+import type { InventoryPackage } from '@tidegate/protocol/agent-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Log } from '../platform/log.ts';
+import type { Reading, ReadUpdate } from './read-report.ts';
+import type { FromWorker, ToWorker } from './report-worker.ts';
+
+/** Longest that one report may take to be read; then its thread is ended. */
+export const READ_TIMEOUT_MS = 20_000;
+/** Memory of the thread: a report of 8 MiB takes less than a quarter of it. */
+const HEAP_MAX_MB = 512;
+const WORKER = new URL('./report-worker.ts', import.meta.url);
+
+export interface LargeReport {
+  ecosystem: Ecosystem;
+  /** Taken over: the caller has them no more. */
+  bytes: Uint8Array;
+  /** Digest of the report that is stored; the same bytes again are not parsed. */
+  knownDigest: string | null;
+}
+
+export type LargeReading =
+  | { kind: 'known' }
+  | { kind: 'read'; digest: string; reading: Reading }
+  /** The thread ended or took too long; the next report has a new one. */
+  | { kind: 'unavailable' };
+
+/** Reads reports in a thread of its own, one after the other; it is started with the first. */
+export interface ReportReader {
+  read(report: LargeReport): Promise<LargeReading>;
+  stop(): Promise<void>;
+}
+
+export interface ReaderOptions {
+  log: Pick<Log, 'error'>;
+  /** The program of the thread; ours unless a test brings one. */
+  worker?: URL;
+  timeoutMs?: number;
+}
+
+export function createReportReader({
+  log,
+  worker: program = WORKER,
+  timeoutMs = READ_TIMEOUT_MS,
+}: ReaderOptions): ReportReader {
+  let thread: Worker | null = null;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  function threadOf(): Worker {
+    if (thread !== null) return thread;
+    const started = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MB } });
+    // It keeps no process alive that has nothing else to do.
+    started.unref();
+    thread = started;
+    return started;
+  }
+
+  async function give(report: LargeReport): Promise<LargeReading> {
+    const worker = threadOf();
+    const outcome = await converse(worker, { report, timeoutMs });
+    if (outcome.kind !== 'lost') return outcome;
+    log.error('the thread that reads reports was replaced', { cause: outcome.cause });
+    if (thread === worker) thread = null;
+    await worker.terminate();
+    return { kind: 'unavailable' };
+  }
+
+  return {
+    read(report) {
+      const mine = turn.then(() => give(report));
+      turn = mine.catch(() => {});
+      return mine;
+    },
+    async stop() {
+      await turn;
+      await thread?.terminate();
+      thread = null;
+    },
+  };
+}
+
+type Outcome = LargeReading | { kind: 'lost'; cause: string };
+
+/** One report: its bytes go over, and its parts come back one by one, each in a turn of the event loop of its own. */
+function converse(
+  worker: Worker,
+  { report, timeoutMs }: { report: LargeReport; timeoutMs: number },
+): Promise<Outcome> {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const packages: InventoryPackage[] = [];
+  const updates: ReadUpdate[] = [];
+  let head: Extract<FromWorker, { kind: 'report' }> | null = null;
+
+  function onMessage(message: FromWorker): void {
+    switch (message.kind) {
+      case 'known':
+        resolve({ kind: 'known' });
+        break;
+      case 'refused': {
+        const { detail, errors } = message;
+        resolve({ kind: 'read', digest: '', reading: { ok: false, detail, errors } });
+        break;
+      }
+      case 'report':
+        head = message;
+        send(worker, { kind: 'more' });
+        break;
+      case 'part':
+        packages.push(...message.packages);
+        updates.push(...message.updates);
+        if (message.isLast && head !== null) resolve(reportOf(head, { packages, updates }));
+        else send(worker, { kind: 'more' });
+        break;
+    }
+  }
+  const onError = (error: Error) => resolve({ kind: 'lost', cause: error.message });
+  const onExit = (code: number) => resolve({ kind: 'lost', cause: `it ended with ${code}` });
+  const timer = setTimeout(
+    () => resolve({ kind: 'lost', cause: `a report took longer than ${timeoutMs} ms` }),
+    timeoutMs,
+  );
+  worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+  const { ecosystem, bytes, knownDigest } = report;
+  send(worker, { kind: 'read', ecosystem, bytes, knownDigest }, transferable(bytes));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+  });
+}
+
+function reportOf(
+  { digest, scannedAt, complete }: Extract<FromWorker, { kind: 'report' }>,
+  content: { packages: InventoryPackage[]; updates: ReadUpdate[] },
+): Outcome {
+  const report = { scanned_at: scannedAt, complete, ...content };
+  return { kind: 'read', digest, reading: { ok: true, report } };
+}
+
+function send(worker: Worker, message: ToWorker, transfer: ArrayBuffer[] = []): void {
+  worker.postMessage(message, transfer);
+}
+
+/** Moved instead of copied, where they share their memory with nothing else. */
+function transferable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
+  return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+}

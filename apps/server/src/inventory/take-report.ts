@@ -1,0 +1,78 @@
+import type { InventoryAnswer } from '@tidegate/protocol/agent-api';
+import { Refusal } from '../platform/http/refusal.ts';
+import { openUpdates } from '../updates/record-scan.ts';
+import { type LargeReports, SMALL_REPORT_MAX_BYTES, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
+import { type Reading, type ReadReport, readReport, reportDigest } from './read-report.ts';
+import { recordLargeReport } from './record-large-report.ts';
+import { type ReportDeps, recordReport } from './record-report.ts';
+import { findReport, type Section } from './store.ts';
+
+export type TakeDeps = ReportDeps & { large: LargeReports };
+
+/**
+ * Takes a report from its bytes, which are hashed first and parsed only where they are not those that are stored.
+ * A large one is read in a thread of its own and written in many transactions, so that it holds nobody up.
+ */
+export async function takeReport(
+  deps: TakeDeps,
+  { bytes, ...section }: Section & { bytes: Uint8Array },
+): Promise<InventoryAnswer> {
+  const { database } = deps.platform;
+  const stored = await findReport(database.read, section);
+  const knownDigest = stored?.digest ?? null;
+  const answerKnown = async () => ({ accepted: true, updates: await openUpdates(database.read, section) });
+  if (bytes.length > SMALL_REPORT_MAX_BYTES) {
+    return deps.large.admit(section.agentId, async () => {
+      const read = await deps.large.read({ ecosystem: section.ecosystem, bytes, knownDigest });
+      switch (read.kind) {
+        case 'known':
+          return answerKnown();
+        case 'unavailable':
+          throw new Refusal('unavailable', {
+            detail: 'The report could not be read; try again later.',
+            retryAfterSeconds: 60,
+          });
+        case 'read':
+          return recordParts(deps, { ...section, report: accepted(read.reading), digest: read.digest });
+      }
+    });
+  }
+  const digest = reportDigest(bytes);
+  if (digest === knownDigest) return answerKnown();
+  const report = accepted(readReport(section.ecosystem, bytes));
+  if (itemsOf(report) + (stored?.package_count ?? 0) > SMALL_REPORT_MAX_ITEMS || stored?.writing != null) {
+    return deps.large.admit(section.agentId, () => recordParts(deps, { ...section, report, digest }));
+  }
+  const updates = await database.transact((tx) => recordReport(tx, deps, { ...section, report, digest }));
+  if (!updates) throw noAgent();
+  return { accepted: true, updates };
+}
+
+async function recordParts(
+  deps: TakeDeps,
+  args: Section & { report: ReadReport; digest: string },
+): Promise<InventoryAnswer> {
+  const outcome = await recordLargeReport(deps, args);
+  switch (outcome.kind) {
+    case 'recorded':
+      return { accepted: true, updates: outcome.updates };
+    case 'overtaken':
+      throw new Refusal('conflict', { detail: 'Another report of this ecosystem came meanwhile.' });
+    case 'gone':
+      throw noAgent();
+  }
+}
+
+function accepted(reading: Reading): ReadReport {
+  if (reading.ok) return reading.report;
+  const { detail, errors } = reading;
+  throw new Refusal('invalid_request', { detail, errors });
+}
+
+function itemsOf({ packages, updates }: ReadReport): number {
+  return updates.reduce((sum, { plan }) => sum + 1 + (plan?.actions.length ?? 0), packages.length);
+}
+
+function noAgent(): Refusal {
+  return new Refusal('not_found', { detail: 'There is no such agent.' });
+}

@@ -1,0 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { chunks } from './db/chunks.ts';
+
+/** Works on the items part by part, and lets the event loop turn before each part. */
+export async function inTurns<T>(
+  items: readonly T[],
+  { size, work }: { size: number; work: (part: readonly T[]) => Promise<void> | void },
+): Promise<void> {
+  for (const part of chunks(items, size)) {
+    await nextTurn();
+    await work(part);
+  }
+}
