@@ -1,8 +1,11 @@
+import { benchHostileFleet, type HostileFigures } from './hostile-fleet.ts';
 import { REFUSAL_MAX_US, type RefusedFigures, timeRefusals } from './refused-requests.ts';
 import type { BenchOptions } from './run.ts';
 
-/** What hostile clients cost: each refused request by route. Fails where one is dearer than REFUSAL_MAX_US. */
-export async function benchAbuse(options: BenchOptions): Promise<{ refused: RefusedFigures }> {
+/** What hostile clients cost: each refused request by route, which fails where one is dearer than REFUSAL_MAX_US. */
+export async function benchAbuse(
+  options: BenchOptions,
+): Promise<{ refused: RefusedFigures; hostileFleet: HostileFigures }> {
   const refused = await timeRefusals(options);
   if (refused.tooDear > 0) {
     options.say(
@@ -10,5 +13,5 @@ export async function benchAbuse(options: BenchOptions): Promise<{ refused: Refu
     );
     process.exitCode = 1;
   }
-  return { refused };
+  return { refused, hostileFleet: await benchHostileFleet(options) };
 }

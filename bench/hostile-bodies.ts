@@ -1,0 +1,134 @@
+import { gzipSync } from 'node:zlib';
+import { INVENTORY_MAX_BYTES, INVENTORY_MAX_PACKAGES } from '@tidegate/protocol/agent-api';
+import { PLAN_MAX_ACTIONS } from '@tidegate/protocol/plan';
+import { BOOT_ID } from './fleet.ts';
+
+export interface HostileRequest {
+  method: 'PUT' | 'POST';
+  path: string;
+  body: Buffer;
+  gzip: boolean;
+}
+
+const SCANNED_AT = '2026-11-21T09:00:00Z';
+const VARIANTS = 2;
+
+/** The worst that an enrolled host can send, by kind; two variants each, so that no report is the one before. */
+export function hostileRequests(): Record<string, HostileRequest[]> {
+  const variants = (make: (n: number) => HostileRequest) =>
+    Array.from({ length: VARIANTS }, (_, n) => make(n));
+  return {
+    'inventory, all packages new': variants((n) => inventory(packagesReport(n))),
+    'inventory, one package in many versions': variants((n) => inventory(versionsReport(n))),
+    'inventory, updates with plans': variants((n) => inventory(plansReport(n))),
+    'inventory, unknown keys': variants((n) => inventory(unknownKeys(n))),
+    'inventory, more than is taken': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
+    events: variants((n) => plain('POST', '/events', eventsBody(n))),
+    'check-in with everything': variants((n) => plain('POST', '/check-in', checkInBody(n))),
+  };
+}
+
+function inventory(bytes: Buffer): HostileRequest {
+  return { method: 'PUT', path: '/inventory/apt', body: gzipSync(bytes), gzip: true };
+}
+
+function plain(method: 'PUT' | 'POST', path: string, body: unknown): HostileRequest {
+  return { method, path, body: Buffer.from(JSON.stringify(body)), gzip: false };
+}
+
+function json(report: object): Buffer {
+  const bytes = Buffer.from(
+    JSON.stringify({ scanned_at: SCANNED_AT, complete: true, packages: [], updates: [], ...report }),
+  );
+  if (bytes.length > INVENTORY_MAX_BYTES)
+    throw new Error(`a report of ${bytes.length} bytes is not read at all`);
+  return bytes;
+}
+
+function packagesReport(n: number): Buffer {
+  const packages = Array.from({ length: INVENTORY_MAX_PACKAGES }, (_, i) => ({
+    name: `package-${i}-${text(i, 80)}`,
+    version: `1.${i}.${n}-${text(i * 7, 40)}`,
+    arch: 'amd64',
+    source_name: `source-${i}-${text(i, 60)}`,
+    source_version: `1.${i}.${n}-1`,
+    origin: `origin-${i % 10}`,
+  }));
+  return json({ packages });
+}
+
+function versionsReport(n: number): Buffer {
+  const versionOf = (i: number) => `${n}:${i % 7}.${'0'.repeat(40)}${i}-${text(i, 40)}`;
+  const packages = Array.from({ length: INVENTORY_MAX_PACKAGES }, (_, i) => ({
+    name: 'a',
+    version: versionOf(i),
+  }));
+  const updates = Array.from({ length: 5_000 }, (_, i) => ({
+    ...{ name: 'a', current_version: '1', available_version: `9${versionOf(i)}` },
+  }));
+  return json({ packages, updates });
+}
+
+function plansReport(n: number): Buffer {
+  const actions = (of: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      action: 'upgrade',
+      name: `p${of}-${i}`,
+      from_version: '1',
+      to_version: `2.${n}`,
+      artifact: {
+        filename: `f${of}-${i}`,
+        url: `https://x/${i}`,
+        size_bytes: 1,
+        sha256: text(of * 131 + i, 64),
+      },
+    }));
+  const many = Array.from({ length: 4 }, (_, of) => ({ of, count: PLAN_MAX_ACTIONS }));
+  const small = Array.from({ length: 4_000 }, (_, i) => ({ of: i + 10, count: 1 }));
+  const updates = [...many, ...small].map(({ of, count }) => ({
+    ...{ name: `p${of}-0`, current_version: '1', available_version: `2.${n}` },
+    plan: { resolved_at: SCANNED_AT, actions: actions(of, count) },
+  }));
+  return json({ updates });
+}
+
+function unknownKeys(n: number): Buffer {
+  const members = Array.from({ length: 400_000 }, (_, i) => [`k${n}${i}`, 1] as const);
+  return json(Object.fromEntries(members));
+}
+
+function eventsBody(n: number) {
+  const details = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, n]));
+  return {
+    events: Array.from({ length: 100 }, () => ({
+      ...{ type: 'AGENT_REFUSED_COMMAND', severity: 'critical', message: 'x'.repeat(900), at: SCANNED_AT },
+      details,
+    })),
+  };
+}
+
+function checkInBody(n: number) {
+  return {
+    agent_version: '1.0.0',
+    boot_id: BOOT_ID,
+    uptime_seconds: n,
+    load: [0.1, 0.2, 0.3],
+    received: Array.from(
+      { length: 200 },
+      (_, i) => `00000000-0000-4000-8000-${String(i + n * 200).padStart(12, '0')}`,
+    ),
+    key_set_version: 1,
+    inventory_digest: { apt: text(n, 64), npm: text(n + 1, 64), pypi: text(n + 2, 64), dnf: text(n + 3, 64) },
+  };
+}
+
+/** Hex that gzip cannot make much smaller than its half. */
+function text(seed: number, length: number): string {
+  let state = (seed * 2_654_435_761 + 1) >>> 0;
+  let made = '';
+  while (made.length < length) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    made += state.toString(16).padStart(8, '0');
+  }
+  return made.slice(0, length);
+}
