@@ -49,7 +49,9 @@ run:
 
 execute:
   --job DIR      the job folder
-  --spool DIR    every whole job in this folder
+  --spool DIR    every whole job in this folder; what is no job is set aside
+  --linger N     stays N seconds at least and looks for further jobs, so that systemd
+                 never counts too many starts
   --state DIR    what the executor trusts (/var/lib/tidegate-executor)
 
 run, status, doctor, execute:
@@ -85,6 +87,7 @@ const OPTIONS = {
   once: { type: 'boolean' },
   job: { type: 'string' },
   state: { type: 'string' },
+  linger: { type: 'string' },
   policy: { type: 'string' },
 } as const;
 
@@ -113,7 +116,7 @@ const TAKES: Record<CommandName, readonly OptionName[]> = {
   run: ['once', 'policy'],
   status: ['policy'],
   doctor: ['policy'],
-  execute: ['job', 'spool', 'state', 'policy'],
+  execute: ['job', 'spool', 'state', 'policy', 'linger'],
   version: [],
 };
 

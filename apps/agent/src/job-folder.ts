@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandResult } from '@tidegate/protocol/agent-api';
 import type { Envelope } from '@tidegate/protocol/documents';
@@ -90,19 +90,6 @@ export function completeJob(folder: string, documents: JobDocuments): void {
 
 export function removeJob(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
-}
-
-/** The whole jobs in a spool, oldest first by their id (UUIDv7). Links are not followed. */
-export function readyJobs(spool: string): string[] {
-  return readdirSync(spool)
-    .filter((name) => Check(Uuid, name))
-    .sort()
-    .map((name) => join(spool, name))
-    .filter((folder) => lstatSync(folder).isDirectory() && isPresent(join(folder, READY_MARK)));
-}
-
-function isPresent(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Where the executor writes what the package manager says while it works. */

@@ -11,12 +11,13 @@ import { readHeadFile } from './events-head.ts';
 import { executeJob } from './executor/execute.ts';
 import { installerOf } from './executor/installers.ts';
 import { findNetwork } from './executor/network.ts';
+import { runSpool } from './executor/run-spool.ts';
 import { describeFailure } from './failures.ts';
 import { ageOfState } from './freshness.ts';
 import { loadHostPolicy, policyPlace } from './host-policy.ts';
 import { describePolicy } from './host-policy-words.ts';
 import { holdInstanceLock } from './instance-lock.ts';
-import { DEFAULT_EXECUTOR_STATE, readyJobs } from './job-folder.ts';
+import { DEFAULT_EXECUTOR_STATE } from './job-folder.ts';
 import { readServerTime } from './journal-state.ts';
 import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
@@ -25,6 +26,9 @@ import { openSpareMemory } from './spare-memory.ts';
 import { readHostFacts } from './start-executor.ts';
 import { startRuntime } from './start-runtime.ts';
 import { AGENT_VERSION } from './version.ts';
+
+/** Well below what systemd allows one run of the executor. */
+const LINGER_MAX_SECONDS = 600;
 
 type Values = Extract<ReturnType<typeof parseCommandLine>, { ok: true }>['values'];
 type Ending = { exit: number; text: string; json: Record<string, unknown> };
@@ -241,17 +245,28 @@ async function runExecute(values: Values): Promise<Ending> {
   if ((values.job === undefined) === (values.spool === undefined)) {
     return failed(EXIT.terminal, 'execute needs either --job DIR or --spool DIR');
   }
-  const jobs = values.spool === undefined ? [values.job ?? ''] : readyJobs(values.spool);
-  const places = { state, policy: policyPlace(values.policy) };
-  const results: unknown[] = [];
-  let firstFault: string | null = null;
-  for (const job of jobs) {
-    const outcome = await executeJob({ ...places, job, installerOf, nowMs: Date.now, findNetwork });
-    if (outcome.ok) results.push(outcome.result);
-    else firstFault ??= outcome.detail;
+  const linger = Number(values.linger ?? '0');
+  if (!Number.isInteger(linger) || linger < 0 || linger > LINGER_MAX_SECONDS) {
+    return failed(EXIT.terminal, `--linger takes whole seconds from 0 to ${LINGER_MAX_SECONDS}`);
   }
-  if (firstFault !== null) return failed(EXIT.failed, firstFault);
-  return done(`${results.length} job(s) answered`, { results });
+  const places = { state, policy: policyPlace(values.policy) };
+  const execute = (job: string) => executeJob({ ...places, job, installerOf, nowMs: Date.now, findNetwork });
+  if (values.spool === undefined) {
+    const outcome = await execute(values.job ?? '');
+    return outcome.ok ? told(1, { result: outcome.result }) : failed(EXIT.failed, outcome.detail);
+  }
+  const ran = await runSpool({
+    ...{ path: values.spool, lingerMs: linger * 1_000, execute, pause },
+    elapsedMs: () => performance.now(),
+  });
+  if (!ran.ok) return failed(EXIT.failed, ran.detail);
+  const { answered, setAside, faults } = ran;
+  if (faults.length > 0) return failed(EXIT.failed, faults.slice(0, 5).join('; '));
+  return told(answered, { answered, set_aside: setAside });
+}
+
+function told(answered: number, json: Record<string, unknown>): Ending {
+  return done(`${answered} job(s) answered`, json);
 }
 
 function done(text: string, json: Record<string, unknown>): Ending {

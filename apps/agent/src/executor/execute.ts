@@ -61,7 +61,10 @@ export async function executeJob(options: ExecuteOptions): Promise<ExecuteOutcom
   const commandId = basename(options.job);
   if (!Check(Uuid, commandId)) return { ok: false, detail: 'the job folder is not named by a command id' };
   const locked = await holdInstanceLock(options.state);
-  if (!locked.ok) return { ok: false, detail: `the executor cannot start: ${locked.detail}` };
+  if (!locked.ok) {
+    const detail = `the executor cannot start: ${locked.detail}`;
+    return { ok: false, detail, isBusy: locked.reason === 'held' };
+  }
   try {
     const loaded = loadExecutorState(options.state);
     if (!loaded.ok) return { ok: false, detail: loaded.detail };

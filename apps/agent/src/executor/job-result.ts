@@ -10,14 +10,16 @@ import type { InstallOutcome } from './installer.ts';
 const REASON_MAX_CHARS = 4_000;
 /** How long a result is kept for an agent that has not fetched it. */
 const RESULT_KEPT_MS = 30 * 24 * 3_600_000;
+/** Most results that are kept: whoever fills the spool is not to fill this folder. */
+const RESULTS_MAX = 1_000;
 
 /** How a job ended, without its id. */
 export type JobEnd = Omit<JobResult, 'command_id'>;
 
 export type ExecuteOutcome =
   | { ok: true; result: JobResult }
-  /** The job could not even be answered: nothing was done and no result was written. */
-  | { ok: false; detail: string };
+  /** The job could not even be answered: nothing was done and no result was written. `isBusy`: another executor runs. */
+  | { ok: false; detail: string; isBusy?: boolean };
 
 /** Nothing was started. `check` is the failed check of a signed document. */
 export function refused(failure: ExecutorRefusal, detail: string, check: string | null = null): JobEnd {
@@ -76,10 +78,12 @@ export function writeResult(path: string, commandId: string, end: JobEnd): Execu
   }
 }
 
+/** A result is for the agent alone; what guards against a second installation is the journal. */
 function removeOldResults(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name);
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat !== undefined && Date.now() - stat.mtimeMs > RESULT_KEPT_MS) rmSync(path, { force: true });
+  const files = readdirSync(folder)
+    .map((name) => ({ path: join(folder, name), stat: lstatSync(join(folder, name)) }))
+    .sort((a, b) => b.stat.mtimeMs - a.stat.mtimeMs);
+  for (const [index, { path, stat }] of files.entries()) {
+    if (index >= RESULTS_MAX - 1 || Date.now() - stat.mtimeMs > RESULT_KEPT_MS) rmSync(path, { force: true });
   }
 }

@@ -1,11 +1,10 @@
-import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
+import { lstatSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { errorCode, type ReadOutcome, readTrusted } from '../file-layer.ts';
+import { holdFolder } from '../held-folder.ts';
 import { READY_MARK } from '../job-folder.ts';
 import { type JobEnd, refused } from './job-result.ts';
-
-const OPEN_FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * Opens a job folder, which somebody else can write, for one use of it. `use` gets it by its descriptor, so that it
@@ -15,13 +14,9 @@ export async function withJobFolder(
   path: string,
   use: (folder: string) => Promise<JobEnd | null>,
 ): Promise<JobEnd | null> {
-  let fd: number;
-  try {
-    fd = openSync(path, OPEN_FOLDER);
-  } catch (error) {
-    return refused('job_unreadable', `the job folder cannot be opened (${errorCode(error)})`);
-  }
-  const folder = process.platform === 'linux' ? `/proc/self/fd/${fd}` : path;
+  const held = holdFolder(path);
+  if (!held.ok) return refused('job_unreadable', `the job folder cannot be opened (${held.code})`);
+  const folder = held.folder.here;
   try {
     // Whoever fills the spool could put a folder there, on which the job would end without a result.
     if (!isMarkSound(folder)) return refused('job_unreadable', 'the mark of the job is not a file');
@@ -29,7 +24,7 @@ export async function withJobFolder(
     removeMark(folder);
     return end;
   } finally {
-    closeSync(fd);
+    held.folder.close();
   }
 }
 

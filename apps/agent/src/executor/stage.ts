@@ -4,14 +4,15 @@ import {
   constants,
   fstatSync,
   fsyncSync,
+  opendirSync,
   openSync,
-  readdirSync,
   readSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
 import { errorCode, syncFolder } from '../file-layer.ts';
+import { holdFolder } from '../held-folder.ts';
 
 export type StageRefusal =
   | 'artifact_extra'
@@ -38,22 +39,16 @@ export function stageArtifacts(
 ): StageOutcome {
   const artifacts = distinctArtifacts(actions);
   if (artifacts === null) return refuse('artifact_extra', 'one file name stands for two artifacts');
-  let folder: number;
+  // By the descriptor: the folder itself cannot be exchanged for a link between two files.
+  const held = holdFolder(folders.from);
+  if (!held.ok) return refuse('artifact_missing', `the artifact folder cannot be opened (${held.code})`);
   try {
-    folder = openSync(folders.from, READ_UNFOLLOWED | constants.O_DIRECTORY);
-  } catch (error) {
-    return refuse('artifact_missing', `the artifact folder cannot be opened (${errorCode(error)})`);
-  }
-  try {
-    // By the descriptor: the folder itself cannot be exchanged for a link between two files.
-    const from = process.platform === 'linux' ? `/proc/self/fd/${folder}` : folders.from;
-    const extra = readdirSync(from).find((name) => !artifacts.has(name));
-    if (extra !== undefined)
-      return refuse('artifact_extra', `${JSON.stringify(extra)} is not in the approval`);
+    const extra = findExtra(held.folder.here, artifacts);
+    if (extra !== null) return refuse('artifact_extra', `${JSON.stringify(extra)} is not in the approval`);
     for (const artifact of artifacts.values()) {
       const outcome = copyArtifact(
         artifact,
-        join(from, artifact.filename),
+        held.folder.at(artifact.filename),
         join(folders.to, artifact.filename),
       );
       if (!outcome.ok) return outcome;
@@ -61,7 +56,20 @@ export function stageArtifacts(
     syncFolder(folders.to);
     return { ok: true };
   } finally {
-    closeSync(folder);
+    held.folder.close();
+  }
+}
+
+/** The first name that the approval does not have; of a million of them no second one is read. */
+function findExtra(folder: string, artifacts: ReadonlyMap<string, Artifact>): string | null {
+  const opened = opendirSync(folder);
+  try {
+    for (let entry = opened.readSync(); entry !== null; entry = opened.readSync()) {
+      if (!artifacts.has(entry.name)) return entry.name;
+    }
+    return null;
+  } finally {
+    opened.closeSync();
   }
 }
 
