@@ -74,7 +74,7 @@ export async function refreshBadges(
       sides.flatMap(({ after, before }) => [...after, ...before]),
       WAIT_MS,
     );
-    const facts = await readClosureFacts(db, closures, { nowMs: platform.now(), maxAgeMs });
+    const facts = await readClosureFacts(db, closures, { nowMs: platform.now(), maxAgeMs, snapshots: NONE });
     await writeBadges(
       platform,
       known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown }) })),
@@ -163,6 +163,7 @@ function exploitationOf(badge: Badge) {
 }
 
 const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
+const NONE: ReadonlyMap<string, string> = new Map();
 const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null, fixes: null };
 
 /** The badge fails open (specification, "Advisory checks"): while the source is away there is no hint at all. */

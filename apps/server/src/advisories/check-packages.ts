@@ -1,9 +1,8 @@
 import type { Platform } from '../platform/platform.ts';
-import { fetchRecords } from './fetch-records.ts';
-import { baseOf, snapshotId } from './mirror/snapshot.ts';
+import { baseOf, snapshotMark } from './mirror/snapshot.ts';
 import { lockSnapshot } from './mirror/store.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type SubjectAnswer, type VulnerabilityId } from './osv-client.ts';
-import { type Check, readCoverage, saveChecks, saveCoverage } from './store.ts';
+import { type Check, readChecks, readCoverage, saveChecks, saveCoverage } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
 
 /** How long it is believed that a database covers an ecosystem, or does not, in milliseconds. */
@@ -18,86 +17,97 @@ export const RECORDS_BEFORE_VERDICT = 200;
 export interface CheckLimits {
   /** Longest time for one call, in milliseconds; the client's own unless given. */
   readonly timeoutMs?: number;
-  /**
-   * The snapshots of the mirror when the question arose (null: none): where another one is in use by the time of the
-   * answer, what the mirror has learnt since must not be replaced by it.
-   */
-  readonly snapshots?: ReadonlyMap<string, string | null>;
 }
 
-export interface CheckOutcome {
-  /** Keys of the subjects about which the source could not be asked. */
+export interface Answers {
+  /** By `subjectKey`, as of the time of the question. */
+  readonly checks: ReadonlyMap<string, Check>;
+  /** Keys of the subjects about which the source could not be asked; of some it told a part. */
   readonly failed: ReadonlySet<string>;
   /** Why, for the log; null where nothing failed. */
   readonly cause: string | null;
-  /** Records that are still to be fetched. */
-  readonly missingRecords: readonly VulnerabilityId[];
+  /** Everything that was found. */
+  readonly ids: readonly VulnerabilityId[];
 }
 
-/**
- * Asks the source about distinct subjects (at most one batch) and stores what it says. What could not be asked is not
- * stored: the last answer stands until it is too old, and then the subject counts as unchecked.
- */
-export async function checkPackages(
+/** Asks the source about distinct subjects (at most one batch). */
+export async function askAbout(
   platform: Platform,
   client: OsvClient,
   given: readonly Subject[],
   limits: CheckLimits = {},
-): Promise<CheckOutcome> {
+): Promise<Answers> {
   const subjects = distinctSubjects(given).slice(0, BATCH_MAX_QUERIES);
+  const known = { checkedAtMs: platform.now(), source: 'api', snapshot: null };
   // Together: a source that hangs costs one wait, not two.
   const [coverage, answers] = await Promise.all([
     probeCoverage(platform, client, { subjects, limits }),
     client.query(subjects, limits),
   ]);
-  const checks: Check[] = [];
+  const checks = new Map<string, Check>();
   const failed = new Set<string>();
   let cause = coverage.cause;
   for (const [index, subject] of subjects.entries()) {
+    const key = subjectKey(subject);
     const answer = answers[index];
-    const check = answer && judge({ subject, answer, covered: coverage.of(subject.ecosystem) });
-    if (check) checks.push({ ...check, subject, checkedAtMs: platform.now(), source: 'api', snapshot: null });
-    if (!check || check.reason === 'unreachable') failed.add(subjectKey(subject));
+    const check = answer && judge({ answer, covered: coverage.of(subject.ecosystem) });
+    if (check) checks.set(key, { ...check, subject, ...known });
+    if (!check || check.reason === 'unreachable') failed.add(key);
     if (answer && 'cause' in answer) cause = answer.cause;
   }
-  for (const key of await saveUnlessOvertaken(platform, checks, limits.snapshots)) failed.add(key);
-  const ids = answers.flatMap((answer) => ('ids' in answer ? answer.ids : []));
-  const missingRecords = await fetchRecords(platform, client, { ids, most: RECORDS_BEFORE_VERDICT });
-  return { failed, cause, missingRecords };
+  return { checks, failed, cause, ids: answers.flatMap((answer) => ('ids' in answer ? answer.ids : [])) };
 }
 
-/** Returns the keys of the checks that were not stored. */
-async function saveUnlessOvertaken(
+/**
+ * Stores answers of the source. What could not be asked is not stored: the last answer stands until it is too old, and
+ * then the subject counts as unchecked. Nothing is stored of an ecosystem whose snapshot is not the one of when the
+ * question arose: what the mirror has learnt since must not be replaced. Returns these ecosystems.
+ */
+export async function storeAnswers(
   platform: Platform,
-  checks: readonly Check[],
-  snapshots: CheckLimits['snapshots'],
-): Promise<string[]> {
+  {
+    checks,
+    bases,
+    snapshots,
+  }: { checks: readonly Check[]; bases: readonly Subject[]; snapshots: ReadonlyMap<string, string> },
+): Promise<ReadonlySet<string>> {
   const { engine } = platform.database;
+  const named = new Set(bases.map(({ ecosystem }) => baseOf(ecosystem)));
   return platform.database.transact(async (tx) => {
     const overtaken = new Set<string>();
-    for (const [base, before] of snapshots ?? []) {
-      const now = await lockSnapshot(tx, { base, engine });
-      if ((now && snapshotId(now)) !== before) overtaken.add(base);
+    // In one order for every writer, so that two replicas do not wait for each other.
+    for (const [base, before] of [...snapshots].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      if (named.has(base) && snapshotMark(await lockSnapshot(tx, { base, engine })) !== before)
+        overtaken.add(base);
     }
-    const [late, current] = [true, false].map((isLate) =>
-      checks.filter(({ subject }) => overtaken.has(baseOf(subject.ecosystem)) === isLate),
+    const current = checks.filter(({ subject }) => !overtaken.has(baseOf(subject.ecosystem)));
+    const stored = await readChecks(
+      tx,
+      current.map(({ subject }) => subject),
     );
-    await saveChecks(tx, current ?? []);
-    return (late ?? []).map(({ subject }) => subjectKey(subject));
+    const nowMs = platform.now();
+    await saveChecks(
+      tx,
+      current.flatMap((check) => merged(check, stored.get(subjectKey(check.subject)), nowMs) ?? []),
+      { keeps: 'nothing', nowMs },
+    );
+    return overtaken;
   });
+}
+
+/** What is stored in the place of what is there; null where that was asked later. */
+function merged(check: Check, stored: Check | undefined, nowMs: number): Check | null {
+  const isLater = stored && stored.checkedAtMs > check.checkedAtMs && stored.checkedAtMs <= nowMs;
+  if (isLater) return null;
+  // A part of an answer takes nothing away from what was known.
+  if (check.reason !== 'unreachable' || stored?.verdict !== 'vulnerable') return check;
+  return { ...check, ids: [...new Set([...stored.ids, ...check.ids])].toSorted() };
 }
 
 type Judged = Pick<Check, 'verdict' | 'reason' | 'ids'>;
 
 /** Null where the source could not be asked. `covered` is null where not even the coverage could be asked for. */
-function judge({
-  answer,
-  covered,
-}: {
-  subject: Subject;
-  answer: SubjectAnswer;
-  covered: boolean | null;
-}): Judged | null {
+function judge({ answer, covered }: { answer: SubjectAnswer; covered: boolean | null }): Judged | null {
   switch (answer.kind) {
     case 'hits':
       if (answer.ids.length > 0) return { verdict: 'vulnerable', reason: null, ids: idsOf(answer.ids) };

@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Basis } from './basis-rules.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
 import type { Exploited } from './exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-details.ts';
@@ -43,6 +44,8 @@ export interface ClosureFacts {
   readonly snapshot: string | null;
   /** What the feeds say of all that it fixes or brings. The gate has no use for it, and a record does not keep it. */
   readonly exploitation?: Exploitation;
+  /** Compared again when the decision is written; a record does not keep it. */
+  readonly basis?: Basis;
 }
 
 /** The strongest evidence over a closure; `isComplete` where no vulnerability can have been overlooked. */

@@ -1,6 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Db } from '../platform/db/engine.ts';
+import { type Basis, basisOf } from './basis-rules.ts';
 import {
   type ClosureFacts,
   type ClosurePackage,
@@ -47,17 +48,21 @@ export async function readClosures(db: Db, requests: readonly ClosureRequest[]):
   });
 }
 
+/** When and from which data closures are judged. */
+export interface JudgedAt {
+  readonly nowMs: number;
+  readonly maxAgeMs: number;
+  /** Of `readSnapshotMarks`, read before anybody was asked. */
+  readonly snapshots: ReadonlyMap<string, string>;
+}
+
 /** Judges closures from what is stored, in the order given; the checks and records of all are read together. */
 export async function readClosureFacts(
   db: Db,
   closures: readonly Closure[],
-  at: { nowMs: number; maxAgeMs: number },
+  at: JudgedAt,
 ): Promise<ClosureFacts[]> {
-  const sides = closures.map(({ packages }) => closureSubjects(packages));
-  const checks = await readChecks(
-    db,
-    sides.flatMap(({ after, before }) => [...after, ...before]),
-  );
+  const checks = await checksOf(db, closures);
   const rows = await readAdvisories(
     db,
     [...checks.values()].flatMap(({ ids }) => ids),
@@ -65,7 +70,22 @@ export async function readClosureFacts(
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
   const exploited = await readExploited(db, cves);
-  return closures.map(({ ecosystem, packages }) =>
-    closureFacts({ ecosystem, packages, checks, records, exploited, ...at }),
+  return closures.map(({ ecosystem, packages }) => ({
+    ...closureFacts({ ecosystem, packages, checks, records, exploited, ...at }),
+    basis: basisOf({ packages, checks, ...at }),
+  }));
+}
+
+/** What the verdicts of closures rest on now, in the order given. */
+export async function readBases(db: Db, closures: readonly Closure[], at: JudgedAt): Promise<Basis[]> {
+  const checks = await checksOf(db, closures);
+  return closures.map(({ packages }) => basisOf({ packages, checks, ...at }));
+}
+
+function checksOf(db: Db, closures: readonly Closure[]) {
+  const sides = closures.map(({ packages }) => closureSubjects(packages));
+  return readChecks(
+    db,
+    sides.flatMap(({ after, before }) => [...after, ...before]),
   );
 }

@@ -22,7 +22,7 @@ describe.each(ENGINES)('checks, on $name', (engine) => {
   test('are stored and replaced, each in its own place', async () => {
     const database = await engine.open();
     for (const checks of [checksAt(1_000, 'one'), checksAt(2_000, 'two').toReversed()]) {
-      await database.transact((tx) => saveChecks(tx, checks));
+      await database.transact((tx) => saveChecks(tx, checks, { keeps: 'nothing', nowMs: 0 }));
       const stored = await readChecks(
         database.read,
         checks.map(({ subject }) => subject),
@@ -37,10 +37,33 @@ describe.each(ENGINES)('checks, on $name', (engine) => {
     const subjects = newer.map(({ subject }) => subject);
     const snapshots = async () =>
       new Set([...(await readChecks(database.read, subjects)).values()].map(({ snapshot }) => snapshot));
-    await database.transact((tx) => saveChecks(tx, newer));
-    await database.transact((tx) => saveChecks(tx, older, { keepsNewer: true }));
+    await database.transact((tx) => saveChecks(tx, newer, { keeps: 'nothing', nowMs: 0 }));
+    await database.transact((tx) => saveChecks(tx, older, { keeps: 'newer', nowMs: 0 }));
     expect(await snapshots()).toEqual(new Set(['two']));
-    await database.transact((tx) => saveChecks(tx, older));
+    await database.transact((tx) => saveChecks(tx, older, { keeps: 'nothing', nowMs: 0 }));
     expect(await snapshots()).toEqual(new Set(['one']));
+  });
+
+  test.each([
+    ['a newer finding stays', 'vulnerable', 2_000, 3_000, 'two'],
+    ['one of a clock that was set back does not', 'vulnerable', 2_000, 1_500, 'one'],
+    ['an older one does not', 'vulnerable', 500, 3_000, 'one'],
+    ['what was clear does not', 'clear', 2_000, 3_000, 'one'],
+  ] as const)('data that is older than a vulnerability: %s', async (_, verdict, atMs, nowMs, left) => {
+    const database = await engine.open();
+    const there = checksAt(atMs, 'two').map((check) => ({ ...check, verdict, checkedAtMs: atMs }));
+    const judged = there.map((check) => ({
+      ...check,
+      verdict: 'clear' as const,
+      checkedAtMs: 1_000,
+      snapshot: 'one',
+    }));
+    await database.transact((tx) => saveChecks(tx, there, { keeps: 'nothing', nowMs }));
+    await database.transact((tx) => saveChecks(tx, judged, { keeps: 'findings', nowMs }));
+    const stored = await readChecks(
+      database.read,
+      there.map(({ subject }) => subject),
+    );
+    expect(new Set([...stored.values()].map(({ snapshot }) => snapshot))).toEqual(new Set([left]));
   });
 });

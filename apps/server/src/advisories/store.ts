@@ -1,4 +1,4 @@
-import { CompiledQuery, type Selectable } from 'kysely';
+import { CompiledQuery, type Selectable, sql } from 'kysely';
 import { Type } from 'typebox';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
@@ -61,19 +61,26 @@ function isReason(text: string | null): text is Check['reason'] {
   return text === null || text === 'unreachable' || text === 'uncovered' || text === 'undecidable';
 }
 
-/** `keepsNewer` leaves what was stored later: an old answer adds to it and takes nothing away. */
+/**
+ * What stays of checks that are there: `nothing`; what is `newer`, since an old answer adds to it and takes nothing
+ * away; or newer `findings`, since data that is older than a vulnerability cannot know of it.
+ */
+type Keeps = 'nothing' | 'newer' | 'findings';
+
 export async function saveChecks(
   tx: Tx,
   checks: readonly Check[],
-  { keepsNewer = false } = {},
+  { keeps, nowMs }: { keeps: Keeps; nowMs: number },
 ): Promise<void> {
   const keyed = checks.map((check) => ({ key: subjectKey(check.subject), check }));
   // One order for every writer, so that two replicas do not wait for each other.
   keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
   for (const some of chunks(keyed, INSERT_ROWS)) {
-    const upsert = upsertOf(tx, { rows: some.length, keepsNewer });
+    const upsert = upsertOf(tx, { rows: some.length, keeps });
     const parameters = some.flatMap(({ check }) => Object.values(rowOf(check)));
-    await tx.executeQuery(CompiledQuery.raw(upsert, parameters));
+    await tx.executeQuery(
+      CompiledQuery.raw(upsert, keeps === 'findings' ? [...parameters, nowMs] : parameters),
+    );
   }
 }
 
@@ -94,7 +101,7 @@ function rowOf({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }:
 
 interface UpsertOf {
   readonly rows: number;
-  readonly keepsNewer: boolean;
+  readonly keeps: Keeps;
 }
 
 /** Texts of statements, of each database, by form: to build one costs more than to run it. */
@@ -104,18 +111,20 @@ function upsertOf(tx: Tx, of: UpsertOf): string {
   const { adapter } = tx.getExecutor();
   const built = upserts.get(adapter) ?? new Map<string, string>();
   upserts.set(adapter, built);
-  const key = `${of.rows} ${of.keepsNewer}`;
+  const key = `${of.rows} ${of.keeps}`;
   const upsert = built.get(key) ?? buildUpsert(tx, of);
   built.set(key, upsert);
   return upsert;
 }
 
+/** Stands for the time of the store, which is the last parameter. */
+const ANY_TIME_MS = 0;
 const ANY_CHECK: Check = {
   subject: { ecosystem: '', name: '', version: '' },
   ...{ verdict: 'clear', reason: null, ids: [], checkedAtMs: 0, source: '', snapshot: '' },
 };
 
-function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): string {
+function buildUpsert(tx: Tx, { rows, keeps }: UpsertOf): string {
   return tx
     .insertInto('advisory_checks')
     .values(Array.from({ length: rows }, () => rowOf(ANY_CHECK)))
@@ -128,8 +137,17 @@ function buildUpsert(tx: Tx, { rows, keepsNewer }: UpsertOf): string {
         source: e.ref('excluded.source'),
         snapshot: e.ref('excluded.snapshot'),
       }));
-      if (!keepsNewer) return replaced;
-      return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
+      if (keeps === 'nothing') return replaced;
+      if (keeps === 'newer')
+        return replaced.whereRef('advisory_checks.checked_at', '<=', 'excluded.checked_at');
+      return replaced.where((e) =>
+        e.or([
+          e('advisory_checks.verdict', '<>', sql.lit('vulnerable')),
+          e('advisory_checks.checked_at', '<=', e.ref('excluded.checked_at')),
+          // Of a clock that was set back since: nobody goes by that.
+          e('advisory_checks.checked_at', '>', ANY_TIME_MS),
+        ]),
+      );
     })
     .compile().sql;
 }

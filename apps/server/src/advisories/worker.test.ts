@@ -1,12 +1,13 @@
 import { type FakeOsv, startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { DatabaseFault } from '../platform/db/engine.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { checkPackages } from './check-packages.ts';
+import { askAbout, storeAnswers } from './check-packages.ts';
 import { createOsvClient, type OsvClient } from './osv-client.ts';
 import { readAdvisories, readChecks, readCoverage } from './store.ts';
 import { type Subject, subjectKey } from './subjects.ts';
-import { createAdvisoryWorker, type WorkerOptions } from './worker.ts';
+import { type AdvisoryWorker, createAdvisoryWorker, type WorkerOptions } from './worker.ts';
 
 const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
 const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
@@ -16,6 +17,11 @@ const HOUR_MS = 3_600_000;
 const PATIENCE_MS = 30_000;
 const WAIT_MS = 15_000;
 const API = { advisorySource: 'api', advisoryMaxAgeHours: 24 } as const;
+
+const ensure = async (worker: AdvisoryWorker, subjects: readonly Subject[], waitMs: number) =>
+  (await worker.ensureJudged(subjects, waitMs)).outcome;
+const inBackground = async (worker: AdvisoryWorker, subjects: readonly Subject[], waitMs: number) =>
+  (await worker.judgeInBackground(subjects, waitMs)).outcome;
 
 const running: FakeOsv[] = [];
 afterEach(async () => {
@@ -46,7 +52,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
 
   test('clear and vulnerable packages are stored with the records of what was found', async () => {
     const { osv, worker, database, checksOf } = await setUp();
-    expect(await worker.ensureJudged([OPENSSL, LEFT, ZLIB, OPENSSL], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [OPENSSL, LEFT, ZLIB, OPENSSL], WAIT_MS)).toBe('judged');
     expect(await checksOf(OPENSSL, LEFT, ZLIB)).toMatchObject([
       { verdict: 'vulnerable', ids: ['CVE-1'], source: 'api' },
       { verdict: 'clear', ids: [] },
@@ -55,23 +61,23 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect((await readAdvisories(database.read, ['CVE-1'])).get('CVE-1')?.record).toContain('bad');
     expect(worker.status()).toBe('ok');
     const asked = osv.requests.length;
-    expect(await worker.ensureJudged([OPENSSL, LEFT], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [OPENSSL, LEFT], WAIT_MS)).toBe('judged');
     expect(osv.requests.length).toBe(asked);
   });
 
   test('an empty answer is clear only where a sentinel proves coverage, which is asked once in 24 h', async () => {
     const { osv, platform, worker, checksOf, database } = await setUp();
     const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
-    expect(await worker.ensureJudged([unknown], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [unknown], WAIT_MS)).toBe('judged');
     expect(await checksOf(unknown)).toMatchObject([{ verdict: 'unchecked', reason: 'uncovered' }]);
     expect((await readCoverage(database.read)).get('Debian:99')?.covered).toBe(false);
     const probes = () => osv.requests.filter(({ body }) => JSON.stringify(body).includes('"linux"')).length;
     expect(probes()).toBe(1);
-    await worker.ensureJudged([{ ...unknown, name: 'other' }], WAIT_MS);
+    await ensure(worker, [{ ...unknown, name: 'other' }], WAIT_MS);
     expect(probes()).toBe(1);
     platform.clock.advance(24 * HOUR_MS);
     osv.covered.add('Debian:99');
-    expect(await worker.ensureJudged([unknown], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [unknown], WAIT_MS)).toBe('judged');
     expect(probes()).toBe(2);
     expect(await checksOf(unknown)).toMatchObject([{ verdict: 'clear' }]);
   });
@@ -82,13 +88,13 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
       const { osv, platform, worker, checksOf, giveUpAfter } = await setUp();
       osv.mode = mode;
       if (mode === 'hang') giveUpAfter(200);
-      expect(await worker.ensureJudged([OPENSSL, LEFT], WAIT_MS)).toBe('unreachable');
+      expect(await ensure(worker, [OPENSSL, LEFT], WAIT_MS)).toBe('unreachable');
       expect(await checksOf(OPENSSL, LEFT)).toEqual([null, null]);
       expect(worker.status()).toBe('unreachable');
       expect(platform.lines.filter((line) => /^\[WARNING\] .*supply_chain/.test(line))).toHaveLength(1);
       osv.mode = 'up';
       giveUpAfter(PATIENCE_MS);
-      expect(await worker.ensureJudged([OPENSSL, LEFT], WAIT_MS)).toBe('judged');
+      expect(await ensure(worker, [OPENSSL, LEFT], WAIT_MS)).toBe('judged');
       expect(worker.status()).toBe('ok');
     },
   );
@@ -102,8 +108,10 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
         return subjects.map(() => ({ kind: 'unreachable', ids: [], cause: 'test' }));
       },
     };
-    const outcome = await checkPackages(platform, probeFails, [ZLIB, OPENSSL]);
-    expect(outcome).toMatchObject({ failed: new Set([subjectKey(ZLIB)]), cause: 'test' });
+    const answers = await askAbout(platform, probeFails, [ZLIB, OPENSSL]);
+    expect(answers).toMatchObject({ failed: new Set([subjectKey(ZLIB)]), cause: 'test' });
+    const checks = [...answers.checks.values()];
+    await storeAnswers(platform, { checks, bases: [ZLIB, OPENSSL], snapshots: new Map() });
     expect(await checksOf(ZLIB, OPENSSL)).toMatchObject([null, { verdict: 'vulnerable' }]);
   });
 
@@ -111,10 +119,10 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     const { osv, worker, giveUpAfter } = await setUp();
     osv.mode = 'hang';
     giveUpAfter(200);
-    expect(await worker.ensureJudged([LEFT], 20)).toBe('pending');
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], 20)).toBe('pending');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
     // Now something says so: the wait need not end with an answer.
-    expect(await worker.ensureJudged([LEFT], 20)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], 20)).toBe('unreachable');
   });
 
   test('a source that has hung once is tried for two seconds from then on, not for as long as it may take', async () => {
@@ -131,24 +139,24 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     onTestFinished(() => worker.stop());
     osv.mode = 'hang';
     giveUpAfter(200);
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
     osv.mode = 'up';
     giveUpAfter(PATIENCE_MS);
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('judged');
-    expect(await worker.ensureJudged([ZLIB], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [ZLIB], WAIT_MS)).toBe('judged');
     // Shorter than an operator waits; the last one asks for coverage too.
     expect(given).toEqual([9_000, 2_000, 2_000, 9_000, 9_000]);
   });
 
   test('a check is asked for again when it is older than SERVICE_ADVISORY_MAX_AGE_HOURS', async () => {
     const { osv, platform, worker } = await setUp({ advisoryMaxAgeHours: 1 });
-    await worker.ensureJudged([LEFT], WAIT_MS);
+    await ensure(worker, [LEFT], WAIT_MS);
     platform.clock.advance(HOUR_MS - 1);
     osv.mode = 'down';
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('judged');
     platform.clock.advance(1);
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
   });
 
   test('many askers of one subject cost one question', async () => {
@@ -168,7 +176,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
       config: API,
     });
     onTestFinished(() => worker.stop());
-    const outcomes = Promise.all(Array.from({ length: 50 }, () => worker.ensureJudged([LEFT], WAIT_MS)));
+    const outcomes = Promise.all(Array.from({ length: 50 }, () => ensure(worker, [LEFT], WAIT_MS)));
     // One that looked before the check was stored, and learned of it afterwards, would ask again. The round itself looks
     // for what is covered.
     await expect.poll(() => looks).toBe(50 + 1);
@@ -181,21 +189,21 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     const { osv, worker, giveUpAfter } = await setUp();
     osv.mode = 'hang';
     giveUpAfter(200);
-    const slow = worker.judgeInBackground([LEFT], WAIT_MS);
+    const slow = inBackground(worker, [LEFT], WAIT_MS);
     while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     osv.mode = 'up';
     giveUpAfter(PATIENCE_MS);
-    expect(await worker.ensureJudged([OPENSSL], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [OPENSSL], WAIT_MS)).toBe('judged');
     expect(await slow).toBe('unreachable');
   });
 
   test('nor behind a call of the background about the very same package', async () => {
     const { osv, worker } = await setUp();
     osv.mode = 'hang';
-    const slow = worker.judgeInBackground([OPENSSL], WAIT_MS);
+    const slow = inBackground(worker, [OPENSSL], WAIT_MS);
     while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     osv.mode = 'up';
-    expect(await worker.ensureJudged([OPENSSL], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [OPENSSL], WAIT_MS)).toBe('judged');
     expect(await slow).toBe('judged');
   });
 
@@ -204,27 +212,27 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     ['mirror', 'loading'],
   ] as const)('SERVICE_ADVISORY_SOURCE=%s asks nobody: unchecked', async (advisorySource, status) => {
     const { osv, worker } = await setUp({ advisorySource });
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
     expect(worker.status()).toBe(status);
     expect(osv.requests).toHaveLength(0);
   });
 
   test('nothing to judge is judged, and a stopped worker asks nobody', async () => {
     const { osv, worker } = await setUp();
-    expect(await worker.ensureJudged([], 0)).toBe('judged');
+    expect(await ensure(worker, [], 0)).toBe('judged');
     await worker.stop();
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('unreachable');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('pending');
     expect(osv.requests).toHaveLength(0);
   });
 
-  test('stopping ends every wait at once', async () => {
+  test('stopping ends every wait at once, and no source has failed by that', async () => {
     const { osv, worker } = await setUp();
     osv.mode = 'hang';
-    const waits = [worker.ensureJudged([LEFT], 60_000), worker.judgeInBackground([ZLIB], 60_000)];
+    const waits = [ensure(worker, [LEFT], 60_000), inBackground(worker, [ZLIB], 60_000)];
     while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    waits.push(worker.ensureJudged([OPENSSL], 60_000));
+    waits.push(ensure(worker, [OPENSSL], 60_000));
     await worker.stop();
-    expect(await Promise.all(waits)).toEqual(['unreachable', 'unreachable', 'unreachable']);
+    expect(await Promise.all(waits)).toEqual(['pending', 'pending', 'pending']);
   });
 
   test('a page that was not fetched leaves what was found, and is asked for again', async () => {
@@ -232,14 +240,78 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     osv.pageSize = 1;
     osv.addRecord({ id: 'CVE-0' }, [{ ...LEFT, all: true }]);
     osv.addRecord({ id: 'CVE-2' }, [{ ...LEFT, all: true }]);
-    const asked = worker.ensureJudged([LEFT], WAIT_MS);
+    const asked = ensure(worker, [LEFT], WAIT_MS);
     while (osv.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     osv.mode = 'failing';
     expect(await asked).toBe('unreachable');
     const [check] = await checksOf(LEFT);
     if (check) expect(check).toMatchObject({ verdict: 'vulnerable', reason: 'unreachable' });
     osv.mode = 'up';
-    expect(await worker.ensureJudged([LEFT], WAIT_MS)).toBe('judged');
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('judged');
     expect(await checksOf(LEFT)).toMatchObject([{ ids: ['CVE-0', 'CVE-2'], reason: null }]);
+  });
+
+  test('what does not fit into the queue is pending, and is asked about the next time', async () => {
+    const { osv, platform, client } = await setUp();
+    const worker = createAdvisoryWorker({ platform, client, config: API, queueMax: 1 });
+    onTestFinished(() => worker.stop());
+    const some = [LEFT, ZLIB, OPENSSL];
+    const keys = () => osv.requests.filter(({ path }) => path === '/v1/querybatch').length;
+    for (const outcome of ['pending', 'pending', 'judged']) {
+      const asked = keys();
+      const said = await worker.ensureJudged(some, WAIT_MS);
+      expect(said).toEqual({ outcome, unreachable: new Set() });
+      expect(keys()).toBeGreaterThan(asked);
+    }
+  });
+
+  test('a database that is away is no source that failed', async () => {
+    const { platform, client } = await setUp();
+    const database = {
+      ...platform.database,
+      transact: () => Promise.reject(new DatabaseFault('the disk is full')),
+    };
+    const worker = createAdvisoryWorker({ platform: { ...platform, database }, client, config: API });
+    onTestFinished(() => worker.stop());
+    expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('pending');
+    expect(platform.lines.some((line) => line.startsWith('[ERROR] advisory round failed'))).toBe(true);
+  });
+
+  test('what a source fails for is named; what it answers beside that keeps it open for others', async () => {
+    const { osv, client, platform, worker: first } = await setUp();
+    await first.stop();
+    const odd: OsvClient = {
+      ...client,
+      async query(subjects) {
+        return subjects.map(({ name }) =>
+          name === 'odd' ? { kind: 'garbage', ids: [], cause: 'test' } : { kind: 'hits', ids: [] },
+        );
+      },
+    };
+    const worker = createAdvisoryWorker({ platform, client: odd, config: API });
+    onTestFinished(() => worker.stop());
+    const ODD = { ...LEFT, name: 'odd' };
+    for (let i = 0; i < 10; i++) {
+      const said = await worker.ensureJudged([ODD, { ...LEFT, version: `1.${i}` }], WAIT_MS);
+      expect(said).toEqual({ outcome: 'unreachable', unreachable: new Set([subjectKey(ODD)]) });
+    }
+    expect(worker.status()).toBe('ok');
+    expect(osv.requests).toEqual([]);
+  });
+
+  test('of two answers the one that was asked for later stays, whichever comes first', async () => {
+    const { platform, client, checksOf } = await setUp();
+    const early = await askAbout(platform, client, [ZLIB]);
+    platform.clock.advance(1);
+    const found: OsvClient = {
+      ...client,
+      query: async (subjects) =>
+        subjects.map(() => ({ kind: 'hits', ids: [{ id: 'MAL-1', modified: '2026-11-21T09:00:00Z' }] })),
+    };
+    const late = await askAbout(platform, found, [ZLIB]);
+    for (const { checks } of [late, early]) {
+      await storeAnswers(platform, { checks: [...checks.values()], bases: [ZLIB], snapshots: new Map() });
+    }
+    expect(await checksOf(ZLIB)).toMatchObject([{ verdict: 'vulnerable', ids: ['MAL-1'] }]);
   });
 });

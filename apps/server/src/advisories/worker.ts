@@ -8,22 +8,27 @@ import {
   mayCall,
 } from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
-import { checkPackages } from './check-packages.ts';
+import { type Answers, askAbout, RECORDS_BEFORE_VERDICT, storeAnswers } from './check-packages.ts';
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
+import { createLane, type Lane } from './lane.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/judge-from-mirror.ts';
 import type { MirrorHealth } from './mirror/keeper.ts';
+import { baseOf } from './mirror/snapshot.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type VulnerabilityId } from './osv-client.ts';
 import { readChecks } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
+import { createWaiters } from './waiters.ts';
+import { type ApiState, type Outcome, outcomeWithout, worstOf } from './worker-rules.ts';
 
 export type AdvisoryStatus = 'ok' | 'loading' | 'stale' | 'unreachable' | 'off';
 
-/**
- * `judged`: every subject has a fresh check. `unreachable`: the source failed for one of them, or is known to be down.
- * `pending`: not judged yet, and nothing says that the source is down.
- */
-export type Judged = 'judged' | 'pending' | 'unreachable';
+export interface Judged {
+  /** The worst of all subjects. */
+  readonly outcome: Outcome;
+  /** Keys of those that every source failed for: whatever else has no fresh check is not known yet. */
+  readonly unreachable: ReadonlySet<string>;
+}
 
 export interface AdvisoryWorker {
   /** Waits for checks of the subjects, never longer than `timeoutMs`. Never calls out itself. */
@@ -49,12 +54,16 @@ export interface WorkerOptions {
   readonly client: OsvClient;
   /** Asked before the API; null where there is none. */
   readonly mirror?: WorkerMirror | null;
+  /** Most subjects that wait in one lane; QUEUE_MAX unless given. */
+  readonly queueMax?: number;
 }
 
 /** Most subjects that wait in one lane. */
 export const QUEUE_MAX = 50_000;
 const RECORDS_BACKLOG_MAX = 20_000;
 const RECORDS_A_ROUND = 500;
+/** Times that the mirror is asked anew because its data changed under the question. */
+const MIRROR_ATTEMPTS = 5;
 /**
  * Longest call that somebody waits for, in milliseconds: a little shorter than they wait, so that they hear that the
  * source timed out (reading 5). One that has failed is tried only as long as that is no wait.
@@ -64,18 +73,33 @@ const TRIAL_CALL_MS = 2_000;
 
 /** Two lanes over one source: what an operator waits for never stands behind the re-check of the fleet. */
 export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
-  const { platform, config, client, mirror = null } = options;
+  const { platform, config, client, mirror = null, queueMax = QUEUE_MAX } = options;
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const asksApi = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
-  const waiters = new Map<string, Set<Waiter>>();
+  const waiters = createWaiters();
   const backlog = new Map<string, VulnerabilityId>();
+  /** What the mirror had no answer to and the API is asked about at the moment, with the mirror's reason. */
+  const atApi = new Map<string, Gap>();
   let breaker: Breaker = CLOSED_BREAKER;
   let isStopped = false;
-  const urgent = createLane((subjects) => round(subjects, true));
-  const background = createLane((subjects) => round(subjects, false));
+  const urgent = openLane({ isUrgent: true });
+  const background = openLane({ isUrgent: false });
+
+  function openLane(of: { isUrgent: boolean }): Lane {
+    const work = async (subjects: readonly Subject[]) => {
+      try {
+        await round(subjects, of);
+      } catch (error) {
+        platform.log.error('advisory round failed', { error: String(error) });
+        // A database that is away says nothing about the sources.
+        settle(subjects, () => 'pending');
+      }
+    };
+    return createLane({ work, batchMax: BATCH_MAX_QUERIES, queueMax });
+  }
 
   /** First the mirror, then the API for what it has no answer to. */
-  async function round(subjects: readonly Subject[], isUrgent: boolean): Promise<void> {
+  async function round(subjects: readonly Subject[], { isUrgent }: { isUrgent: boolean }): Promise<void> {
     const { left, snapshots } = await askMirror(subjects);
     settle(
       subjects.filter((subject) => !left.has(subjectKey(subject))),
@@ -83,60 +107,98 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     );
     const rest = [...left.values()].map(({ subject }) => subject);
     if (rest.length === 0) return;
-    if (!asksApi) {
-      // While the first load is under way nothing says that there will be no answer (reading 5).
-      settle(rest, (key) => (left.get(key)?.gap === 'loading' ? 'pending' : 'unreachable'));
-      return;
+    if (!asksApi) return settleLeft(left, 'unused');
+    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) return settleLeft(left, 'failed');
+    for (const [key, { gap }] of left) atApi.set(key, gap);
+    try {
+      const answers = await askApi(rest, { isUrgent });
+      const unknown = await keepAnswers(rest, { answers, snapshots });
+      await fetchFound(answers);
+      settle(rest, (key) => unknown.get(key) ?? 'judged');
+    } finally {
+      for (const key of left.keys()) atApi.delete(key);
     }
-    // A2: a source that failed is a source that failed, also where the mirror may have an answer in an hour.
-    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) {
-      settle(rest, () => 'unreachable');
-      return;
-    }
-    const failed = await askApi(rest, { snapshots, isUrgent });
-    settle(rest, (key) => (failed.has(key) ? 'unreachable' : 'judged'));
     if (!isUrgent) await workOffBacklog();
   }
 
   async function askMirror(subjects: readonly Subject[]): Promise<MirrorAnswer> {
     const nobody = new Map(subjects.map((subject) => [subjectKey(subject), { subject, gap: ABSENT }]));
     if (!mirror) return { left: nobody, snapshots: new Map() };
-    const answer = await mirror.judge(subjects);
-    const changed = [...answer.left.values()].filter(({ gap }) => gap === 'changed');
-    const again = changed.length > 0 ? await mirror.judge(changed.map(({ subject }) => subject)) : null;
-    const unchanged = [...answer.left].filter(([, { gap }]) => gap !== 'changed');
-    const left = new Map([...unchanged, ...(again?.left ?? [])]);
-    for (const { subject, gap } of left.values()) if (gap === 'loading') mirror.need(subject.ecosystem);
-    return { left, snapshots: new Map([...answer.snapshots, ...(again?.snapshots ?? [])]) };
+    let answer = await mirror.judge(subjects);
+    for (let attempt = 1; attempt < MIRROR_ATTEMPTS; attempt++) {
+      const changed = [...answer.left.values()].filter(({ gap }) => gap === 'changed');
+      if (changed.length === 0) break;
+      const again = await mirror.judge(changed.map(({ subject }) => subject));
+      const unchanged = [...answer.left].filter(([, { gap }]) => gap !== 'changed');
+      answer = {
+        left: new Map([...unchanged, ...again.left]),
+        snapshots: new Map([...answer.snapshots, ...again.snapshots]),
+      };
+    }
+    for (const { subject, gap } of answer.left.values())
+      if (gap === 'loading') mirror.need(subject.ecosystem);
+    return answer;
   }
 
-  /** Keys of those that the API gave no answer to. */
-  async function askApi(
-    subjects: readonly Subject[],
-    { snapshots, isUrgent }: { snapshots: MirrorAnswer['snapshots']; isUrgent: boolean },
-  ): Promise<ReadonlySet<string>> {
+  async function askApi(subjects: readonly Subject[], { isUrgent }: { isUrgent: boolean }): Promise<Answers> {
     const timeoutMs = isFailing(breaker) ? TRIAL_CALL_MS : URGENT_CALL_MS;
-    const limits = isUrgent ? { snapshots, timeoutMs } : { snapshots };
-    const outcome = await checkPackages(platform, client, subjects, limits);
+    const answers = await askAbout(platform, client, subjects, isUrgent ? { timeoutMs } : {});
     const nowMs = platform.now();
-    breaker = outcome.cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
-    if (outcome.cause !== null && !isStopped) {
+    // A source that answers some of the questions is there: one odd package must not shut it for the others.
+    breaker = answers.failed.size < subjects.length ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
+    if (answers.cause !== null && !isStopped) {
       // Fails open for the badge (specification, "Advisory checks"); approvals read `unchecked`.
-      const fields = { cause: outcome.cause, packages: outcome.failed.size };
+      const fields = { cause: answers.cause, packages: answers.failed.size };
       platform.log.upstreamWarning('supply_chain advisory source failed', fields);
     }
-    for (const one of outcome.missingRecords) {
-      if (backlog.size < RECORDS_BACKLOG_MAX) backlog.set(one.id, one);
-    }
-    return outcome.failed;
+    return answers;
   }
 
-  function settle(subjects: readonly Subject[], outcomeOf: (key: string) => Judged): void {
-    for (const key of subjects.map(subjectKey)) {
-      const waiting = waiters.get(key);
-      waiters.delete(key);
-      for (const waiter of waiting ?? []) waiter.done(key, outcomeOf(key));
+  /**
+   * Stores what the API said. Where the mirror has changed since the question it is asked again: its answer counts, and
+   * that of the API only where the mirror still has none. Returns what is said of those that are not judged after that.
+   */
+  async function keepAnswers(
+    subjects: readonly Subject[],
+    { answers, snapshots }: { answers: Answers; snapshots: MirrorAnswer['snapshots'] },
+  ): Promise<Map<string, Outcome>> {
+    const unknown = new Map<string, Outcome>();
+    let open: readonly Subject[] = subjects;
+    let seen = snapshots;
+    for (let attempt = 1; ; attempt++) {
+      const checks = open.flatMap((subject) => answers.checks.get(subjectKey(subject)) ?? []);
+      const overtaken = await storeAnswers(platform, { checks, bases: open, snapshots: seen });
+      const stands = open.filter(({ ecosystem }) => !overtaken.has(baseOf(ecosystem)));
+      for (const key of stands.map(subjectKey)) {
+        if (answers.failed.has(key)) unknown.set(key, outcomeWithout(atApi.get(key) ?? ABSENT, 'failed'));
+      }
+      open = open.filter(({ ecosystem }) => overtaken.has(baseOf(ecosystem)));
+      if (open.length === 0) return unknown;
+      if (attempt === MIRROR_ATTEMPTS) break;
+      const { left, snapshots: now } = await askMirror(open);
+      for (const [key, { gap }] of left) atApi.set(key, gap);
+      open = [...left.values()].map(({ subject }) => subject);
+      seen = now;
     }
+    for (const key of open.map(subjectKey)) unknown.set(key, 'pending');
+    return unknown;
+  }
+
+  async function fetchFound({ ids }: Answers): Promise<void> {
+    const missing = await fetchRecords(platform, client, { ids, most: RECORDS_BEFORE_VERDICT });
+    for (const one of missing) if (backlog.size < RECORDS_BACKLOG_MAX) backlog.set(one.id, one);
+  }
+
+  function settleLeft(left: MirrorAnswer['left'], api: ApiState): void {
+    settle(
+      [...left.values()].map(({ subject }) => subject),
+      (key) => outcomeWithout(left.get(key)?.gap ?? ABSENT, api),
+    );
+  }
+
+  function settle(subjects: readonly Subject[], outcomeOf: (key: string) => Outcome): void {
+    // What is cut off by a server that stops has failed nobody.
+    waiters.settle(subjects.map(subjectKey), (key) => (isStopped ? 'pending' : outcomeOf(key)));
   }
 
   async function workOffBacklog(): Promise<void> {
@@ -154,58 +216,29 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
 
   async function judge(lane: Lane, subjects: readonly Subject[], timeoutMs: number): Promise<Judged> {
     const missing = await staleOf(subjects);
-    if (missing.length === 0) return 'judged';
-    if ((!asksApi && !mirror) || isStopped) return 'unreachable';
-    const waiter = createWaiter(missing.map(subjectKey));
-    for (const subject of missing) addTo(waiters, subjectKey(subject), waiter);
+    const keys = missing.map(subjectKey);
+    if (keys.length === 0) return { outcome: 'judged', unreachable: NONE };
+    if (!asksApi && !mirror) return { outcome: 'unreachable', unreachable: new Set(keys) };
+    if (isStopped) return { outcome: 'pending', unreachable: NONE };
+    const wait = waiters.wait(keys, timeoutMs);
     for (const subject of missing) {
       // What is asked with urgency is not asked twice; nobody waits for a call that the background may wait long for.
       if (lane === background && urgent.isBusyWith(subject)) continue;
-      if (!lane.add(subject)) waiter.done(subjectKey(subject), 'unreachable');
+      if (!lane.add(subject)) wait.done(subjectKey(subject), 'pending');
     }
-    const outcome = await waiter.wait(timeoutMs);
-    for (const subject of missing) removeFrom(waiters, subjectKey(subject), waiter);
-    if (outcome !== 'late') return outcome;
-    return isFailing(breaker) ? 'unreachable' : 'pending';
+    const said = await wait.outcomes;
+    const outcomes = new Map(keys.map((key) => [key, said.get(key) ?? whenLate(key)]));
+    return {
+      outcome: worstOf(outcomes.values()),
+      unreachable: new Set(keys.filter((key) => outcomes.get(key) === 'unreachable')),
+    };
   }
 
-  /** A lane: a bounded set of subjects, worked off a batch at a time by one runner. */
-  function createLane(work: (subjects: readonly Subject[]) => Promise<void>): Lane {
-    const queue = new Map<string, Subject>();
-    const inFlight = new Set<string>();
-    let running: Promise<void> | null = null;
-    async function run(): Promise<void> {
-      await Promise.resolve();
-      while (queue.size > 0 && !isStopped) {
-        const batch = [...queue].slice(0, BATCH_MAX_QUERIES);
-        for (const [key] of batch) {
-          queue.delete(key);
-          inFlight.add(key);
-        }
-        const subjects = batch.map(([, subject]) => subject);
-        try {
-          await work(subjects);
-        } catch (error) {
-          platform.log.error('advisory round failed', { error: String(error) });
-          settle(subjects, () => 'unreachable');
-        }
-        inFlight.clear();
-      }
-      // In the same turn as the last look at the queue: what is added from now on starts a new run.
-      running = null;
-    }
-    return {
-      add(subject) {
-        const key = subjectKey(subject);
-        if (inFlight.has(key)) return true;
-        if (queue.size >= QUEUE_MAX && !queue.has(key)) return false;
-        queue.set(key, subject);
-        running ??= run();
-        return true;
-      },
-      isBusyWith: (subject) => inFlight.has(subjectKey(subject)),
-      idle: () => running ?? Promise.resolve(),
-    };
+  /** A call that takes longer than the wait, to an API that failed last, has timed out. */
+  function whenLate(key: string): Outcome {
+    const gap = atApi.get(key);
+    if (gap === undefined || isStopped) return 'pending';
+    return outcomeWithout(gap, isFailing(breaker) ? 'failed' : 'under_way');
   }
 
   return {
@@ -221,61 +254,14 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     api: () => ({ isFailing: isFailing(breaker), answeredAtMs: breaker.lastSuccessAtMs }),
     async stop() {
       isStopped = true;
+      const idle = [urgent.stop(), background.stop()];
       await client.close();
       // Nobody is left to wait for what will not be asked any more.
-      for (const [key, waiting] of [...waiters])
-        for (const waiter of waiting) waiter.done(key, 'unreachable');
-      await Promise.all([urgent.idle(), background.idle()]);
+      waiters.settleAll('pending');
+      await Promise.all(idle);
     },
   };
 }
 
-interface Lane {
-  /** False where the queue is full. */
-  add(subject: Subject): boolean;
-  isBusyWith(subject: Subject): boolean;
-  idle(): Promise<void>;
-}
-
-interface Waiter {
-  done(key: string, outcome: Judged): void;
-  /** `late` where the time was over before the last of them was done. */
-  wait(timeoutMs: number): Promise<Judged | 'late'>;
-}
-
-const WORST_LAST: readonly Judged[] = ['judged', 'unreachable', 'pending'];
 const ABSENT: Gap = 'absent';
-
-function createWaiter(keys: readonly string[]): Waiter {
-  const open = new Set(keys);
-  const { promise, resolve } = Promise.withResolvers<Judged | 'late'>();
-  let worst: Judged = 'judged';
-  return {
-    done(key, outcome) {
-      if (!open.delete(key)) return;
-      // What is still to come stops more than what failed: nothing slips through while the server warms up.
-      if (WORST_LAST.indexOf(outcome) > WORST_LAST.indexOf(worst)) worst = outcome;
-      if (open.size === 0) resolve(worst);
-    },
-    async wait(timeoutMs) {
-      const timer = setTimeout(() => resolve('late'), timeoutMs);
-      try {
-        return await promise;
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-  };
-}
-
-function addTo<T>(sets: Map<string, Set<T>>, key: string, value: T): void {
-  const set = sets.get(key);
-  if (set) set.add(value);
-  else sets.set(key, new Set([value]));
-}
-
-function removeFrom<T>(sets: Map<string, Set<T>>, key: string, value: T): void {
-  const set = sets.get(key);
-  set?.delete(value);
-  if (set?.size === 0) sets.delete(key);
-}
+const NONE: ReadonlySet<string> = new Set();

@@ -15,7 +15,7 @@ import { logOverride, mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 
-/** Times that a decision is made anew because the plan changed under it. */
+/** Times that a decision is made anew because the plan, or what is known of its packages, changed under it. */
 const ATTEMPTS = 3;
 
 export interface Approval {
@@ -55,6 +55,9 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
   const request: ApprovalRequest = { by: 'operator', override, overrideReason };
   // A3 comes before any wait: without a reason there is nothing to decide.
   if (override && isBlank(overrideReason)) return { kind: 'override_reason_required' };
+  const { waitMs = WAIT_MS } = deps;
+  const untilMs = deps.platform.now() + waitMs;
+  let changed: 'plan_changed' | 'verdict_changed' = 'plan_changed';
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const loaded = await loadUpdate(deps, updateId);
     if (!loaded) return { kind: 'not_found' };
@@ -62,7 +65,9 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
     if ((state !== 'pending' && state !== 'awaiting_plan') || loaded.agent.status === 'revoked') {
       return { kind: 'conflict', state: loaded.agent.status === 'revoked' ? 'revoked' : state };
     }
-    const waited = await waitForSources(deps, subjectsOfUpdate(loaded), deps.waitMs ?? WAIT_MS);
+    // All attempts together wait no longer than one; a clock that was set back makes it no longer.
+    const leftMs = Math.min(waitMs, untilMs - deps.platform.now());
+    const waited = await waitForSources(deps, subjectsOfUpdate(loaded), leftMs);
     const [facts] = await factsOf(deps, [loaded], waited);
     if (!facts) throw new Error('every loaded update has facts');
     const verdict = judge(facts, policyOf(deps), request);
@@ -99,7 +104,10 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
           notBeforeMs,
         } as const;
         const minted = await deps.platform.database.transact((tx) => mintApproval(tx, deps, minting));
-        if (minted.kind === 'plan_changed') continue;
+        if (minted.kind === 'plan_changed' || minted.kind === 'verdict_changed') {
+          changed = minted.kind;
+          continue;
+        }
         if (minted.kind === 'conflict') return { kind: 'conflict', state: 'approved' };
         if (minted.kind === 'too_large') return minted;
         logOverride(deps, minting);
@@ -111,5 +119,7 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
         return verdict;
     }
   }
-  return { kind: 'conflict', state: 'changing' };
+  return changed === 'verdict_changed'
+    ? { kind: 'verdict_pending' }
+    : { kind: 'conflict', state: 'changing' };
 }

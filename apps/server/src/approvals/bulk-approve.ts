@@ -151,8 +151,9 @@ async function approveChunk(
     }
     for (const [i, minted] of (await mintApprovals(tx, deps, mintings)).entries()) {
       const loaded = mintings[i]?.loaded;
-      if (loaded)
-        results.push(minted.kind === 'minted' ? { loaded, ...minted } : { loaded, kind: 'conflict' });
+      if (!loaded) continue;
+      if (minted.kind === 'minted') results.push({ loaded, ...minted });
+      else results.push({ loaded, kind: minted.kind === 'verdict_changed' ? 'verdict_pending' : 'conflict' });
     }
     return results;
   });
@@ -163,14 +164,14 @@ async function approveChunk(
 }
 
 type Written =
-  | { readonly loaded: LoadedUpdate; readonly kind: 'awaiting_plan' | 'conflict' }
+  | { readonly loaded: LoadedUpdate; readonly kind: 'awaiting_plan' | 'conflict' | 'verdict_pending' }
   | { readonly loaded: LoadedUpdate; readonly kind: 'minted'; readonly tokenId: string };
 
 function addWritten(answer: BulkApproveAnswer, one: Written): void {
   const update_id = one.loaded.update.id;
   if (one.kind === 'minted') answer.approved.push({ update_id, token_id: one.tokenId });
   else if (one.kind === 'awaiting_plan') answer.awaiting_plan.push(update_id);
-  else answer.skipped.push({ update_id, code: 'conflict' });
+  else answer.skipped.push({ update_id, code: one.kind });
 }
 
 function addJudged(

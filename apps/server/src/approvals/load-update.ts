@@ -1,13 +1,15 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { closureSubjects } from '../advisories/closure-facts.ts';
-import { type Closure, readClosureFacts, readClosures } from '../advisories/read-closure.ts';
+import type { Basis } from '../advisories/basis-rules.ts';
+import { type ClosureFacts, closureSubjects } from '../advisories/closure-facts.ts';
+import { readSnapshotMarks } from '../advisories/mirror/store.ts';
+import { type Closure, readBases, readClosureFacts, readClosures } from '../advisories/read-closure.ts';
 import type { Subject } from '../advisories/subjects.ts';
 import { type AgentRow, findAgents } from '../agents/store.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
-import type { Db } from '../platform/db/engine.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
 import { readReleaseTimes } from '../release-times/store.ts';
 import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
 import type { AgeOutcomes, SourceOutcome } from '../release-times/worker.ts';
@@ -99,7 +101,10 @@ export function subjectsOfUpdate({ planned }: LoadedUpdate): { advisories: Subje
 }
 
 export interface Waited {
-  readonly advisories: SourceOutcome;
+  /** Whether every source failed for a subject without a fresh check; if not it is not known yet. */
+  readonly isUnreachable: (key: string) => boolean;
+  /** Of the mirror, before anybody was asked. */
+  readonly snapshots: ReadonlyMap<string, string>;
   readonly ages: AgeOutcomes;
 }
 
@@ -109,12 +114,13 @@ export async function waitForSources(
   subjects: { advisories: readonly Subject[]; aged: readonly AgeSubject[] },
   timeoutMs: number,
 ): Promise<Waited> {
-  const [advisories, ages] = await Promise.all([
+  const snapshots = await readSnapshotMarks(deps.platform.database.read);
+  const [{ unreachable }, ages] = await Promise.all([
     deps.worker.ensureJudged(subjects.advisories, timeoutMs),
     // Also where the age gate is off: the hashes are held against the registry in every mode.
     deps.ageSource.ensureTimed(subjects.aged, timeoutMs),
   ]);
-  return { advisories, ages };
+  return { isUnreachable: (key) => unreachable.has(key), snapshots, ages };
 }
 
 /** What the gate is told, from what is stored; the statements for the checks are shared by all updates. */
@@ -126,7 +132,8 @@ export async function factsOf(
   const nowMs = deps.platform.now();
   const maxAgeMs = deps.config.advisoryMaxAgeHours * 3_600_000;
   const closures = loaded.flatMap(({ planned }) => (planned ? [planned.closure] : []));
-  const judged = await readClosureFacts(deps.platform.database.read, closures, { nowMs, maxAgeMs });
+  const at = { nowMs, maxAgeMs, snapshots: waited.snapshots };
+  const judged = await readClosureFacts(deps.platform.database.read, closures, at);
   const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
   const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
   const information = await readInformation(deps, loaded);
@@ -142,15 +149,49 @@ export async function factsOf(
     return {
       ecosystem,
       judged: closure && release ? { closure, ...release, divergences: divergences[i] ?? [] } : null,
-      advisories: waited.advisories,
+      advisories: closure ? advisoriesOf(deps, closure, waited) : 'judged',
       ...(information[i] ? { information: information[i] } : {}),
     };
   });
 }
 
+/**
+ * How far the sources are with one closure. What was judged a moment ago and is too old again, because newer data has
+ * come, is not known yet. What is there now matters only where it may excuse a vulnerability.
+ */
+function advisoriesOf(
+  { config }: ApprovalDeps,
+  { basis }: ClosureFacts,
+  { isUnreachable }: Waited,
+): UpdateFacts['advisories'] {
+  const { after = [], before = [] } = basis?.unknown ?? {};
+  const unknown = config.vulnerabilityPolicy === 'introduced' ? [...after, ...before] : after;
+  if (unknown.length === 0) return 'judged';
+  return unknown.every(isUnreachable) ? 'unreachable' : 'pending';
+}
+
 /** Where the age gate does not apply nobody is asked. */
 function outcomeOf({ ages }: Waited, ecosystem: Ecosystem): SourceOutcome {
   return ageApplies(ecosystem) ? ages[ecosystem] : 'judged';
+}
+
+/** What the closures of updates rest on now, in a transaction that holds the snapshots. */
+export async function basesOf(
+  tx: Tx,
+  { platform, config }: ApprovalDeps,
+  loaded: readonly LoadedUpdate[],
+): Promise<Map<LoadedUpdate, Basis>> {
+  const known = loaded.flatMap((one) => (one.planned ? [{ one, closure: one.planned.closure }] : []));
+  const bases = await readBases(
+    tx,
+    known.map(({ closure }) => closure),
+    {
+      nowMs: platform.now(),
+      maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
+      snapshots: await readSnapshotMarks(tx),
+    },
+  );
+  return new Map(bases.flatMap((basis, i) => (known[i] ? [[known[i].one, basis] as const] : [])));
 }
 
 /** What of each plan is blocked because its artifacts diverge, in the order given. */

@@ -5,7 +5,9 @@ import {
   type Envelope,
 } from '@tidegate/protocol/documents';
 import { Compile } from 'typebox/compile';
+import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
+import { holdSnapshots } from '../advisories/mirror/store.ts';
 import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
@@ -20,7 +22,7 @@ import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
 import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
-import { divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
+import { basesOf, divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import { type ApprovalRow, insertApprovals, voidLiveApprovals } from './store.ts';
 
@@ -51,6 +53,8 @@ export type Minted =
   | { readonly kind: 'conflict' }
   /** The plan is not the one that was judged any more, or an artifact of it diverges since. */
   | { readonly kind: 'plan_changed' }
+  /** What is known of its packages is not what was judged any more. */
+  | { readonly kind: 'verdict_changed' }
   | { readonly kind: 'too_large' };
 
 /**
@@ -77,11 +81,15 @@ export async function mintApprovals(
   });
   // Another host may have told of another hash since the gate was asked.
   const diverging = await divergencesOfPlans(tx, updates);
+  // So may an advisory have come: what is minted is what the newest snapshot says when it is committed.
+  await holdSnapshots(tx, deps.platform.database);
+  const bases = await basesOf(tx, deps, updates);
   const tokens: Token[] = [];
   const outcomes: Minted[] = [];
   for (const [i, minting] of mintings.entries()) {
     const held = locked.get(minting.loaded.update.id);
-    const draft = draftOf(deps, minting, { held, isDiverging: (diverging[i] ?? []).length > 0 });
+    const isDiverging = (diverging[i] ?? []).length > 0;
+    const draft = draftOf(deps, minting, { held, isDiverging, basis: bases.get(minting.loaded) });
     if ('kind' in draft) {
       outcomes.push(draft);
       continue;
@@ -97,7 +105,11 @@ export async function mintApprovals(
 function draftOf(
   deps: ApprovalDeps,
   minting: Minting,
-  { held, isDiverging }: { held: LockedUpdate | undefined; isDiverging: boolean },
+  {
+    held,
+    isDiverging,
+    basis,
+  }: { held: LockedUpdate | undefined; isDiverging: boolean; basis: Basis | undefined },
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
@@ -105,6 +117,7 @@ function draftOf(
   if (!planned || !judged || held?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
   if (held.state !== 'pending' && held.state !== 'awaiting_plan') return { kind: 'conflict' };
   if (isDiverging) return { kind: 'plan_changed' };
+  if (!basis || judged.closure.basis?.mark !== basis.mark) return { kind: 'verdict_changed' };
   // Known before anything is written: base64 adds a third, the rest of the payload less than the reserve.
   const actionBytes = Buffer.byteLength(JSON.stringify(planned.plan.actions));
   if ((actionBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };

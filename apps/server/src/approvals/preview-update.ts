@@ -1,5 +1,4 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
-import type { SourceOutcome } from '../release-times/worker.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { type ApprovalRequest, judge } from './gate.ts';
 import { gateReport } from './gate-report.ts';
@@ -30,8 +29,11 @@ export function createGateOf(deps: ApprovalDeps): (updateId: string) => Promise<
     const loaded = await loadUpdate(deps, updateId);
     if (!loaded) return null;
     const status = deps.worker.status();
-    const outcome: SourceOutcome = status === 'ok' || status === 'loading' ? 'pending' : 'unreachable';
-    const [facts] = await factsOf(deps, [loaded], { advisories: outcome, ages: deps.ageSource.outcomes() });
+    const isDown = status !== 'ok' && status !== 'loading';
+    const [facts] = await factsOf(deps, [loaded], {
+      ...{ isUnreachable: () => isDown, snapshots: new Map() },
+      ages: deps.ageSource.outcomes(),
+    });
     if (!facts) return null;
     return gateReport(loaded, facts, judge(facts, policyOf(deps), PLAIN));
   };

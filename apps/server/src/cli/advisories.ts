@@ -131,6 +131,7 @@ async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
   try {
     const deps = {
       ...{ platform, exportClient, folder: join(config.dataDir, MIRROR_FOLDER) },
+      maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
       api: source === 'mirror+api' ? api : null,
       onStep: stepsTo(world),
     };

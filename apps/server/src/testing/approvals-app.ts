@@ -40,6 +40,10 @@ export interface ApprovalsAppOptions {
   osvMs?: number;
   /** The same of the registries. */
   registryMs?: number;
+  /** Most packages that wait for the source of advisories. */
+  queueMax?: number;
+  /** Gives the export of advisories records of its own: what the API says is not in it by itself. */
+  isExportApart?: boolean;
   trustedRoot?: TrustedRoot;
   /** Replaces the database by one that looks at what is done with it. */
   wrap?: (database: Database) => Database;
@@ -49,7 +53,9 @@ export interface ApprovalsAppOptions {
 export async function createApprovalsApp(engine: TestEngine, options: ApprovalsAppOptions = {}) {
   const osv = await startFakeOsv({ covered: ['Debian:12'] });
   onTestFinished(() => osv.stop());
-  const exported = await startFakeOsvExport(osv);
+  const mirrored = options.isExportApart ? await startFakeOsv({ covered: ['Debian:12'] }) : osv;
+  onTestFinished(() => mirrored.stop());
+  const exported = await startFakeOsvExport(mirrored);
   onTestFinished(() => exported.stop());
   const folder = tmpDir('tidegate-approvals-');
   onTestFinished(() => folder.remove());
@@ -73,7 +79,10 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   });
   const mirror = openMirror({ platform, config, api: client, sleep: async () => {} });
   onTestFinished(async () => mirror?.stop());
-  const worker = createAdvisoryWorker({ platform, config, client, mirror });
+  const worker = createAdvisoryWorker({
+    ...{ platform, config, client, mirror },
+    ...(options.queueMax === undefined ? {} : { queueMax: options.queueMax }),
+  });
   onTestFinished(() => worker.stop());
   const { registryMs = 30_000 } = options;
   const ageSource = createReleaseTimes({
@@ -139,6 +148,8 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   return {
     app,
     osv,
+    /** What the export is made of: the records of the API, unless they are apart. */
+    mirrored,
     exported,
     /** Null where `settings` name no source that has one. Nothing refreshes it by itself. */
     mirror,

@@ -4,11 +4,11 @@ import type { Change } from './export-client.ts';
 import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-change.ts';
 import { LoadLost, type LoadProgress } from './load-progress.ts';
 import { beat } from './load-store.ts';
-import { baseOf, type Snapshot } from './snapshot.ts';
+import { baseOf, type Snapshot, wasUnusable } from './snapshot.ts';
 import {
   deleteRecords,
-  expireChecksOf,
-  expireChecksOfBase,
+  expireChecks,
+  expireStandIns,
   insertRecords,
   lockSnapshot,
   readRecords,
@@ -25,6 +25,8 @@ const FUTURE_MS = 60_000;
 
 export interface ChangesRequest extends ChangeSources {
   readonly progress: LoadProgress;
+  /** Age from which decisions do not rest on data. */
+  readonly maxAgeMs: number;
   readonly isStopped?: () => boolean;
 }
 
@@ -54,7 +56,7 @@ export async function applyChanges(platform: Platform, request: ChangesRequest):
     const fault = await applySome(platform, request, { snapshot, changes: due.slice(i, i + BATCH) });
     if (fault !== null) return { kind: 'failed', cause: fault };
   }
-  await change(platform, progress, (now) => ({ ...now, asOfMs: askedAtMs, asOfKind: 'fetched' }));
+  await dateAnew(platform, request, askedAtMs);
   return { kind: 'applied', changes: due.length };
 }
 
@@ -108,13 +110,14 @@ async function applySome(
     const names = [...before, ...after]
       .filter(({ eco }) => baseOf(eco) === progress.base)
       .map(({ name }) => name);
-    await expireChecksOf(tx, { base: progress.base, names });
+    const expired = { base: progress.base, asOfMs: now.asOfMs };
+    await expireChecks(tx, { ...expired, names });
     const modifiedMark = dated?.modified ?? now.modifiedMark;
     const sha256 = sha256Hex(`${now.sha256}\n${content}`);
     const illegible = now.illegible.filter((id) => left.has(id) || !fetched.has(id));
     await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, illegible });
     // What was not called clear for want of the last of them may be now.
-    if (illegible.length < now.illegible.length) await expireChecksOfBase(tx, progress.base);
+    if (illegible.length < now.illegible.length) await expireChecks(tx, expired);
   });
   return null;
 }
@@ -134,12 +137,18 @@ const DELETED: Known = { kind: 'deleted', bytes: null, read: null };
 
 type Tx = Parameters<typeof saveSnapshot>[0];
 
-async function change(
+/** All that is in the list is there now: the data is of the time when the list was asked for. */
+async function dateAnew(
   platform: Platform,
-  progress: LoadProgress,
-  next: (now: Snapshot) => Snapshot,
+  { progress, maxAgeMs }: ChangesRequest,
+  asOfMs: number,
 ): Promise<void> {
-  await platform.database.transact(async (tx) => saveSnapshot(tx, next(await mine(platform, tx, progress))));
+  const { base } = progress;
+  await platform.database.transact(async (tx) => {
+    const now = await mine(platform, tx, progress);
+    await saveSnapshot(tx, { ...now, asOfMs, asOfKind: 'fetched' });
+    await expireStandIns(tx, { base, asOfMs, isNew: wasUnusable(now, { asOfMs, maxAgeMs }) });
+  });
 }
 
 /** The snapshot in use, held to the end of the transaction, while the claim is still ours. */

@@ -7,7 +7,7 @@ import { illegibleWhy, type MirrorRecord, readMirrorRecord } from './record-rule
 import type { Snapshot } from './snapshot.ts';
 import {
   deleteRecords,
-  expireChecksOfBase,
+  expireChecks,
   insertRecords,
   lockSnapshot,
   readSnapshots,
@@ -81,6 +81,6 @@ async function put(
     const badRecords = Math.max(0, now.badRecords - ids.length);
     await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Hex(`${now.sha256}\n${content}`) });
     // What was not called clear for want of them may be now; what they name must not stay clear.
-    await expireChecksOfBase(tx, base);
+    await expireChecks(tx, { base, asOfMs: now.asOfMs });
   });
 }

@@ -60,7 +60,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     onTestFinished(() => worker.stop());
     mirror.need('Debian:12');
     const judged = async (...subjects: Subject[]) => {
-      const outcome = await worker.ensureJudged(subjects, PATIENCE_MS);
+      const { outcome } = await worker.ensureJudged(subjects, PATIENCE_MS);
       const checks = await readChecks(database.read, subjects);
       return [
         outcome,

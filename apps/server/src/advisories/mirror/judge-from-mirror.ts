@@ -5,7 +5,7 @@ import { type Subject, subjectKey } from '../subjects.ts';
 import { createEntryReader } from './entry-store.ts';
 import { readLoads } from './load-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
-import { baseOf, isUsable, type Snapshot, snapshotId } from './snapshot.ts';
+import { baseOf, isUsable, type Snapshot, snapshotId, snapshotMark } from './snapshot.ts';
 import { hasEntries, lockSnapshot, readSnapshots, showRecords } from './store.ts';
 
 /** Packages that every distribution has advisories of: a release without any of them is not covered. */
@@ -32,8 +32,8 @@ interface Left {
 export interface MirrorAnswer {
   /** Subjects of which no check was stored that a decision may rest on. */
   readonly left: ReadonlyMap<string, Left>;
-  /** The snapshot in use of each ecosystem that was asked about; null where there is none. */
-  readonly snapshots: ReadonlyMap<string, string | null>;
+  /** The `snapshotMark` of each ecosystem that was asked about. */
+  readonly snapshots: ReadonlyMap<string, string>;
 }
 
 export interface MirrorJudge {
@@ -88,7 +88,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
       if (gap !== null && verdict.verdict !== 'vulnerable') continue;
       checks.push({ subject, ...verdict, ...known });
     }
-    const isStored = await store(snapshot, checks, { keepsNewer: !fresh });
+    const isStored = await store(snapshot, checks, { keeps: fresh ? 'findings' : 'newer' });
     return isStored ? left : subjects.map((subject) => ({ subject, gap: 'changed' }));
   }
 
@@ -135,7 +135,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   async function store(
     snapshot: Snapshot,
     checks: readonly Check[],
-    { keepsNewer }: { keepsNewer: boolean },
+    { keeps }: { keeps: 'findings' | 'newer' },
   ): Promise<boolean> {
     const { database } = platform;
     const { loadId } = snapshot;
@@ -148,8 +148,9 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     const isStored = await database.transact(async (tx) => {
       const now = await lockSnapshot(tx, { base: snapshot.base, engine: database.engine });
       if (!now || keyOf(now) !== id) return false;
-      await showRecords(tx, { loadId, ids, nowMs: platform.now() });
-      await saveChecks(tx, checks, { keepsNewer });
+      const nowMs = platform.now();
+      await showRecords(tx, { loadId, ids, nowMs });
+      await saveChecks(tx, checks, { keeps, nowMs });
       return true;
     });
     if (isStored) for (const one of ids) known.add(one);
@@ -161,10 +162,10 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
       const snapshots = await readSnapshots(platform.database.read);
       const loads = await readLoads(platform.database.read);
       const left = new Map<string, Left>();
-      const used = new Map<string, string | null>();
+      const used = new Map<string, string>();
       for (const [base, some] of Map.groupBy(subjects, ({ ecosystem }) => baseOf(ecosystem))) {
         const snapshot = snapshots.get(base);
-        used.set(base, snapshot ? snapshotId(snapshot) : null);
+        used.set(base, snapshotMark(snapshot ?? null));
         const held = some.filter(({ ecosystem }) => snapshot?.releases.includes(ecosystem));
         const gaps = snapshot && held.length > 0 ? await judgeBase(snapshot, held) : [];
         const load = loads.get(base);

@@ -27,7 +27,6 @@ export interface MirrorKeeper extends BackgroundWork {
 export interface KeeperOptions extends Omit<RefreshDeps, 'isStopped' | 'exportClient'> {
   /** Null: nothing is fetched, data comes from files alone. */
   readonly exportClient: RefreshDeps['exportClient'] | null;
-  readonly maxAgeMs: number;
   readonly tickMs?: number;
 }
 

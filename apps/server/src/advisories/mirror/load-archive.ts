@@ -8,7 +8,7 @@ import { illegibleWhy, type MirrorRecord, readMirrorRecord, type Unreadable } fr
 import { type AsOfKind, ILLEGIBLE_MAX, type Snapshot } from './snapshot.ts';
 import {
   deleteSomeOfLoad,
-  expireChecksOfBase,
+  expireChecks,
   findAbandonedLoads,
   insertRecords,
   lockSnapshot,
@@ -177,7 +177,7 @@ async function takeIntoUse(platform: Platform, snapshot: Snapshot): Promise<void
     const at = { loadId, nowMs: platform.now(), phase: 'taking into use', done: records, total: records };
     if (!(await beat(tx, at))) throw new LoadLost(`the load of ${base} goes on elsewhere`);
     await saveSnapshot(tx, snapshot);
-    await expireChecksOfBase(tx, base);
+    await expireChecks(tx, { base, asOfMs: snapshot.asOfMs });
   });
 }
 

@@ -26,6 +26,8 @@ export interface RefreshDeps {
   readonly exportClient: ExportClient;
   /** Has what the export cannot give; null where it is not to be asked. */
   readonly api: Pick<OsvClient, 'fetchRecord'> | null;
+  /** Age from which decisions do not rest on data. */
+  readonly maxAgeMs: number;
   /** Folder for the archive while it is read. */
   readonly folder: string;
   readonly zipLimits?: ZipLimits;
@@ -85,10 +87,10 @@ async function bringUp(
   deps: RefreshDeps,
   { state, progress, due }: { state: EcosystemState; progress: LoadProgress; due: Due },
 ): Promise<string | null> {
-  const { platform, exportClient: client, api, isStopped } = deps;
+  const { platform, exportClient: client, api, maxAgeMs, isStopped } = deps;
   const fetchFromApi = api ? (id: string) => api.fetchRecord(id) : null;
   const stopping = isStopped ? { isStopped } : {};
-  const changes = { progress, client, fetchFromApi, ...stopping };
+  const changes = { progress, client, fetchFromApi, maxAgeMs, ...stopping };
   const heal = async () => fetchFromApi && healIllegible(platform, { progress, fetchFromApi, ...stopping });
   if (due === 'changes') {
     await heal();

@@ -39,8 +39,24 @@ export function snapshotId({ base, modifiedMark, sha256 }: Snapshot): string {
   return `osv:${base}@${modifiedMark}#${sha256.slice(0, 16)}`;
 }
 
+/** Equal only where it is the very same data of the same load, known to be of the same time; empty where there is none. */
+export function snapshotMark(snapshot: Snapshot | null): string {
+  return snapshot ? `${snapshot.loadId} ${snapshotId(snapshot)} ${snapshot.asOfMs}` : '';
+}
+
 /** Whether decisions may rest on it; one that seems to come from the future (a clock set back) is too old. */
 export function isUsable({ asOfMs }: Snapshot, at: { nowMs: number; maxAgeMs: number }): boolean {
   const ageMs = at.nowMs - asOfMs;
   return ageMs >= -60_000 && ageMs < at.maxAgeMs;
+}
+
+/**
+ * Whether no decision may have rested on it until it got a new time: it was just loaded, had grown too old, or seemed
+ * to come from the future.
+ */
+export function wasUnusable(
+  { asOfMs, asOfKind }: Snapshot,
+  next: { asOfMs: number; maxAgeMs: number },
+): boolean {
+  return asOfKind !== 'fetched' || next.asOfMs - asOfMs >= next.maxAgeMs || next.asOfMs < asOfMs;
 }

@@ -5,7 +5,7 @@ import type { Db, Tx } from '../../platform/db/engine.ts';
 import type { Tables } from '../../platform/db/tables.ts';
 import { parseAs } from '../../platform/parse-as.ts';
 import type { MirrorEntry, MirrorRecord } from './record-rules.ts';
-import type { Snapshot } from './snapshot.ts';
+import { type Snapshot, snapshotMark } from './snapshot.ts';
 
 const Texts = Type.Array(Type.String());
 
@@ -14,7 +14,21 @@ export async function readSnapshots(db: Db): Promise<Map<string, Snapshot>> {
   return new Map(rows.map((row) => [row.base, snapshotOf(row)]));
 }
 
-/** The same in a transaction that must not lose it to another one: on PostgreSQL the row is locked. */
+/** The `snapshotMark` of every ecosystem that the mirror holds. */
+export async function readSnapshotMarks(db: Db): Promise<Map<string, string>> {
+  const snapshots = await readSnapshots(db);
+  return new Map([...snapshots].map(([base, snapshot]) => [base, snapshotMark(snapshot)]));
+}
+
+/**
+ * Keeps every snapshot as it is until the transaction ends, also one that is not there yet: what is decided then is what
+ * the newest of them says. On PostgreSQL many may hold them at once; SQLite has one writer at a time.
+ */
+export async function holdSnapshots(tx: Tx, { engine }: { engine: 'sqlite' | 'postgres' }): Promise<void> {
+  if (engine === 'postgres') await sql`LOCK TABLE mirror_snapshots IN SHARE MODE`.execute(tx);
+}
+
+/** One of them in a transaction that must not lose it to another one: on PostgreSQL the row is locked. */
 export async function lockSnapshot(
   tx: Tx,
   { base, engine }: { base: string; engine: 'sqlite' | 'postgres' },
@@ -200,28 +214,39 @@ export async function deleteSomeOfLoad(
   return ids.length;
 }
 
-/** Makes the checks of packages, in every release of the ecosystem, too old for a decision. */
-export async function expireChecksOf(
+/**
+ * Makes the checks of packages, in every release of the ecosystem, too old for a decision; of all packages where no
+ * names are given. What was found later than the data is known to be of stays: it cannot know of that.
+ */
+export async function expireChecks(
   tx: Tx,
-  { base, names }: { base: string; names: readonly string[] },
+  { base, names, asOfMs }: { base: string; names?: readonly string[]; asOfMs: number },
 ): Promise<void> {
-  for (const some of chunks([...new Set(names)])) {
-    await tx
-      .updateTable('advisory_checks')
-      .set({ checked_at: 0 })
-      .where((e) => e.or([e('ecosystem', '=', base), e('ecosystem', 'like', `${base}:%`)]))
-      .where('name', 'in', some)
-      .execute();
-  }
+  const query = checksOlderThan(tx, { base, asOfMs });
+  if (!names) return void (await query.execute());
+  for (const some of chunks([...new Set(names)])) await query.where('name', 'in', some).execute();
 }
 
-/** The same for every package of the ecosystem. */
-export async function expireChecksOfBase(tx: Tx, base: string): Promise<void> {
-  await tx
+/**
+ * The same for what the API answered where the mirror could not, and what `expireChecks` let stand: once the data is
+ * known to be of a later time than these it is the mirror's turn. `isNew` where it had nothing to decide by before; else
+ * what the API calls clear may stand as long as its age allows, since the mirror has no answer of its own to that.
+ */
+export async function expireStandIns(
+  tx: Tx,
+  { base, asOfMs, isNew }: { base: string; asOfMs: number; isNew: boolean },
+): Promise<void> {
+  await checksOlderThan(tx, { base, asOfMs })
+    .where((e) => e[isNew ? 'or' : 'and']([e('source', '=', 'api'), e('verdict', '=', 'vulnerable')]))
+    .execute();
+}
+
+function checksOlderThan(tx: Tx, { base, asOfMs }: { base: string; asOfMs: number }) {
+  return tx
     .updateTable('advisory_checks')
     .set({ checked_at: 0 })
     .where((e) => e.or([e('ecosystem', '=', base), e('ecosystem', 'like', `${base}:%`)]))
-    .execute();
+    .where((e) => e.or([e('verdict', '<>', 'vulnerable'), e('checked_at', '<=', asOfMs)]));
 }
 
 /** Every system of the fleet with the ecosystems that its hosts have reported or wait for. */
