@@ -13,8 +13,8 @@ import { readReleaseTimes } from './store.ts';
 import { AGED_ECOSYSTEMS, type AgedEcosystem, type AgeSubject, storedTimeKey, timeKey } from './subjects.ts';
 
 /**
- * `judged`: whatever the registry knows is stored. `unreachable`: it failed for one of the subjects, or is known to be
- * down. `pending`: not asked yet, and nothing says that it is down.
+ * `judged`: whatever the registry knows is stored. `unreachable`: it was asked about every subject, and failed for one.
+ * `pending`: not known yet for one of them, for whatever reason; it is asked about again.
  */
 export type SourceOutcome = 'judged' | 'pending' | 'unreachable';
 export type AgeOutcomes = Readonly<Record<AgedEcosystem, SourceOutcome>>;
@@ -54,6 +54,7 @@ export function createReleaseTimes({
   function createRegistry() {
     const queue = new Map<string, Job>();
     const waiting = new Map<string, PromiseWithResolvers<Asked>>();
+    const inFlight = new Set<string>();
     let breaker: Breaker = CLOSED_BREAKER;
     let running = 0;
     let idle = Promise.withResolvers<void>();
@@ -66,7 +67,7 @@ export function createReleaseTimes({
       if (present) return present.promise;
       const jobKey = jobKeyOf(subject);
       const job = queue.get(jobKey) ?? { subjects: new Map<string, AgeSubject>() };
-      if (isStopped || (queue.size >= queueMax && !queue.has(jobKey))) return Promise.resolve('failed');
+      if (isStopped || (queue.size >= queueMax && !queue.has(jobKey))) return Promise.resolve('unasked');
       queue.set(jobKey, job);
       job.subjects.set(key, subject);
       const asked = Promise.withResolvers<Asked>();
@@ -88,8 +89,13 @@ export function createReleaseTimes({
       await Promise.resolve();
       for (let next = take(); next !== null && !isStopped; next = take()) {
         const subjects = [...next.subjects.values()];
+        const keys = subjects.map(timeKey);
+        for (const key of keys) inFlight.add(key);
         const asked = await work(subjects);
-        for (const subject of subjects) settle(timeKey(subject), asked);
+        for (const key of keys) {
+          inFlight.delete(key);
+          settle(key, asked);
+        }
       }
     }
 
@@ -104,16 +110,20 @@ export function createReleaseTimes({
       if (!mayCall(breaker, { nowMs: platform.now(), urgent: true })) return 'failed';
       try {
         const cause = await askRegistry(platform, client, subjects);
+        // What is cut off by a server that stops is no registry that failed.
+        if (cause !== null && isStopped) return 'unasked';
         const nowMs = platform.now();
         breaker = cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
         if (cause === null) return 'timed';
         // Fails open in `warn` (specification, "Advisory checks"); `block` reads unknown ages.
         const fields = { ecosystem: subjects[0]?.ecosystem, package: subjects[0]?.name, cause };
-        if (!isStopped) platform.log.upstreamWarning('package_age source failed', fields);
+        platform.log.upstreamWarning('package_age source failed', fields);
+        return 'failed';
       } catch (error) {
+        // A database that is away says nothing about the registry.
         platform.log.error('times of release could not be stored', { error: String(error) });
+        return 'unasked';
       }
-      return 'failed';
     }
 
     function settle(key: string, asked: Asked): void {
@@ -124,9 +134,13 @@ export function createReleaseTimes({
     return {
       ask,
       isFailing: () => isFailing(breaker),
+      /** A call that takes longer than the wait, to a registry that failed last, has timed out. */
+      whenLate: (subject: AgeSubject): Asked => {
+        return inFlight.has(timeKey(subject)) && isFailing(breaker) ? 'failed' : 'unasked';
+      },
       /** Nobody is left to wait for what will not be asked any more. */
       stop(): Promise<void> {
-        for (const key of [...waiting.keys()]) settle(key, 'failed');
+        for (const key of [...waiting.keys()]) settle(key, 'unasked');
         return idle.promise;
       },
     };
@@ -155,10 +169,12 @@ export function createReleaseTimes({
     const subjects = all.filter((subject) => subject.ecosystem === ecosystem);
     const missing = subjects.length === 0 ? [] : await untimed(ecosystem, subjects);
     if (missing.length === 0) return 'judged';
-    if (isStopped) return 'unreachable';
     const registry = registries[ecosystem];
-    const asked = await within(Promise.all(missing.map(registry.ask)), timeoutMs);
-    if (asked === null) return registry.isFailing() ? 'unreachable' : 'pending';
+    const answered = new Map<AgeSubject, Asked>();
+    const asking = missing.map(async (subject) => answered.set(subject, await registry.ask(subject)));
+    await within(Promise.all(asking), timeoutMs);
+    const asked = missing.map((subject) => answered.get(subject) ?? registry.whenLate(subject));
+    if (asked.includes('unasked')) return 'pending';
     return asked.includes('failed') ? 'unreachable' : 'judged';
   }
 
@@ -182,7 +198,7 @@ export function createReleaseTimes({
   };
 }
 
-type Asked = 'timed' | 'failed';
+type Asked = 'timed' | 'failed' | 'unasked';
 
 /** One call: all versions of an npm package that are asked for, all files of a Python version. */
 interface Job {

@@ -5,7 +5,7 @@ import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { onTestFinished } from 'vitest';
 import { openMirror } from '../advisories/mirror/open-mirror.ts';
-import { createOsvClient } from '../advisories/osv-client.ts';
+import { createOsvClient, type OsvClient } from '../advisories/osv-client.ts';
 import { createAdvisoryWorker } from '../advisories/worker.ts';
 import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
 import { mountAgentApprovals } from '../approvals/agent-routes.ts';
@@ -42,6 +42,8 @@ export interface ApprovalsAppOptions {
   registryMs?: number;
   /** Most packages that wait for the source of advisories. */
   queueMax?: number;
+  /** Replaces the client of the API by one that holds its answers back, say. */
+  wrapClient?: (client: OsvClient) => OsvClient;
   /** Gives the export of advisories records of its own: what the API says is not in it by itself. */
   isExportApart?: boolean;
   trustedRoot?: TrustedRoot;
@@ -72,11 +74,12 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     ...options.settings,
   });
   const { osvMs = 30_000 } = options;
-  const client = createOsvClient({
+  const plain = createOsvClient({
     baseUrl: osv.url,
     timeouts: { batchMs: osvMs, singleMs: osvMs },
     sleep: async () => {},
   });
+  const client = options.wrapClient?.(plain) ?? plain;
   const mirror = openMirror({ platform, config, api: client, sleep: async () => {} });
   onTestFinished(async () => mirror?.stop());
   const worker = createAdvisoryWorker({
