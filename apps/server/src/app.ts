@@ -50,6 +50,8 @@ import { mountOpenApi } from './openapi/routes.ts';
 import { mountAuth } from './operators/auth-routes.ts';
 import { mountFactors } from './operators/factor-routes.ts';
 import { prepareFirstOperator } from './operators/first-operator.ts';
+import { createKnownDevices } from './operators/known-devices.ts';
+import { createLoginThrottle } from './operators/login-throttle.ts';
 import { mountNotices } from './operators/notice-routes.ts';
 import { createOperatorGuard } from './operators/operator-guard.ts';
 import { createOperatorTokens } from './operators/operator-tokens.ts';
@@ -130,6 +132,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const passwords = createPasswords({ random });
   const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
   const cookies = createSessionCookies({ secure: isHttps });
+  const throttle = createLoginThrottle({ now });
+  const devices = createKnownDevices({ key: secrets.knownDevices, now, random, secure: isHttps });
   const operators = createOperatorGuard({
     ...{ platform, limiter, tokens, cookies },
     tokenCallers: createTokenCallers(platform),
@@ -253,7 +257,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountViews(http, { platform });
   mountAgentApprovals(http, { platform });
   const auth = {
-    ...{ platform, limiter, passwords, tokens, cookies, baseUrl: config.baseUrl },
+    ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: config.baseUrl },
     factorKey: secrets.operatorFactors,
   };
   mountAuth(http, auth);

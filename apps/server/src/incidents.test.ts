@@ -427,6 +427,7 @@ const INCIDENTS: Incident[] = [
 
 /** Raised apart from the requests above: a test of its own proves it. */
 const ELSEWHERE = [
+  'LOGINS_SLOWED',
   'RESTORE_DETECTED',
   'SIGNING_ROOT_CHANGED',
   'advisories_stale',

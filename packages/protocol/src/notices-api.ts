@@ -18,6 +18,7 @@ export const NOTICE_KINDS = [
   'api_token_revoked',
   'api_tokens_ended',
   'access_changed',
+  'logins_slowed',
 ] as const;
 export const NoticeKind = Type.Enum(NOTICE_KINDS);
 export type NoticeKind = Static<typeof NoticeKind>;

@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<NoticeKind, (subject: string) => string>> = {
   api_token_created: (label) => `The API token ${label} was made`,
   api_token_revoked: (label) => `The API token ${label} was revoked`,
   api_tokens_ended: (count) => `${count} ${count === '1' ? 'API token was' : 'API tokens were'} revoked`,
+  logins_slowed: () => 'Many wrong passwords were tried; unknown devices wait for their turn to log in',
   access_changed: () => 'Role, groups or state of the account were changed',
 };
 

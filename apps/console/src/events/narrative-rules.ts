@@ -72,6 +72,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     LOGIN_FAILED: (read) =>
       `A login${read('username') === '' ? '' : ` as ${read('username')}`} failed${from(read('address'))}.`,
     LOGIN_SUCCEEDED: (read, { actor }) => `${by(actor)} logged in${from(read('address'))}.`,
+    LOGINS_SLOWED: (read) =>
+      `Many wrong passwords were tried${read('username') === '' ? '' : ` for ${read('username')}`}: unknown devices wait for their turn to log in.`,
     SECOND_FACTOR_ASKED: (read, { actor }) =>
       `${by(actor)} was asked for a second factor${from(read('address'))}.`,
     STEP_UP_FAILED: (_, { actor }) => `${by(actor)} failed to confirm their identity.`,
@@ -83,14 +85,20 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     RECOVERY_CODE_USED: (_, { actor }) => `${by(actor)} used a recovery code instead of a second factor.`,
     PASSKEY_CLONE_SUSPECTED: (_, { actor }) =>
       `A passkey of ${actor ?? 'an operator'} may have been copied: its counter went back.`,
-    SESSION_REVOKED: (read, { actor }) => `${by(actor)} ended a session${named(read('username'))}.`,
+    SESSION_REVOKED: (read, { actor }) =>
+      read('by_reset') === 'true'
+        ? `${by(actor)} reset the access of ${read('username') || 'an operator'}: ${read('sessions')} sessions were ended.`
+        : `${by(actor)} ended a session${named(read('username'))}.`,
     OPERATOR_CHANGED: (read, { actor }) =>
       read('change') === 'setup_link_made'
         ? 'A link was made that creates the first operator.'
         : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
     API_TOKEN_CREATED: (read, { actor }) =>
       `${by(actor)} made the API token “${read('label')}”${named(read('role'))}.`,
-    API_TOKEN_REVOKED: (read, { actor }) => `${by(actor)} revoked the API token “${read('label')}”.`,
+    API_TOKEN_REVOKED: (read, { actor }) =>
+      read('tokens') === ''
+        ? `${by(actor)} revoked the API token “${read('label')}”.`
+        : `${by(actor)} reset the access of ${read('username') || 'an operator'}: ${read('tokens')} API tokens were revoked.`,
     REGISTRATION_TOKEN_CHANGED: (read, { actor }) =>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
     RATE_LIMITS_CHANGED: (_, event) =>

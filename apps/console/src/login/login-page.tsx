@@ -8,9 +8,10 @@ import { queryClient } from '../api/queries.ts';
 import { Button } from '../ui/button.tsx';
 import { Field } from '../ui/field.tsx';
 import { CodeField, METHOD_LABELS } from './code-field.tsx';
-import { methodsIn, passkeyIn } from './methods-rules.ts';
+import { methodsIn, passkeyIn, waitIn } from './methods-rules.ts';
 import { placeAfterLogin } from './next-rules.ts';
 import { arePasskeysOffered, provePasskey } from './passkeys.ts';
+import { useCountdown } from './use-countdown.ts';
 
 /** The password was right, and is held until the second factor stands beside it. */
 interface SecondStep {
@@ -28,6 +29,7 @@ export function LoginPage() {
   const [step, setStep] = useState<SecondStep | null>(null);
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
+  const [waitSeconds, setWaitSeconds] = useCountdown();
 
   const logIn = async (
     open: () => Promise<LoginAnswer>,
@@ -43,6 +45,7 @@ export function LoginPage() {
       const next = given && secondStepOf(error, given);
       if (next && step === null) setStep(next);
       else setFailure(error instanceof Error ? error.message : String(error));
+      setWaitSeconds(waitIn(error instanceof ApiError ? error.problem : null));
       setBusy(false);
     }
   };
@@ -87,8 +90,14 @@ export function LoginPage() {
               maxLength={256}
             />
             <Failure text={failure} />
-            <Button type="submit" tone="primary" busy={busy} className="w-full justify-center">
-              Log in
+            <Button
+              type="submit"
+              tone="primary"
+              busy={busy}
+              disabled={waitSeconds > 0}
+              className="w-full justify-center"
+            >
+              {waitSeconds > 0 ? `Log in (wait ${waitSeconds} s)` : 'Log in'}
             </Button>
             {arePasskeysOffered() && (
               <Button

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { methodsIn, passkeyIn, proofsIn } from './methods-rules.ts';
+import { methodsIn, passkeyIn, proofsIn, waitIn } from './methods-rules.ts';
 
 test.each([
   [{ methods: ['totp', 'recovery_code'] }, ['totp', 'recovery_code']],
@@ -31,4 +31,14 @@ test.each([
   [null, null],
 ])('the challenge in %j is %j', (members, options) => {
   expect(passkeyIn(members)).toEqual(options);
+});
+
+test.each([
+  [{ retry_after_seconds: 40 }, 40],
+  [{ retry_after_seconds: 0.5 }, 1],
+  [{ retry_after_seconds: -1 }, 0],
+  [{ retry_after_seconds: '40' }, 0],
+  [null, 0],
+])('%j asks to wait %d seconds', (members, seconds) => {
+  expect(waitIn(members)).toBe(seconds);
 });

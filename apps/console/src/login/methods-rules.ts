@@ -23,3 +23,9 @@ export function passkeyIn(members: Readonly<Record<string, unknown>> | null): Pa
   if (typeof challenge_id !== 'string' || typeof options !== 'object' || options === null) return null;
   return { challenge_id, options };
 }
+
+/** How many seconds a refusal asks to wait; 0 where it asks for none. */
+export function waitIn(members: Readonly<Record<string, unknown>> | null): number {
+  const named: unknown = members?.retry_after_seconds;
+  return typeof named === 'number' && named > 0 ? Math.ceil(named) : 0;
+}

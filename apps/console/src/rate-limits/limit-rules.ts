@@ -13,7 +13,7 @@ export const CLASS_WORDS: Readonly<Record<LimitClass, { readonly word: string; r
   approvals: { word: 'Approvals', per: 'operator' },
   admin_reads: { word: 'Reading by operators', per: 'operator' },
   public_access: { word: 'Without a login', per: 'address' },
-  login: { word: 'Logins', per: 'address, and per username' },
+  login: { word: 'Logins', per: 'address; wrong passwords for one name are slowed down as well' },
   client_errors: { word: 'Errors that browsers report', per: 'operator or address' },
 };
 

@@ -43,7 +43,8 @@ export function mountAuth(app: App, deps: AuthDeps): void {
       const { username, password } = request.body;
       const given = givenCode(request.body);
       const site = fitSite(request, deps.baseUrl);
-      const asked = { username, password, given, client: clientOf(request), site };
+      const { cookie: cookieHeader } = request.headers;
+      const asked = { username, password, given, client: clientOf(request), cookieHeader, site };
       return answerLogIn(deps, reply, await logIn(deps, asked));
     },
   });
@@ -106,11 +107,12 @@ export function mountAuth(app: App, deps: AuthDeps): void {
 
 /** The answer to every way of logging in. */
 export function answerLogIn(
-  { cookies }: Pick<AuthDeps, 'cookies'>,
+  { cookies, devices }: Pick<AuthDeps, 'cookies' | 'devices'>,
   reply: FastifyReply,
   { operator, token, csrfToken, expiresAtMs }: LoggedIn,
 ): LoginAnswer {
-  reply.header('set-cookie', cookies.open({ token, csrfToken }));
+  const device = devices.remember(operator, reply.request.headers.cookie);
+  reply.header('set-cookie', [...cookies.open({ token, csrfToken }), device]);
   return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOfRow(operator) };
 }
 

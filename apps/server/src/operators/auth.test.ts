@@ -72,7 +72,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await eventsOf(app, 'LOGIN_FAILED')).toHaveLength(10);
   });
 
-  test('a burst of guesses at one name stops at ten from however many addresses, then passes again', async () => {
+  test('a burst of guesses at one name is slowed down after twenty, and each address that waits has its turn', async () => {
     const app = await createOperatorApp(engine, { trustedProxies: ['127.0.0.1'] });
     const guess = (i: number, password: string) =>
       app.send('POST', '/api/v1/auth/login', {
@@ -80,12 +80,13 @@ describe.each(ENGINES)('on $name', (engine) => {
         headers: { 'x-forwarded-for': `192.0.2.${i}` },
       });
     const burst = await Promise.all(Array.from({ length: 30 }, (_, i) => guess(i, 'guess guess')));
-    expect(burst.filter((r) => r.statusCode === 401)).toHaveLength(10);
+    expect(burst.filter((r) => r.statusCode === 401)).toHaveLength(20);
     const limited = await guess(200, ADMIN.password);
     expect(limited.statusCode).toBe(429);
-    expect(Number(limited.headers['retry-after'])).toBeGreaterThanOrEqual(60);
+    expect(limited.headers['retry-after']).toBe('60');
     app.clock.advance(60_000);
-    expect((await guess(201, ADMIN.password)).statusCode).toBe(200);
+    expect((await guess(201, ADMIN.password)).statusCode).toBe(429);
+    expect((await guess(200, ADMIN.password)).statusCode).toBe(200);
   });
 
   test('X-Forwarded-For of an untrusted peer buys no fresh budget (reading 8)', async () => {

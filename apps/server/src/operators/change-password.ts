@@ -4,27 +4,32 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
-import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 import { notifySelf } from './notices.ts';
 import type { Passwords } from './passwords.ts';
 import { markProven } from './sessions-store.ts';
-import { findOperator, revokeOtherSessions, updateOperator } from './store.ts';
+import { findOperator, type OperatorRow, revokeOtherSessions, updateOperator } from './store.ts';
 
 /**
- * A new password for oneself, which ends the other sessions. The present one is asked for, and guesses at it count as
- * logins of that name do: a session left open must not become an account.
+ * A new password for oneself, which ends the other sessions. The present one is asked for, and guesses at it are slowed
+ * down for this session alone: one left open must not become an account. Answers the operator as it is then.
  */
 export async function changeOwnPassword(
-  { platform, limiter, passwords }: { platform: Platform; limiter: Limiter; passwords: Passwords },
+  { platform, throttle, passwords }: { platform: Platform; throttle: LoginThrottle; passwords: Passwords },
   { caller, asked }: { caller: OperatorCaller; asked: PasswordChange },
-): Promise<void> {
+): Promise<OperatorRow> {
   const { operatorId, username, sessionId } = caller;
   // The body proves the password; where there is a second factor it is asked for as well.
   if (caller.secondFactor.methods.length > 0) demandFreshFactor(caller);
-  enforceLimit(limiter, { limitClass: 'login', key: `user:${username}` });
   const operator = await findOperator(platform.database.read, operatorId);
-  const matches = await passwords.verify(operator?.password_hash ?? null, asked.current_password);
-  if (!operator || !matches) throw new Refusal('forbidden', { detail: 'The current password is wrong.' });
+  const isRight = await throttle.guess(
+    { name: username, by: { kind: 'session', key: sessionId } },
+    {
+      verify: () => passwords.verify(operator?.password_hash ?? null, asked.current_password),
+      onTurns: async () => {},
+    },
+  );
+  if (!operator || !isRight) throw new Refusal('forbidden', { detail: 'The current password is wrong.' });
   const passwordHash = await passwords.hash(asked.new_password);
   await platform.database.transact(async (tx) => {
     const current = await findOperator(tx, operatorId);
@@ -47,4 +52,5 @@ export async function changeOwnPassword(
     });
     await notifySelf(tx, platform, { caller, kind: 'password_changed' });
   });
+  return { ...operator, password_hash: passwordHash };
 }

@@ -4,9 +4,12 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { keyOfAddress } from '../rate-limits/keys.ts';
 import { countFactors } from './codes-store.ts';
 import { methodsOf, wrongCode } from './factor-refusals.ts';
+import type { KnownDevices } from './known-devices.ts';
+import type { GuessedBy, LoginThrottle } from './login-throttle.ts';
+import { notify } from './notices.ts';
 import { type Client, type LoggedIn, prepareSession, storeSession } from './open-session.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { askForPasskey } from './passkey-challenges.ts';
@@ -16,7 +19,8 @@ import { type CodeDeps, type GivenCode, proveCode } from './prove-code.ts';
 import { findOperatorByName, type OperatorRow } from './store.ts';
 
 export interface LogInDeps extends CodeDeps {
-  limiter: Limiter;
+  throttle: LoginThrottle;
+  devices: KnownDevices;
   passwords: Passwords;
   tokens: OperatorTokens;
 }
@@ -27,22 +31,29 @@ export interface AskedLogIn {
   /** The second factor, where it came along. */
   given: GivenCode | null;
   client: Client;
+  /** May have that of a known device. */
+  cookieHeader: string | undefined;
   /** Where passkeys work; null where the address of this request is none for them. */
   site: PasskeySite | null;
 }
 
 /**
  * Opens a session, or refuses with one and the same answer for an unknown name, a wrong password and a disabled
- * operator. The limit of the address is taken by the route's guard, the one of the name here: both are counted
- * before the password is looked at, so that no burst of guesses passes them. Where a second factor is enrolled, the
- * password alone opens nothing.
+ * operator. The limit of the address is taken by the route's guard; guesses at the name are slowed down here, before
+ * the password is looked at. Where a second factor is enrolled, the password alone opens nothing.
  */
 export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedIn> {
-  const { platform, limiter, passwords } = deps;
-  enforceLimit(limiter, { limitClass: 'login', key: `user:${asked.username.toLowerCase()}` });
+  const { platform, passwords } = deps;
   const operator = await findOperatorByName(platform.database.read, asked.username);
-  const matches = await passwords.verify(operator?.password_hash ?? null, asked.password);
-  if (!operator || !matches || operator.disabled_at !== null) throw await refused(deps, { operator, asked });
+  const at = { name: asked.username.toLowerCase(), by: guessedBy(deps, operator, asked) };
+  const isRight = await deps.throttle.guess(at, {
+    async verify() {
+      const matches = await passwords.verify(operator?.password_hash ?? null, asked.password);
+      return matches && operator?.disabled_at === null;
+    },
+    onTurns: () => recordSlowed(platform, operator, asked.client),
+  });
+  if (!operator || !isRight) throw await refused(deps, { operator, asked });
   const methods = methodsOf(await countFactors(platform.database.read, operator.id));
   if (methods.length > 0 && !asked.given) throw await askForFactor(deps, { operator, methods, asked });
   const session = await prepareSession(deps, operator);
@@ -71,6 +82,38 @@ export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedI
     case 'wrong':
       throw wrongCode('second_factor_required', { outcome: outcome.proof, methods });
   }
+}
+
+/** A browser of an earlier login of this operator by itself, and whoever else by the address. */
+function guessedBy(
+  { devices }: LogInDeps,
+  operator: OperatorRow | null,
+  { client, cookieHeader }: AskedLogIn,
+): GuessedBy {
+  const device = operator && devices.find(operator, cookieHeader);
+  return device === null
+    ? { kind: 'address', key: keyOfAddress(client.address) }
+    : { kind: 'device', key: device };
+}
+
+/** The same for a name that nobody has, as far as it can be: there is nobody to be told. */
+async function recordSlowed(
+  platform: Platform,
+  operator: OperatorRow | null,
+  { address }: Client,
+): Promise<void> {
+  await platform.database.transact(async (tx) => {
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'LOGINS_SLOWED',
+      severity: 'warning',
+      component: 'operators',
+      content: { operator_id: operator?.id ?? null, username: operator?.username ?? null, address },
+    });
+    if (operator === null) return;
+    const by = { username: 'somebody', address };
+    await notify(tx, platform, { operatorId: operator.id, kind: 'logins_slowed', by });
+  });
 }
 
 /** The password was right: says what else there is, and opens a challenge where a passkey is among it. Never a session. */

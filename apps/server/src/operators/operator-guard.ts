@@ -124,7 +124,9 @@ export function createOperatorGuard({
         throw new Refusal(found.code, { detail: 'Log in to use this.' });
       }
       const { caller, session } = found;
-      enforceLimit(limiter, { limitClass: access.limit, key: callerKey(caller) });
+      // Guesses within one session do not use up those of the operator's others.
+      const key = access.limit === 'login' ? caller.sessionId : callerKey(caller);
+      enforceLimit(limiter, { limitClass: access.limit, key });
       if (session && found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
       if (!roleIncludes(caller.role, access.role)) {
         throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });

@@ -71,7 +71,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
       expect(begun).toMatchObject({ options: { allowCredentials: [], userVerification: 'required' } });
       const answer = await send('POST', LOGIN, { payload: authenticator.get(begun) });
       expect([answer.statusCode, answer.json().operator.username]).toEqual([200, 'root']);
-      expect([answer.headers['set-cookie']].flat()).toHaveLength(2);
+      expect([answer.headers['set-cookie']].flat()).toHaveLength(3);
       const session = { headers: { authorization: `Bearer ${answer.json().token}` } };
       expect((await send('GET', '/api/v1/auth/session', session)).json()).toMatchObject({
         factors: { totp: false, passkeys: 1, recovery_codes_left: 10 },

@@ -78,8 +78,10 @@ export function mountSessions(app: App, deps: AuthDeps): void {
     config: { access: acts, bodyMaxBytes: BODY_MAX_BYTES },
     schema: { tags, summary: 'A new password for yourself; ends your other sessions', body: PasswordChange },
     handler: async (request, reply) => {
-      await changeOwnPassword(deps, { caller: operatorOf(request), asked: request.body });
-      return reply.code(204).send();
+      const operator = await changeOwnPassword(deps, { caller: operatorOf(request), asked: request.body });
+      // The new password made every device unknown, this one too.
+      const device = deps.devices.remember(operator, request.headers.cookie);
+      return reply.code(204).header('set-cookie', device).send();
     },
   });
 }

@@ -6,6 +6,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 import { passkeyFault, wrongCode } from './factor-refusals.ts';
+import type { LoginThrottle } from './login-throttle.ts';
 import { askForPasskey } from './passkey-challenges.ts';
 import type { PasskeySite } from './passkey-site.ts';
 import type { Passwords } from './passwords.ts';
@@ -33,6 +34,7 @@ export async function beginPasskeyStepUp(
 
 export interface StepUpDeps extends CodeDeps {
   passwords: Passwords;
+  throttle: LoginThrottle;
 }
 
 /** Proves the password or a second factor for this session, and no other. Answers until when it counts. */
@@ -57,7 +59,10 @@ async function stepUpByPassword(deps: StepUpDeps, by: SteppingUp, password: stri
   const { platform, passwords } = deps;
   const { caller } = by;
   const operator = await findOperator(platform.database.read, caller.operatorId);
-  const matches = await passwords.verify(operator?.password_hash ?? null, password);
+  const matches = await deps.throttle.guess(
+    { name: caller.username, by: { kind: 'session', key: caller.sessionId } },
+    { verify: () => passwords.verify(operator?.password_hash ?? null, password), onTurns: async () => {} },
+  );
   const isProven = await platform.database.transact(async (tx) => {
     // The hash again: a password that was changed meanwhile proves nothing.
     const current = await findOperator(tx, caller.operatorId);

@@ -12,6 +12,7 @@ export interface Secrets {
   refreshTags: Buffer;
   operatorSessions: Buffer;
   operatorFactors: Buffer;
+  knownDevices: Buffer;
 }
 
 /** Takes the configured secret, or the one that an earlier start made, or makes one and keeps it with mode 0600. */
@@ -28,6 +29,7 @@ export function loadSecrets(options: {
     refreshTags: derive('refresh token tags'),
     operatorSessions: derive('operator sessions'),
     operatorFactors: derive('operator factors'),
+    knownDevices: derive('known devices'),
   };
 }
 

@@ -11,6 +11,8 @@ import { mountOpenApi } from '../openapi/routes.ts';
 import { mountAuth } from '../operators/auth-routes.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
+import { createKnownDevices } from '../operators/known-devices.ts';
+import { createLoginThrottle } from '../operators/login-throttle.ts';
 import { mountNotices } from '../operators/notice-routes.ts';
 import { createOperatorGuard } from '../operators/operator-guard.ts';
 import { createOperatorTokens } from '../operators/operator-tokens.ts';
@@ -54,6 +56,11 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
   const passwords = createPasswords({ random: platform.random, cost: TEST_COST });
   const cookies = createSessionCookies({ secure });
+  const throttle = createLoginThrottle({ now: platform.now });
+  const devices = createKnownDevices({
+    ...{ key: Buffer.alloc(32, 9), now: platform.now },
+    ...{ random: platform.random, secure },
+  });
   const { guard, identify } = createOperatorGuard({
     ...{ platform, limiter, tokens, cookies },
     tokenCallers: createTokenCallers(platform),
@@ -73,7 +80,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   installSecurityHeaders(app, { https: secure });
   mountRateLimits(app, rateLimits);
   const auth = {
-    ...{ platform, limiter, passwords, tokens, cookies, baseUrl: options.baseUrl ?? null },
+    ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: options.baseUrl ?? null },
     factorKey: Buffer.alloc(32, 8),
   };
   mountAuth(app, auth);
