@@ -399,6 +399,25 @@ const ROWS: Readonly<Record<string, Row>> = {
     path: `/api/v1/artifacts/divergences/${NOBODY}`,
     expected: operator('viewer', '404 not_found'),
   },
+  'GET /api/v1/artifacts/divergences/:id/sightings': {
+    path: `/api/v1/artifacts/divergences/${NOBODY}/sightings`,
+    expected: operator('viewer', '404 not_found'),
+  },
+  'POST /api/v1/artifacts/divergences/decide': {
+    body: { decisions: [{ id: NOBODY, accept: 'all' }], reason: 'test' },
+    expected: operator('approver', '200'),
+  },
+  'POST /api/v1/artifacts/divergences/:id/undo': {
+    path: `/api/v1/artifacts/divergences/${NOBODY}/undo`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
+  'GET /api/v1/artifacts/hosts-set-aside': { expected: operator('viewer', '200') },
+  'POST /api/v1/artifacts/hosts-set-aside/:agent_id/trust': {
+    path: `/api/v1/artifacts/hosts-set-aside/${NOBODY}/trust`,
+    body: { reason: 'test' },
+    expected: operator('approver', '404 not_found'),
+  },
   'POST /api/v1/artifacts/divergences/:id/decide': {
     path: `/api/v1/artifacts/divergences/${NOBODY}/decide`,
     body: { accept: 'all', reason: 'test' },

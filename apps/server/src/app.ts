@@ -20,7 +20,7 @@ import { revokeTokensOf } from './api-tokens/store.ts';
 import { createTokenCallers } from './api-tokens/token-callers.ts';
 import { mountAgeExceptions } from './approvals/age-exceptions.ts';
 import { mountAgentApprovals } from './approvals/agent-routes.ts';
-import { createApprovalBackground } from './approvals/background.ts';
+import { createApprovalBackground, createLedgerBackground } from './approvals/background.ts';
 import { createVoidApproval } from './approvals/change-approval.ts';
 import { mountCountersign } from './approvals/countersign-routes.ts';
 import { mountDecisions } from './approvals/decision-routes.ts';
@@ -28,6 +28,7 @@ import type { ApprovalDeps } from './approvals/deps.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountApprovals } from './approvals/routes.ts';
 import { mountArtifacts } from './artifacts/routes.ts';
+import { mountSetAside } from './artifacts/set-aside-routes.ts';
 import { createAddresses } from './check-in/addresses.ts';
 import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
@@ -170,6 +171,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const voidApproval = createVoidApproval(platform);
   const offline = createOfflineWatch(platform, { bootedAt });
   const upkeep = createApprovalBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
+  const ledger = createLedgerBackground(approvals, { intervalMs: config.sweepIntervalSeconds * 1_000 });
 
   const largeReports = createLargeReports(platform);
   const changeWatch = createChangeWatch(platform);
@@ -230,6 +232,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     keyRing,
   });
   mountArtifacts(http, { platform });
+  mountSetAside(http, { platform });
   mountUpdates(http, {
     platform,
     gateOf: createGateOf(approvals),
@@ -292,6 +295,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       history.start();
       sumKeeper.start();
       upkeep.start();
+      ledger.start();
       eventUpkeep.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
     },
@@ -304,6 +308,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await Promise.all([mirror?.stop(), feeds.stop(), staleness.stop()]);
       await largeReports.stop();
       await upkeep.stop();
+      await ledger.stop();
       await eventUpkeep.stop();
       await badges.stop();
       await offline.stop();

@@ -35,6 +35,7 @@ const API_TOKENS = '/api/v1/admin/api-tokens';
 const API_TOKEN = ['created_by', 'expires_at', 'groups', 'label', 'role', 'scopes', 'token_id'];
 const PASSKEYS = '/api/v1/auth/passkeys';
 const DIVERGENCES = '/api/v1/artifacts/divergences';
+const FLOOD = ['day', 'day_limit', 'examples', 'month', 'month_limit', 'newcomer', 'opponents', 'role'];
 const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Made = Type.Object({ id: Type.String() });
 const Secret = Type.Object({ token: Type.String() });
@@ -188,6 +189,35 @@ const INCIDENTS: Incident[] = [
         accept: 'all',
         reason: 'both are ours',
       });
+    },
+  },
+  {
+    ...{ type: 'ARTIFACT_DIVERGENCE_UNDONE', status: 200, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: false },
+    content: ['actor', 'algorithm', 'distribution', 'divergence_id', 'package', 'reason', 'variant'],
+    async prepare(scene) {
+      const another = await scene.enrol('machine-2');
+      await scene.must(sawArtifact(scene, 'a', another));
+      await scene.must(sawArtifact(scene, 'b'));
+      const list = { method: 'GET', url: DIVERGENCES, token: scene.admin } as const;
+      const { items } = Value.Parse(Ids, await scene.must(list));
+      const url = `${DIVERGENCES}/${items[0]?.id}`;
+      await scene.must(scene.asAdmin(`${url}/decide`, { accept: 'all', reason: 'both are ours' }));
+      return scene.asAdmin(`${url}/undo`, { reason: 'they are not' });
+    },
+  },
+  {
+    ...{ type: 'ARTIFACT_LEDGER_FLOOD', status: 200, severity: 'critical', component: 'security' },
+    ...{ actor: 'agent', host: true, content: FLOOD },
+    prepare: contradictMuch,
+  },
+  {
+    ...{ type: 'ARTIFACT_HOST_TRUSTED', status: 204, severity: 'warning', component: 'security' },
+    ...{ actor: 'admin', host: true, content: ['actor', 'reason'] },
+    async prepare(scene) {
+      await scene.must(await contradictMuch(scene));
+      const url = `/api/v1/artifacts/hosts-set-aside/${scene.agent.agentId}/trust`;
+      return scene.asAdmin(url, { reason: 'its mirror builds anew' });
     },
   },
   {
@@ -445,16 +475,31 @@ async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request
 }
 
 /** A host tells of one package by the digit that its hash is made of. */
-function sawArtifact({ asAgent, agent }: IncidentScene, digit: string, of = agent): Request {
-  const one = actionOf({ name: 'curl', version: '8.0-1' });
+function sawArtifact(
+  { asAgent, agent }: IncidentScene,
+  digit: string,
+  of = agent,
+  names: readonly string[] = ['curl'],
+): Request {
   const artifact = { filename: 'curl.deb', url: 'https://mirror.example/curl.deb', size_bytes: 1 };
   const plan = {
     ...{ resolved_at: AT },
-    actions: [{ ...one, artifact: { ...artifact, sha256: digit.repeat(64) } }],
+    actions: names.map((name) => ({
+      ...actionOf({ name, version: '8.0-1' }),
+      artifact: { ...artifact, sha256: digit.repeat(64) },
+    })),
   };
-  const update = { name: 'curl', current_version: '7.0-1', available_version: '8.0-1', plan };
+  const update = { name: names[0] ?? '', current_version: '7.0-1', available_version: '8.0-1', plan };
   const report = { scanned_at: AT, complete: true, updates: [update], packages: [] };
   return asAgent('/inventory/apt', report, 'PUT', of);
+}
+
+/** The host contradicts another one about more packages than one host may. */
+async function contradictMuch(scene: IncidentScene): Promise<Request> {
+  const another = await scene.enrol('machine-2');
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  await scene.must(sawArtifact(scene, 'a', another, names));
+  return sawArtifact(scene, 'b', scene.agent, names);
 }
 
 function logIn(password: string): Request {

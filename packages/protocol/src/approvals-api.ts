@@ -86,9 +86,10 @@ export const AgeReport = strict({
 });
 export type AgeReport = Static<typeof AgeReport>;
 
-/** An artifact of the plan that the fleet was told of with another hash, and no operator has accepted this one. */
+/** An artifact of the plan whose hash does not stand against what others say of it. */
 export const GateDivergence = strict({
-  divergence_id: Uuid,
+  /** Null where the host of the plan is, or was, set aside, and nobody else names the hash. */
+  divergence_id: nullable(Uuid),
   package: Type.String(),
   version: Type.String(),
   algorithm: HashAlgorithm,

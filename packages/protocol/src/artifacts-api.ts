@@ -10,12 +10,30 @@ export type HashAlgorithm = Static<typeof HashAlgorithm>;
 const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 const HashHex = Type.String({ pattern: '^([0-9a-f]{64}|[0-9a-f]{128})$', maxLength: 128 });
 
+/**
+ * `accepted` (by an operator), `confirmed` (by the registry) and `established` (by hosts) pass the gate, every other
+ * standing blocks each update that binds the hash. `unsupported`: no host that counts names it.
+ */
+export const HashStanding = Type.Enum([
+  'accepted',
+  'refused',
+  'confirmed',
+  'contradicted',
+  'established',
+  'outvoted',
+  'disputed',
+  'unsupported',
+]);
+export type HashStanding = Static<typeof HashStanding>;
+
 /** One of the hashes that a diverging artifact was seen with, and who told it first. */
 export const DivergentHash = strict({
   hash: HashHex,
-  /** `disputed` and `refused` block every update that binds the hash. */
-  standing: Type.Enum(['disputed', 'accepted', 'refused']),
-  agent_id: Uuid,
+  standing: HashStanding,
+  /** Hosts that count and were noted with it; no more are noted than a decision needs. */
+  hosts: Count,
+  /** Null where an operator typed it. */
+  agent_id: Type.Union([Uuid, Type.Null()]),
   origin: TextOrNull,
   /** Without credentials and query. */
   url: Type.String(),
@@ -33,7 +51,9 @@ export const Divergence = strict({
   /** Architecture for apt and dnf, file name for PyPI, null for npm. */
   variant: TextOrNull,
   algorithm: HashAlgorithm,
-  state: Type.Enum(['open', 'decided']),
+  /** `open` waits for an operator; what nobody has to decide is `settled`. */
+  state: Type.Enum(['open', 'decided', 'settled']),
+  settled_by: Type.Union([Type.Enum(['operator', 'registry', 'quorum', 'hosts']), Type.Null()]),
   hashes: Type.Array(DivergentHash),
   opened_at: Timestamp,
   decided_at: Type.Union([Timestamp, Type.Null()]),
@@ -42,11 +62,75 @@ export const Divergence = strict({
 });
 export type Divergence = Static<typeof Divergence>;
 
-/** Which hash is the right one, or that all of them are; the others stay blocked. */
+const Reason = Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' });
+
+/** Which hash is the right one, named by a host or typed, or that all listed ones are; the others stay blocked. */
 export const DecideDivergenceRequest = strict({
   accept: Type.Union([Type.Literal('all'), HashHex]),
-  reason: Type.String({ minLength: 1, maxLength: REASON_MAX_CHARS, pattern: '\\S' }),
+  reason: Reason,
   /** How many hashes the operator has seen: 409 where it are others by now. */
   confirm_count: Type.Optional(Count),
 });
 export type DecideDivergenceRequest = Static<typeof DecideDivergenceRequest>;
+
+export const UndoDecisionRequest = strict({ reason: Reason });
+export type UndoDecisionRequest = Static<typeof UndoDecisionRequest>;
+
+/** Divergences that one request may decide. */
+export const DECISIONS_MAX = 200;
+
+/** A decision for each of many divergences, under one reason. */
+export const DecideManyRequest = strict({
+  decisions: Type.Array(
+    strict({
+      id: Uuid,
+      accept: Type.Union([Type.Literal('all'), HashHex]),
+      confirm_count: Type.Optional(Count),
+    }),
+    { minItems: 1, maxItems: DECISIONS_MAX },
+  ),
+  reason: Reason,
+});
+export type DecideManyRequest = Static<typeof DecideManyRequest>;
+
+export const DecideManyResult = strict({
+  decided: Type.Array(Uuid),
+  failed: Type.Array(
+    strict({ id: Uuid, reason: Type.Enum(['not_found', 'hash_of_another_kind', 'count_differs']) }),
+  ),
+});
+export type DecideManyResult = Static<typeof DecideManyResult>;
+
+/** What one host said of a diverging artifact. */
+export const ArtifactSighting = strict({
+  hash: HashHex,
+  agent_id: Uuid,
+  hostname: TextOrNull,
+  /** False for hosts that are revoked, deleted or set aside. */
+  counts: Type.Boolean(),
+  /** Whether it contradicted what was there. */
+  differs: Type.Boolean(),
+  origin: TextOrNull,
+  url: Type.String(),
+  seen_at: Timestamp,
+});
+export type ArtifactSighting = Static<typeof ArtifactSighting>;
+export const ArtifactSightings = strict({ items: Type.Array(ArtifactSighting) });
+export type ArtifactSightings = Static<typeof ArtifactSightings>;
+
+/** A host whose word about artifacts does not count since it contradicted others, or was contradicted, too often. */
+export const HostSetAside = strict({
+  agent_id: Uuid,
+  hostname: Type.String(),
+  role: Type.Enum(['newcomer', 'opponent']),
+  since: Timestamp,
+});
+export type HostSetAside = Static<typeof HostSetAside>;
+export const HostsSetAside = strict({
+  items: Type.Array(HostSetAside),
+  next_cursor: TextOrNull,
+  total: Count,
+});
+
+export const TrustHostRequest = strict({ reason: Reason });
+export type TrustHostRequest = Static<typeof TrustHostRequest>;

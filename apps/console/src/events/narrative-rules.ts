@@ -57,6 +57,16 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
         : `${packageOf(read)} came with two different hashes in the fleet. Nothing of it is approved until somebody decides.`,
     ARTIFACT_DIVERGENCE_DECIDED: (read, { actor }) =>
       `${by(actor)} decided which hashes of ${packageOf(read)} are right${because(read('reason'))}.`,
+    ARTIFACT_DIVERGENCE_UNDONE: (read, { actor }) =>
+      `${by(actor)} took the decision about the hashes of ${packageOf(read)} back${because(read('reason'))}.`,
+    ARTIFACT_LEDGER_FLOOD: (read) =>
+      read('role') === 'opponent'
+        ? 'Several hosts contradict this one about many packages. What it says of packages does not count until somebody trusts it again.'
+        : 'The host contradicts others about more packages than one host may. What it says of packages does not count until somebody trusts it again.',
+    ARTIFACT_HOST_TRUSTED: (read, { actor }) =>
+      actor === 'server'
+        ? 'What the host says of packages counts again: the hosts that it contradicted were set aside.'
+        : `${by(actor)} trusts what the host says of packages again${because(read('reason'))}.`,
     CLONE_SUSPECTED: (read, { actor }) =>
       actor === 'server'
         ? `Two machines seem to use the identity of the host (${SIGNS[read('sign')] ?? 'unknown sign'}).`

@@ -1,6 +1,8 @@
+import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
+import { enforceDivergences } from './enforce-divergences.ts';
 import { housekeepOnce } from './housekeeping.ts';
 import { sweepOnce } from './sweep.ts';
 
@@ -15,6 +17,26 @@ export function createApprovalBackground(
     async run(isStopped) {
       await guarded(platform, 'housekeeping of approvals failed', () => housekeepOnce(deps));
       await guarded(platform, 'sweep of approvals failed', () => sweepOnce(deps, isStopped));
+    },
+  });
+}
+
+/**
+ * The ledger of artifacts: what lost is held against live approvals, in a lane of its own, so that neither waits for
+ * the sweep nor the sweep for a long queue; then what changed without a report is settled, and what nobody supports goes.
+ */
+export function createLedgerBackground(
+  deps: Pick<ApprovalDeps, 'platform'>,
+  { intervalMs }: { intervalMs: number },
+): BackgroundWork {
+  const { platform } = deps;
+  const ledger = createLedgerUpkeep(platform);
+  return repeat({
+    intervalMs,
+    async run(isStopped) {
+      await guarded(platform, 'settling of divergences failed', () => ledger.settleSome());
+      await guarded(platform, 'enforcement of divergences failed', () => enforceDivergences(deps, isStopped));
+      await guarded(platform, 'tidying of the ledger failed', () => ledger.tidySome());
     },
   });
 }

@@ -1,15 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { decideDivergence } from '../artifacts/decide-divergence.ts';
+import { countEnforcements } from '../artifacts/enforcement-store.ts';
 import { noteArtifacts } from '../artifacts/note-artifacts.ts';
 import { listDivergences } from '../artifacts/store.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
+import { chunks } from '../platform/db/chunks.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
-import { housekeepOnce } from './housekeeping.ts';
+import { enforceDivergences, enforceSlice, SLICE_ENTRIES } from './enforce-divergences.ts';
 import { sweepOnce } from './sweep.ts';
 
 const OVERRIDE = { override_supply_chain: true, override_reason: 'needed tonight' };
@@ -108,46 +110,55 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     const other = await it.addUpdate({ name: 'curl', version: '8-1' });
     await it.approve(id);
     await it.approve(other);
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     await diverge(it);
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
     expect(await stateOf(it, other)).toEqual(['approved', null]);
     expect((await commandsOf(it)).map(({ status }) => status)).toEqual(['cancelled', 'pending']);
     expect((await approvalsOf(it)).map((row) => row.void_reason)).toContain('artifact_divergence');
     await decide(it, 'all');
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     expect((await it.approve(id)).status).toBe(200);
     expect(await stateOf(it, id)).toEqual(['approved', null]);
     // An operator changes their mind: what is refused now is taken back, too.
     const [row] = await listDivergences(it.database.read, { state: null, limit: 1, before: null });
     const request = { accept: 'b'.repeat(64), reason: 'ours was the wrong one' };
     await decideDivergence(it.platform, { id: row?.id ?? '', request, operator: 'ada' });
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
   });
 
-  test('a tick looks at a hundred divergences, and the next one goes on', async () => {
-    const it = await createApprovalsApp(engine);
-    const id = await it.addUpdate({ name: 'p100', version: '1-1' });
-    await it.approve(id);
-    const hosts = [7, 8].map((n) => insertTestAgent(it.database, { n }));
-    for (const [i, host] of hosts.entries()) {
-      const { agentId } = await host;
-      const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10 };
-      const actions = Array.from({ length: 101 }, (_, p) => ({
-        ...actionOf({ name: `p${p}`, version: '1-1' }),
-        artifact: { ...artifact, sha256: (i === 0 ? 'a' : 'b').repeat(64) },
-      }));
-      await it.database.transact((tx) =>
-        noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }),
-      );
-    }
-    await housekeepOnce(it.deps);
-    expect(await stateOf(it, id)).toEqual(['approved', null]);
-    await housekeepOnce(it.deps);
-    expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
-  });
+  test.each([
+    ['oldest', { width: 1, age: 1 }],
+    ['widest', { width: 9, age: -1 }],
+  ])(
+    'a genuine take-back that is the %s is done in the first slice, though 5,000 wait',
+    async (_which, place) => {
+      const it = await createApprovalsApp(engine);
+      const id = await it.addUpdate();
+      await it.approve(id);
+      await diverge(it);
+      const nowMs = it.platform.now();
+      await it.database.transact(async (tx) => {
+        const genuine = { width: place.width, queued_at: nowMs - place.age };
+        await tx.updateTable('artifact_enforcements').set(genuine).execute();
+        const flood = Array.from(
+          { length: 5_000 },
+          (_, i) => `01900000-0000-7000-c000-${String(i).padStart(12, '0')}`,
+        );
+        for (const part of chunks(flood)) {
+          const rows = part.map(
+            (subject) => ({ kind: 'divergence', subject, width: 2, queued_at: nowMs }) as const,
+          );
+          await tx.insertInto('artifact_enforcements').values(rows).execute();
+        }
+      });
+      expect(await enforceSlice(it.deps)).toBe(true);
+      expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
+      expect(await countEnforcements(it.database.read)).toBe(5_001 - SLICE_ENTRIES);
+    },
+  );
 
   test('what is being installed already is left to its host', async () => {
     const it = await createApprovalsApp(engine);
@@ -156,7 +167,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     const move = { updateId: id, from: ['approved'], to: 'installing', actor: 'agent' } as const;
     await it.database.transact((tx) => transitionUpdate(tx, it.platform, move));
     await diverge(it);
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     expect(await stateOf(it, id)).toEqual(['installing', null]);
     expect(await approvalsOf(it)).toMatchObject([{ voided_at: null }]);
   });
@@ -185,14 +196,12 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     await it.approve(id);
     await diverge(it);
     // As if the tick had looked before the approval was there.
-    await it.database.transact((tx) =>
-      tx.updateTable('artifact_divergences').set({ enforced_at: it.platform.now() }).execute(),
-    );
+    await it.database.transact((tx) => tx.deleteFrom('artifact_enforcements').execute());
     const delivery = { agentId: it.agentId, machineId: 'machine-1', received: [] };
     const given = await it.database.transact((tx) => deliverCommands(tx, it.platform, it.keyRing, delivery));
     expect(given).toEqual([]);
     expect(await commandsOf(it)).toMatchObject([{ status: 'cancelled', reason: 'artifact_divergence' }]);
-    await housekeepOnce(it.deps);
+    await enforceDivergences(it.deps);
     expect(await stateOf(it, id)).toEqual(['pending', 'artifact_divergence']);
     expect(await eventsOf(it, 'COMMAND_REFUSED')).toEqual([]);
   });

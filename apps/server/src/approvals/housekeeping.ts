@@ -1,7 +1,6 @@
 import { expireCommands } from '../commands/expire-commands.ts';
 import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { enforceDivergences } from './enforce-divergences.ts';
 import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from './store.ts';
 
 /** Approvals that one run ends; the next run goes on. */
@@ -26,7 +25,6 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
       await takeBack(deps, update_id, 'signing_key_revoked');
     }
   }
-  await enforceDivergences({ platform });
   await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
 }
 

@@ -201,7 +201,8 @@ export async function divergencesOfPlans(
 ): Promise<BoundDivergence[][]> {
   const plans = loaded.map(({ planned, ecosystem, agent }) => {
     const host = { osId: agent.os_id, osArch: agent.os_arch };
-    return planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];
+    const sightings = planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];
+    return { agentId: agent.id, sightings };
   });
   return readBoundDivergences(db, plans);
 }

@@ -1,10 +1,14 @@
 import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fake-npm-metadata';
 import { type FakePypiMetadata, startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
+import { noteArtifacts } from '../artifacts/note-artifacts.ts';
 import type { Config } from '../config.ts';
 import { UNKNOWN_RETRY_MS } from '../release-times/worker.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { enforceDivergences } from './enforce-divergences.ts';
 import { sweepOnce } from './sweep.ts';
 
 const DAY_MS = 86_400_000;
@@ -76,6 +80,11 @@ async function setUp(
       if (dependency !== undefined) plan.push(action(dependency, swapped));
       return it.addUpdate({ ecosystem, name, version: '2.0.0', state, plan });
     },
+    /** Another host was told the swapped file. */
+    claimSwapped: (agentId: string) =>
+      it.database.transact((tx) =>
+        noteArtifacts(tx, it.platform, { agentId, ecosystem, actions: [action('left', true)] }),
+      ),
     async stateOf(id: string) {
       const row = await it.database.read
         .selectFrom('updates')
@@ -89,6 +98,22 @@ async function setUp(
 
 describe.each(ENGINES)('an artifact that its registry does not have, on $name', (engine) => {
   describe.each(REGISTRIES)('%s', (ecosystem) => {
+    test('what the registry confirms outranks what hosts say, however many they are', async () => {
+      const it = await setUp(engine, ecosystem, {});
+      const id = await it.add();
+      const divergences = () =>
+        it.database.read.selectFrom('artifact_divergences').select(['state', 'settled_by']).execute();
+      for (const n of [11, 12, 13])
+        await it.claimSwapped((await insertTestAgent(it.database, { n })).agentId);
+      expect(await divergences()).toEqual([{ state: 'decided', settled_by: 'quorum' }]);
+      // The registry is asked before the update is judged.
+      expect((await it.approve(id)).status).toBe(200);
+      await createLedgerUpkeep(it.platform).settleSome();
+      expect(await divergences()).toEqual([{ state: 'decided', settled_by: 'registry' }]);
+      await enforceDivergences(it.deps);
+      expect((await it.stateOf(id))[0]).toBe('approved');
+    });
+
     test.each(MODES)(
       '%s: a swapped file stops, and neither an override nor an age exception passes it',
       async (gateEnforcement) => {

@@ -102,10 +102,10 @@ export async function liveApprovalsOfKeys(
     .execute();
 }
 
-/** Live approvals whose plan names a hash anywhere, by token; a plan is another slice's, joined here to read it once. */
+/** Live approvals whose plan names one of these hashes anywhere, by token; a plan is another slice's, joined to read it once. */
 export async function liveApprovalsNaming(
   db: Db,
-  { hash, after, limit }: { hash: string; after: string; limit: number },
+  { hashes, after, limit }: { hashes: readonly string[]; after: string; limit: number },
 ): Promise<ApprovalRow[]> {
   return db
     .selectFrom('approvals as a')
@@ -113,8 +113,24 @@ export async function liveApprovalsNaming(
     .selectAll('a')
     .where('a.voided_at', 'is', null)
     .where('a.token_id', '>', after)
-    .where('p.actions', 'like', `%${hash}%`)
+    .where((e) => e.or(hashes.map((hash) => e('p.actions', 'like', `%${hash}%`))))
     .orderBy('a.token_id')
+    .limit(limit)
+    .execute();
+}
+
+/** Live approvals of one host, by token. */
+export async function liveApprovalsOfAgent(
+  db: Db,
+  { agentId, after, limit }: { agentId: string; after: string; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('agent_id', '=', agentId)
+    .where('voided_at', 'is', null)
+    .where('token_id', '>', after)
+    .orderBy('token_id')
     .limit(limit)
     .execute();
 }

@@ -1,14 +1,16 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { revokeAgent } from '../agents/revoke-agent.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { sightingsOf } from './identity-rules.ts';
-import { noteArtifacts } from './note-artifacts.ts';
-import { EVENTS_MAX, HASHES_MAX } from './raise-divergences.ts';
+import { createLedgerUpkeep } from './ledger-upkeep.ts';
+import { HOSTS_PER_HASH, noteArtifacts } from './note-artifacts.ts';
+import { HASHES_MAX } from './raise-divergences.ts';
 import { readBoundDivergences } from './read-divergences.ts';
 import { mountArtifacts } from './routes.ts';
 
@@ -33,18 +35,20 @@ async function setUp(engine: TestEngine) {
     const answer = await app.inject({ method, url: PATH + path, ...(payload && { payload }) });
     return { status: answer.statusCode, body: answer.json() };
   }
+  const noteOf = (agentId: string, actions: PlanAction[], ecosystem: Ecosystem = 'apt') =>
+    database.transact((tx) => noteArtifacts(tx, platform, { agentId, ecosystem, actions }));
   return {
     database,
     platform,
     agents,
     call,
-    note: (n: number, actions: PlanAction[], ecosystem: Ecosystem = 'apt') =>
-      database.transact((tx) =>
-        noteArtifacts(tx, platform, { agentId: agents[n] ?? '', ecosystem, actions }),
-      ),
+    noteOf,
+    note: (n: number, actions: PlanAction[], ecosystem?: Ecosystem) =>
+      noteOf(agents[n] ?? '', actions, ecosystem),
     async bound(actions: PlanAction[], ecosystem: Ecosystem = 'apt') {
       const [found] = await readBoundDivergences(database.read, [
-        sightingsOf({ ecosystem, host: HOST, actions }),
+        // A host of which the ledger knows nothing.
+        { agentId: 'nobody', sightings: sightingsOf({ ecosystem, host: HOST, actions }) },
       ]);
       return (found ?? []).map((one) => one.hash);
     },
@@ -181,7 +185,8 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
   });
 
   test.each([
-    [{ accept: hash(9), reason: 'x' }, 400],
+    [{ accept: 'c'.repeat(128), reason: 'x' }, 400],
+    [{ accept: hash(1).toUpperCase().replaceAll('0', 'A'), reason: 'x' }, 400],
     [{ accept: 'none', reason: 'x' }, 400],
     [{ accept: 'all' }, 400],
     [{ accept: 'all', reason: ' ' }, 400],
@@ -215,26 +220,154 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
 
   test(`at ${HASHES_MAX} hashes no more are listed, and what is not listed stays blocked`, async () => {
     const it = await setUp(engine);
-    for (let n = 1; n <= HASHES_MAX + 2; n++) await it.note(n % 3, [action(hash(n))]);
+    for (let n = 1; n <= HASHES_MAX + 2; n++) {
+      const { agentId } = await insertTestAgent(it.database, { n: 100 + n });
+      await it.noteOf(agentId, [action(hash(n))]);
+    }
     const [divergence] = (await it.call('GET', '')).body.items;
     expect(divergence.hashes).toHaveLength(HASHES_MAX);
     expect(await it.events()).toHaveLength(HASHES_MAX - 1);
     await it.call('POST', `/${divergence.id}/decide`, { accept: 'all', reason: 'whatever it is' });
     const beyond = [action(hash(HASHES_MAX)), action(hash(HASHES_MAX + 2))];
     expect(await it.bound(beyond)).toEqual([hash(HASHES_MAX + 2)]);
+    // An operator may type it nevertheless.
+    const typed = { accept: hash(HASHES_MAX + 2), reason: 'as on the disc of the vendor' };
+    expect((await it.call('POST', `/${divergence.id}/decide`, typed)).status).toBe(200);
+    expect(await it.bound(beyond)).toEqual([hash(HASHES_MAX)]);
   });
 
-  test(`a plan that diverges everywhere has ${EVENTS_MAX} events and one that counts the rest`, async () => {
+  test('an operator accepts a hash that nobody told by typing it', async () => {
     const it = await setUp(engine);
-    const plan = (of: number) =>
-      Array.from({ length: EVENTS_MAX + 5 }, (_, i) => action(hash(of), { name: `p${i}` }));
+    await it.note(0, [action(hash(1))]);
+    await it.note(1, [action(hash(2))]);
+    const [{ id }] = (await it.call('GET', '')).body.items;
+    const typed = await it.call('POST', `/${id}/decide`, { accept: hash(9), reason: 'from the vendor' });
+    expect(typed).toMatchObject({ status: 200, body: { state: 'decided', settled_by: 'operator' } });
+    expect(typed.body.hashes).toContainEqual(
+      expect.objectContaining({ hash: hash(9), standing: 'accepted', agent_id: null, hosts: 0 }),
+    );
+    expect(await it.bound([1, 2, 9].map((n) => action(hash(n))))).toEqual([hash(1), hash(2)]);
+  });
+
+  test('a decision is undone: hosts decide again, and both entries stay on record', async () => {
+    const it = await setUp(engine);
+    await it.note(0, [action(hash(1))]);
+    await it.note(1, [action(hash(2))]);
+    const [{ id }] = (await it.call('GET', '')).body.items;
+    const undo = () => it.call('POST', `/${id}/undo`, { reason: 'the wrong row' });
+    expect((await undo()).status).toBe(409);
+    await it.call('POST', `/${id}/decide`, { accept: hash(2), reason: 'looked at it' });
+    expect(await it.bound([action(hash(2))])).toEqual([]);
+    expect(await undo()).toMatchObject({ status: 200, body: { state: 'open', decided_by: null } });
+    expect(await it.bound([action(hash(2))])).toEqual([hash(2)]);
+    expect(await it.events('ARTIFACT_DIVERGENCE_UNDONE')).toMatchObject([
+      { actor: 'ada', content: { divergence_id: id, reason: 'the wrong row' } },
+    ]);
+    const kept = await it.database.read.selectFrom('artifact_decisions').select(['kind', 'actor']).execute();
+    expect(kept).toHaveLength(2);
+    expect(
+      (await it.call('POST', '/01900000-0000-7000-8000-00000000beef/undo', { reason: 'x' })).status,
+    ).toBe(404);
+  });
+
+  test('many are decided at once, each for itself, and what cannot be is told', async () => {
+    const it = await setUp(engine);
+    const plan = (of: number) => ['p1', 'p2', 'p3'].map((name) => action(hash(of), { name }));
     await it.note(0, plan(1));
     await it.note(1, plan(2));
-    const events = await it.events();
-    expect(events).toHaveLength(EVENTS_MAX + 1);
-    expect(events.at(-1)).toMatchObject({ content: { count: 5 } });
-    expect((await it.call('GET', '?limit=1')).body.total).toBe(EVENTS_MAX + 5);
-    expect(await it.bound(plan(1))).toHaveLength(EVENTS_MAX + 5);
+    const [third, second, first] = (await it.call('GET', '')).body.items;
+    const unknown = '01900000-0000-7000-8000-00000000beef';
+    const many = await it.call('POST', '/decide', {
+      reason: 'compared with the signed index',
+      decisions: [
+        { id: first.id, accept: hash(1), confirm_count: 2 },
+        { id: second.id, accept: 'all', confirm_count: 3 },
+        { id: third.id, accept: 'c'.repeat(128) },
+        { id: unknown, accept: 'all' },
+      ],
+    });
+    expect(many).toEqual({
+      status: 200,
+      body: {
+        decided: [first.id],
+        failed: [
+          { id: second.id, reason: 'count_differs' },
+          { id: third.id, reason: 'hash_of_another_kind' },
+          { id: unknown, reason: 'not_found' },
+        ],
+      },
+    });
+    expect(await it.bound([...plan(1), ...plan(2)])).toHaveLength(5);
+    const none = { reason: 'x', decisions: [] };
+    expect((await it.call('POST', '/decide', none)).status).toBe(400);
+    const tooMany = Array.from({ length: 201 }, () => ({ id: first.id, accept: 'all' }));
+    expect((await it.call('POST', '/decide', { reason: 'x', decisions: tooMany })).status).toBe(400);
+  });
+
+  test('who said what is told, with those that do not count', async () => {
+    const it = await setUp(engine);
+    await it.note(0, [action(hash(1))]);
+    await it.note(1, [action(hash(2))]);
+    const [{ id }] = (await it.call('GET', '')).body.items;
+    await revokeAgent(it.platform, {
+      agentId: it.agents[1] ?? '',
+      act: 'revoke',
+      reason: null,
+      actor: 'ada',
+    });
+    expect((await it.call('GET', `/${id}/sightings`)).body.items).toMatchObject([
+      { hash: hash(1), agent_id: it.agents[0], hostname: 'host-1', counts: true, differs: false },
+      { hash: hash(2), agent_id: it.agents[1], hostname: 'host-2', counts: false, differs: true },
+    ]);
+  });
+
+  test('upkeep settles what a gone host disputed, and drops what nobody names any more', async () => {
+    const it = await setUp(engine);
+    const upkeep = createLedgerUpkeep(it.platform);
+    const only = (name: string, n: number) => action(hash(n), { name });
+    await it.note(0, [only('disputed', 1), only('decided', 1)]);
+    await it.note(1, [only('disputed', 2), only('decided', 2), only('its own', 2)]);
+    const [decided, disputed] = (await it.call('GET', '')).body.items;
+    await it.call('POST', `/${decided.id}/decide`, { accept: hash(1), reason: 'looked at it' });
+    await revokeAgent(it.platform, {
+      agentId: it.agents[1] ?? '',
+      act: 'delete',
+      reason: null,
+      actor: 'ada',
+    });
+    await upkeep.settleSome();
+    expect((await it.call('GET', `/${disputed.id}`)).body).toMatchObject({
+      ...{ state: 'settled', settled_by: 'hosts' },
+      hashes: [{ standing: 'established' }, { standing: 'unsupported', hosts: 0 }],
+    });
+    await upkeep.tidySome();
+    const names = async (table: 'artifacts' | 'artifact_sightings' | 'artifact_divergences') => {
+      const rows = await it.database.read.selectFrom(table).select('name').orderBy('name').execute();
+      return rows.map(({ name }) => name);
+    };
+    expect(await names('artifact_sightings')).toEqual(['decided', 'disputed']);
+    expect(await names('artifacts')).toEqual(['decided', 'disputed']);
+    await revokeAgent(it.platform, {
+      agentId: it.agents[0] ?? '',
+      act: 'revoke',
+      reason: null,
+      actor: 'ada',
+    });
+    await upkeep.tidySome();
+    expect(await names('artifacts')).toEqual([]);
+    expect(await names('artifact_divergences')).toEqual(['decided']);
+  });
+
+  test('a plan that differs everywhere opens nothing: its host is the finding', async () => {
+    const it = await setUp(engine);
+    const plan = (of: number) => Array.from({ length: 105 }, (_, i) => action(hash(of), { name: `p${i}` }));
+    await it.note(0, plan(1));
+    await it.note(1, plan(2));
+    expect(await it.events()).toEqual([]);
+    expect((await it.call('GET', '?limit=1')).body.total).toBe(0);
+    expect(await it.events('ARTIFACT_LEDGER_FLOOD')).toMatchObject([
+      { agent_id: it.agents[1], severity: 'critical', content: { role: 'newcomer', day: 105, month: 105 } },
+    ]);
   });
 
   test('of two hosts that tell of an artifact at once with two hashes, one is noticed', async () => {
@@ -246,15 +379,20 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.events()).toHaveLength(2);
   });
 
-  test('a plan of 5,000 known artifacts is noted by reads alone, 500 in a statement', async () => {
+  test(`a plan of 5,000 artifacts that ${HOSTS_PER_HASH} hosts know is noted by reads alone, 500 in a statement`, async () => {
     const it = await setUp(engine);
     const plan = Array.from({ length: 5_000 }, (_, i) => action(hash(i), { name: `p${i}` }));
-    await it.note(0, plan);
+    for (let n = 1; n <= HOSTS_PER_HASH; n++) {
+      const { agentId } = await insertTestAgent(it.database, { n: 100 + n });
+      await it.noteOf(agentId, plan);
+    }
     const counted = countStatements(it.database);
     await counted.database.transact((tx) =>
       noteArtifacts(tx, it.platform, { agentId: it.agents[1] ?? '', ecosystem: 'apt', actions: plan }),
     );
-    // The agent, and what is known; nothing is written.
-    expect(counted.counts()).toMatchObject({ transactions: 1, statements: 1 + 10 });
+    // The agent, whether it is set aside, and what is known; nothing is written.
+    expect(counted.counts()).toMatchObject({ transactions: 1, statements: 2 + 10 });
+    const rows = await it.database.read.selectFrom('artifact_sightings').select('agent_id').execute();
+    expect(rows).toHaveLength(HOSTS_PER_HASH * 5_000);
   });
 });

@@ -73,6 +73,11 @@ export function identityKey({ scope, name, version, variant, algorithm }: Artifa
   return [scope, name, version, variant, algorithm].join('\n');
 }
 
+/** The kind of hash of a stored row. */
+export function algorithmOf({ algorithm }: { readonly algorithm: string }): HashAlgorithm {
+  return algorithm === 'sha512' ? 'sha512' : 'sha256';
+}
+
 /** The distribution of a scope; null for npm and PyPI, which have none. */
 export function distributionOf(scope: string): string | null {
   const at = scope.indexOf('/');

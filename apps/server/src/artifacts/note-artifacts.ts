@@ -3,63 +3,126 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { findAgent } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { findDistrust } from './distrust-store.ts';
 import { identityKey, type Sighting, sightingsOf } from './identity-rules.ts';
-import { raiseDivergences } from './raise-divergences.ts';
-import { type ArtifactRow, insertArtifacts, readArtifacts } from './store.ts';
+import { type Claims, type Ledger, leadingHash, readLedger } from './ledger.ts';
+import { type Differing, raiseDivergences } from './raise-divergences.ts';
+import { floodOf, setAside } from './set-aside.ts';
+import { settleDivergence } from './settle-divergence.ts';
+import { insertSightings, type SightingRow } from './sighting-store.ts';
+import { QUORUM } from './standing-rules.ts';
+import { divergencesOf, insertArtifacts, lockArtifacts, lockDivergence } from './store.ts';
+import { boundSightings, dropUnclaimed } from './tidy-store.ts';
+
+/** Hosts that are noted with one hash: a quorum, and one more for the case that one of them stops counting. */
+export const HOSTS_PER_HASH = QUORUM + 1;
+/** Sightings that are kept of one host; the oldest make room. */
+export const SIGHTINGS_PER_HOST = 50_000;
+
+type Parts = Pick<Platform, 'newId' | 'now'>;
 
 /**
- * Notes the artifacts of a plan in the ledger of the fleet, and raises what another host was told of with another
- * hash, in the transaction that stores the plan. Where all of them are known it costs two reads.
+ * Notes in the ledger of the fleet what a host's plan says of artifacts, and raises what it contradicts, in the
+ * transaction that stores the plan. Nothing is noted of a host that is set aside, or sets itself aside by this plan.
  */
 export async function noteArtifacts(
   tx: Tx,
-  platform: Pick<Platform, 'newId' | 'now'>,
+  platform: Parts,
   plan: { agentId: string; ecosystem: Ecosystem; actions: readonly PlanAction[] },
 ): Promise<void> {
   const agent = await findAgent(tx, plan.agentId);
   if (!agent) return;
-  const host = { osId: agent.os_id, osArch: agent.os_arch };
-  const sightings = sightingsOf({ ...plan, host });
+  const sightings = sightingsOf({ ...plan, host: { osId: agent.os_id, osArch: agent.os_arch } });
   if (sightings.length === 0) return;
-  const known = await firstSightings(tx, sightings);
-  const rows = newRows(sightings, known, { agentId: agent.id, seenAtMs: platform.now() });
-  for (const row of rows) known.set(identityKey(row), row);
-  if (rows.length > 0 && (await insertArtifacts(tx, rows)) < rows.length) {
-    // Another host was first in the meantime: its hashes are what these are held against.
-    for (const [key, row] of await firstSightings(tx, sightings)) known.set(key, row);
+  const distrust = await findDistrust(tx, agent.id);
+  if (distrust && distrust.lifted_at === null) return;
+  const host = { agentId: agent.id, seenAtMs: platform.now() };
+  let news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
+  const differing = differingOf(news);
+  if (differing.length > 0) {
+    const flood = await floodOf(tx, platform, { ...host, differing, sinceMs: distrust?.lifted_at ?? 0 });
+    if (flood && !(await setAside(tx, platform, { ...host, differing, flood }))) {
+      await dropUnclaimed(tx, sightings);
+      return;
+    }
+    // Those that it contradicted do not count any more.
+    if (flood) news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   }
-  const differing = sightings.flatMap((sighting) => {
-    const first = known.get(identityKey(sighting));
-    return first && first.hash !== sighting.hash ? [{ sighting, first }] : [];
-  });
-  await raiseDivergences(tx, platform, { agentId: agent.id, differing });
+  if (news.length > 0) await store(tx, platform, { agentId: agent.id, news });
 }
 
-export type Ledger = Map<string, FirstSighting>;
-export type FirstSighting = Omit<ArtifactRow, 'algorithm'> & Pick<Sighting, 'algorithm'>;
+const differingOf = (news: readonly Differing[]) => news.filter(({ row }) => row.differs === 1);
 
-async function firstSightings(tx: Tx, sightings: readonly Sighting[]): Promise<Ledger> {
-  const asked = new Map(sightings.map((sighting) => [identityKey(sighting), sighting]));
-  const known: Ledger = new Map();
-  for (const row of await readArtifacts(tx, sightings)) {
-    const algorithm = row.algorithm === 'sha512' ? 'sha512' : 'sha256';
-    const first = { ...row, algorithm } as const;
-    if (asked.has(identityKey(first))) known.set(identityKey(first), first);
-  }
-  return known;
+async function store(
+  tx: Tx,
+  platform: Parts,
+  { agentId, news }: { agentId: string; news: readonly Differing[] },
+): Promise<void> {
+  await insertSightings(
+    tx,
+    news.map(({ row }) => row),
+  );
+  await boundSightings(tx, { agentId, most: SIGHTINGS_PER_HOST });
+  await raiseDivergences(tx, platform, { agentId, differing: differingOf(news) });
+  const supported = news.flatMap(({ row, sighting, claims }) =>
+    row.differs === 0 && claims.size > 1 ? [sighting] : [],
+  );
+  await settleSupported(tx, platform, supported);
 }
 
-/** In the order of their keys: two plans that are stored at once take the rows of the ledger in one order. */
-function newRows(
+/** The ledger with these artifacts, after this host has claimed those that nobody names. */
+async function claimedLedger(
+  tx: Tx,
   sightings: readonly Sighting[],
-  known: Ledger,
-  { agentId, seenAtMs }: { agentId: string; seenAtMs: number },
-): FirstSighting[] {
-  const rows = new Map<string, FirstSighting>();
-  for (const { ecosystem: _, ...sighting } of sightings) {
+  host: { agentId: string; seenAtMs: number },
+): Promise<Ledger> {
+  const ledger = await readLedger(tx, sightings);
+  const unclaimed = new Map<string, Sighting>();
+  for (const sighting of sightings) {
     const key = identityKey(sighting);
-    if (known.has(key) || rows.has(key)) continue;
-    rows.set(key, { ...sighting, agent_id: agentId, seen_at: seenAtMs });
+    if (ledger.get(key)?.size === 0 && !unclaimed.has(key)) unclaimed.set(key, sighting);
   }
-  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+  if (unclaimed.size === 0) return ledger;
+  // In the order of their keys: two plans that are stored at once take the rows in one order.
+  const first = [...unclaimed].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, sighting]) => sighting);
+  const rows = first.map(({ ecosystem: _, ...sighting }) => ({
+    ...{ ...sighting, agent_id: host.agentId, seen_at: host.seenAtMs },
+  }));
+  if ((await insertArtifacts(tx, rows)) === rows.length) return ledger;
+  // Another host claimed some of them before or at the same moment: what it says is read once it is there.
+  await lockArtifacts(tx, first);
+  for (const [key, claims] of await readLedger(tx, first)) ledger.set(key, claims);
+  return ledger;
+}
+
+/** What of a plan is to be noted; the ledger is told of it, so that two hashes of one plan differ as well. */
+function newClaims(
+  sightings: readonly Sighting[],
+  ledger: Ledger,
+  { agentId, seenAtMs }: { agentId: string; seenAtMs: number },
+): Differing[] {
+  const news: Differing[] = [];
+  for (const sighting of sightings) {
+    const claims: Claims = ledger.get(identityKey(sighting)) ?? new Map();
+    const told = claims.get(sighting.hash) ?? [];
+    if (told.some(({ agent_id }) => agent_id === agentId) || told.length >= HOSTS_PER_HASH) continue;
+    const leading = leadingHash(claims);
+    const { ecosystem: _, ...rest } = sighting;
+    const differs = leading === null || leading === sighting.hash ? 0 : 1;
+    const row: SightingRow = { ...rest, agent_id: agentId, differs, seen_at: seenAtMs };
+    news.push({ sighting, row, claims: new Map(claims) });
+    claims.set(sighting.hash, [...told, row]);
+  }
+  return news;
+}
+
+/** A divergence that one more host takes a side in may be settled by that. */
+async function settleSupported(tx: Tx, platform: Parts, sightings: readonly Sighting[]): Promise<void> {
+  const keys = new Set(sightings.map(identityKey));
+  for (const row of await divergencesOf(tx, sightings)) {
+    const algorithm = row.algorithm === 'sha512' ? 'sha512' : 'sha256';
+    if (!keys.has(identityKey({ ...row, algorithm }))) continue;
+    const taken = await lockDivergence(tx, row.id);
+    if (taken) await settleDivergence(tx, platform, taken);
+  }
 }

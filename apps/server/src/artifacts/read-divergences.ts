@@ -1,40 +1,58 @@
-import type { HashAlgorithm } from '@tidegate/protocol/artifacts-api';
 import type { Db } from '../platform/db/engine.ts';
-import {
-  type BoundDivergence,
-  boundDivergences,
-  type KnownDivergence,
-  type Standing,
-} from './divergence-rules.ts';
-import { identityKey, type Sighting } from './identity-rules.ts';
-import { divergencesOf, hasDivergences, hashesOf } from './store.ts';
+import { distrustsOf, hasDoubts } from './distrust-store.ts';
+import type { BoundDivergence } from './divergence-rules.ts';
+import { algorithmOf, identityKey, type Sighting } from './identity-rules.ts';
+import { factsOfArtifact, readDoubts } from './settle-divergence.ts';
+import { passes, settle } from './standing-rules.ts';
+import { divergencesOf } from './store.ts';
+
+/** A plan, by what its host says of artifacts. */
+export interface PlanSightings {
+  readonly agentId: string;
+  readonly sightings: readonly Sighting[];
+}
 
 /**
- * What of each plan is blocked because the fleet was told of it with another hash, in the order given. Where nothing
- * diverges in the whole fleet it costs one read.
+ * What of each plan is blocked because of what the fleet says of its artifacts, in the order given. A hash that
+ * nobody was noted with has the host of its plan, unless that is set aside. One that ever was is held against the whole ledger: what
+ * it said meanwhile is not in it. Where nothing is in doubt in the whole fleet it costs one read.
  */
 export async function readBoundDivergences(
   db: Db,
-  plans: readonly (readonly Sighting[])[],
+  plans: readonly PlanSightings[],
 ): Promise<BoundDivergence[][]> {
-  const sightings = plans.flat();
-  if (sightings.length === 0 || !(await hasDivergences(db))) return plans.map(() => []);
-  const rows = await divergencesOf(db, sightings);
-  const standings = Map.groupBy(
-    await hashesOf(
-      db,
-      rows.map(({ id }) => id),
-    ),
-    ({ divergence_id: id }) => id,
+  const asked = plans.flatMap(({ sightings }) => sightings);
+  if (asked.length === 0 || !(await hasDoubts(db))) return plans.map(() => []);
+  const distrusts = await distrustsOf(
+    db,
+    plans.map(({ agentId }) => agentId),
   );
-  const known = new Map<string, KnownDivergence>();
-  for (const row of rows) {
-    const algorithm: HashAlgorithm = row.algorithm === 'sha512' ? 'sha512' : 'sha256';
-    const listed = (standings.get(row.id) ?? []).map(({ hash, standing }): [string, Standing] => [
-      hash,
-      standing,
-    ]);
-    known.set(identityKey({ ...row, algorithm }), { id: row.id, standings: new Map(listed) });
-  }
-  return plans.map((plan) => boundDivergences(plan, known));
+  const rows = await divergencesOf(db, asked);
+  const diverging = new Set(rows.map((row) => identityKey({ ...row, algorithm: algorithmOf(row) })));
+  const isDoubted = (agentId: string, sighting: Sighting) =>
+    distrusts.has(agentId) || diverging.has(identityKey(sighting));
+  const doubted = plans.map(({ agentId, sightings }) =>
+    sightings.filter((sighting) => isDoubted(agentId, sighting)),
+  );
+  if (doubted.every((some) => some.length === 0)) return plans.map(() => []);
+  const doubts = await readDoubts(db, doubted.flat(), rows);
+  return plans.map(({ agentId }, i) => {
+    const sightings = doubted[i] ?? [];
+    const distrust = distrusts.get(agentId);
+    const counts = !distrust || distrust.lifted_at !== null;
+    const own = counts ? Map.groupBy(sightings, identityKey) : new Map<string, Sighting[]>();
+    return sightings.flatMap((sighting) => {
+      const key = identityKey(sighting);
+      const facts = factsOfArtifact(doubts, key, [sighting.hash]);
+      const claims = new Map(facts.claims);
+      for (const { hash } of own.get(key) ?? []) {
+        const told = doubts.ledger.get(key)?.get(hash) ?? [];
+        claims.set(hash, Math.max(told.length, 1));
+      }
+      if (passes(settle({ ...facts, claims }).standings.get(sighting.hash))) return [];
+      const { name, version, algorithm, hash } = sighting;
+      const divergenceId = doubts.divergences.get(key)?.id ?? null;
+      return [{ divergenceId, package: name, version, algorithm, hash }];
+    });
+  });
 }

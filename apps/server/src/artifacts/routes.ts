@@ -1,4 +1,11 @@
-import { DecideDivergenceRequest, Divergence } from '@tidegate/protocol/artifacts-api';
+import {
+  ArtifactSightings,
+  DecideDivergenceRequest,
+  DecideManyRequest,
+  DecideManyResult,
+  Divergence,
+  UndoDecisionRequest,
+} from '@tidegate/protocol/artifacts-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
@@ -8,21 +15,29 @@ import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../pla
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { decideDivergence } from './decide-divergence.ts';
+import { decideDivergence, undoDecision } from './decide-divergence.ts';
+import { decideMany } from './decide-many.ts';
 import { distributionOf } from './identity-rules.ts';
+import { sightingsOfArtifact } from './sighting-store.ts';
 import {
   countDivergences,
   type DivergenceRow,
-  type DivergentHashRow,
   findDivergence,
+  type HashRow,
   hashesOf,
   listDivergences,
 } from './store.ts';
 
+/** Sightings that the answer names, the oldest. */
+const SIGHTINGS_MAX = 500;
 const PATH = '/api/v1/artifacts/divergences';
 const tags = ['artifacts'];
 const reading = {
   access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
+} as const;
+// A way past a block, so for a token what an override is.
+const deciding = {
+  access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
 } as const;
 const params = strict({ id: Uuid });
 const none = 'There is no such divergence.';
@@ -79,15 +94,48 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
   });
 
   app.route({
+    method: 'GET',
+    url: `${PATH}/:id/sightings`,
+    config: reading,
+    schema: {
+      summary: 'Who said what of an artifact with more than one hash, the oldest first',
+      tags,
+      params,
+      response: { 200: ArtifactSightings, 404: Problem },
+    },
+    handler: async ({ params: { id } }) => {
+      const row = await findDivergence(database.read, id);
+      if (!row) throw new Refusal('not_found', { detail: none });
+      const sightings = await sightingsOfArtifact(database.read, row, SIGHTINGS_MAX);
+      return {
+        items: sightings.map(({ status, deleted_at, set_aside_at, differs, seen_at, ...said }) => ({
+          ...said,
+          counts: status === 'active' && deleted_at === null && set_aside_at === null,
+          differs: differs === 1,
+          seen_at: rfc3339(seen_at),
+        })),
+      };
+    },
+  });
+
+  app.route({
+    method: 'POST',
+    url: `${PATH}/decide`,
+    config: deciding,
+    schema: {
+      summary: 'Decide many, each for itself; what cannot be decided is told',
+      tags,
+      body: DecideManyRequest,
+      response: { 200: DecideManyResult, 400: Problem },
+    },
+    handler: async (request) =>
+      decideMany(platform, { request: request.body, operator: operatorOf(request).username }),
+  });
+
+  app.route({
     method: 'POST',
     url: `${PATH}/:id/decide`,
-    // A way past a block, so for a token what an override is.
-    config: {
-      access: {
-        ...{ kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet' },
-        scope: 'override',
-      },
-    },
+    config: deciding,
     schema: {
       summary: 'Accept one hash of an artifact, or all of them; the others stay blocked',
       tags,
@@ -104,11 +152,14 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
           return view(outcome.divergence, outcome.hashes);
         case 'not_found':
           throw new Refusal('not_found', { detail: none });
-        case 'unknown_hash':
+        case 'hash_of_another_kind':
           throw new Refusal('invalid_request', {
             detail: 'The body is not valid.',
             errors: [
-              { path: '/accept', message: 'is none of the hashes of this artifact; allowed: those, or all' },
+              {
+                path: '/accept',
+                message: `is no ${outcome.algorithm} hash, which this artifact is told apart by; allowed: one in lower-case hex, or all`,
+              },
             ],
           });
         case 'count_differs':
@@ -119,18 +170,48 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
       }
     },
   });
+
+  app.route({
+    method: 'POST',
+    url: `${PATH}/:id/undo`,
+    config: deciding,
+    schema: {
+      summary: "Take an operator's decision back: registry and hosts decide again",
+      tags,
+      params,
+      body: UndoDecisionRequest,
+      response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
+    },
+    handler: async (request) => {
+      const operator = operatorOf(request).username;
+      const asked = { id: request.params.id, request: request.body, operator };
+      const outcome = await undoDecision(platform, asked);
+      switch (outcome.kind) {
+        case 'undone':
+          return view(outcome.divergence, outcome.hashes);
+        case 'not_found':
+          throw new Refusal('not_found', { detail: none });
+        case 'not_decided':
+          throw new Refusal('conflict', {
+            detail: 'No decision of an operator is in force: nothing to undo.',
+          });
+      }
+    },
+  });
 }
 
-function view(row: DivergenceRow, hashes: readonly DivergentHashRow[]): Divergence {
-  const { id, ecosystem, scope, name, version, variant, algorithm, state, decided_by, reason } = row;
+function view(row: DivergenceRow, hashes: readonly HashRow[]): Divergence {
+  const { id, ecosystem, scope, name, version, variant, algorithm, settled_by } = row;
+  const isDecided = row.state === 'decided' && settled_by === 'operator';
   return Value.Parse(Divergence, {
-    ...{ id, ecosystem, name, version, algorithm, state, decided_by, reason },
+    ...{ id, ecosystem, name, version, algorithm, settled_by },
+    state: row.state === 'open' ? 'open' : isDecided ? 'decided' : 'settled',
     distribution: distributionOf(scope),
     variant: variant === '' ? null : variant,
-    hashes: hashes.map(({ hash, standing, agent_id, origin, url, seen_at }) => ({
-      ...{ hash, standing, agent_id, origin, url, seen_at: rfc3339(seen_at) },
-    })),
+    hashes: hashes.map(({ divergence_id: _, seen_at, ...hash }) => ({ ...hash, seen_at: rfc3339(seen_at) })),
     opened_at: rfc3339(row.opened_at),
-    decided_at: row.decided_at === null ? null : rfc3339(row.decided_at),
+    decided_at: isDecided && row.decided_at !== null ? rfc3339(row.decided_at) : null,
+    decided_by: isDecided ? row.decided_by : null,
+    reason: isDecided ? row.reason : null,
   });
 }

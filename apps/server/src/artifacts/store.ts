@@ -2,32 +2,14 @@ import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import type { Standing } from './divergence-rules.ts';
-import type { ArtifactIdentity } from './identity-rules.ts';
+import { byScope, type Named, namesOf, versionsOf } from './named.ts';
 
 export type ArtifactRow = Tables['artifacts'];
 export type DivergenceRow = Tables['artifact_divergences'];
-export type DivergentHashRow = Tables['artifact_divergent_hashes'];
+export type HashRow = Tables['artifact_hashes'];
+export type DecisionRow = Tables['artifact_decisions'];
 
-type Named = Pick<ArtifactIdentity, 'scope' | 'name' | 'version'>;
-
-/** First sightings of these names and versions, of every variant and kind of hash. */
-export async function readArtifacts(db: Db, named: readonly Named[]): Promise<ArtifactRow[]> {
-  const found: ArtifactRow[] = [];
-  for (const { scope, part } of byScope(named)) {
-    const rows = await db
-      .selectFrom('artifacts')
-      .selectAll()
-      .where('scope', '=', scope)
-      .where('name', 'in', namesOf(part))
-      .where('version', 'in', versionsOf(part))
-      .execute();
-    found.push(...rows);
-  }
-  return found;
-}
-
-/** Keeps what was there: of two first sightings at once one is the first. Returns how many are new. */
+/** Keeps what was there: of two first claims at once one is the first. Returns how many are new. */
 export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Promise<number> {
   let inserted = 0;
   for (const some of chunks(rows)) {
@@ -39,6 +21,19 @@ export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Pro
     inserted += Number(result.numInsertedOrUpdatedRows ?? 0n);
   }
   return inserted;
+}
+
+/** Waits for every other transaction that claims these first. */
+export async function lockArtifacts(tx: Tx, named: readonly Named[]): Promise<void> {
+  for (const { scope, part } of byScope(named)) {
+    await tx
+      .updateTable('artifacts')
+      .set({ seen_at: sql<number>`seen_at` })
+      .where('scope', '=', scope)
+      .where('name', 'in', namesOf(part))
+      .where('version', 'in', versionsOf(part))
+      .execute();
+  }
 }
 
 /** Makes the divergence of an artifact unless it is there; either way its row is this transaction's from then on. */
@@ -66,43 +61,34 @@ export async function lockDivergence(tx: Tx, id: string): Promise<DivergenceRow 
   return row ?? null;
 }
 
+export async function changeDivergence(
+  tx: Tx,
+  id: string,
+  change: Partial<Omit<DivergenceRow, 'id' | 'scope' | 'name' | 'version' | 'variant' | 'algorithm'>>,
+): Promise<void> {
+  await tx.updateTable('artifact_divergences').set(change).where('id', '=', id).execute();
+}
+
 /** False where the hash is listed already. */
-export async function insertDivergentHash(tx: Tx, row: DivergentHashRow): Promise<boolean> {
+export async function insertHash(tx: Tx, row: HashRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
-    .insertInto('artifact_divergent_hashes')
+    .insertInto('artifact_hashes')
     .values(row)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
-export async function changeDivergence(
+export async function setHash(
   tx: Tx,
-  id: string,
-  change: Partial<
-    Pick<
-      DivergenceRow,
-      'state' | 'hash_count' | 'opened_at' | 'decided_at' | 'decided_by' | 'reason' | 'enforced_at'
-    >
-  >,
-): Promise<void> {
-  await tx.updateTable('artifact_divergences').set(change).where('id', '=', id).execute();
-}
-
-export async function setStanding(
-  tx: Tx,
-  { divergenceId, hash, standing }: { divergenceId: string; hash: string; standing: Standing },
+  { divergence_id, hash, standing, hosts }: Pick<HashRow, 'divergence_id' | 'hash' | 'standing' | 'hosts'>,
 ): Promise<void> {
   await tx
-    .updateTable('artifact_divergent_hashes')
-    .set({ standing })
-    .where('divergence_id', '=', divergenceId)
+    .updateTable('artifact_hashes')
+    .set({ standing, hosts })
+    .where('divergence_id', '=', divergence_id)
     .where('hash', '=', hash)
     .execute();
-}
-
-export async function hasDivergences(db: Db): Promise<boolean> {
-  return (await db.selectFrom('artifact_divergences').select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** Divergences of these names and versions, of every variant and kind of hash. */
@@ -122,17 +108,34 @@ export async function divergencesOf(db: Db, named: readonly Named[]): Promise<Di
 }
 
 /** The hashes of divergences, in the order in which they were seen. */
-export async function hashesOf(db: Db, divergenceIds: readonly string[]): Promise<DivergentHashRow[]> {
-  const found: DivergentHashRow[] = [];
+export async function hashesOf(db: Db, divergenceIds: readonly string[]): Promise<HashRow[]> {
+  const found: HashRow[] = [];
   for (const some of chunks(divergenceIds)) {
     const rows = await db
-      .selectFrom('artifact_divergent_hashes')
+      .selectFrom('artifact_hashes')
       .selectAll()
       .where('divergence_id', 'in', some)
       .orderBy('seen_at')
       .orderBy('hash')
       .execute();
     found.push(...rows);
+  }
+  return found;
+}
+
+export async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
+  await tx.insertInto('artifact_decisions').values(row).execute();
+}
+
+/** The decisions in force of these divergences. */
+export async function decisionsInForce(
+  db: Db,
+  divergences: readonly Pick<DivergenceRow, 'decision_id'>[],
+): Promise<DecisionRow[]> {
+  const ids = divergences.flatMap(({ decision_id: id }) => id ?? []);
+  const found: DecisionRow[] = [];
+  for (const some of chunks(ids)) {
+    found.push(...(await db.selectFrom('artifact_decisions').selectAll().where('id', 'in', some).execute()));
   }
   return found;
 }
@@ -157,49 +160,4 @@ export async function countDivergences(db: Db, state: DivergenceRow['state'] | n
   let query = db.selectFrom('artifact_divergences').select((e) => e.fn.countAll<number>().as('total'));
   if (state !== null) query = query.where('state', '=', state);
   return Number((await query.executeTakeFirstOrThrow()).total);
-}
-
-/** Divergences that live approvals have not been held against since they changed. */
-export async function unenforcedDivergences(db: Db, limit: number): Promise<DivergenceRow[]> {
-  return db
-    .selectFrom('artifact_divergences')
-    .selectAll()
-    .where('enforced_at', 'is', null)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
-}
-
-/** Says so of a divergence that has not changed since: a hash that joined meanwhile is held against them next. */
-export async function markEnforced(
-  tx: Tx,
-  {
-    id,
-    hashCount,
-    decidedAtMs,
-    nowMs,
-  }: { id: string; hashCount: number; decidedAtMs: number | null; nowMs: number },
-): Promise<void> {
-  const query = tx
-    .updateTable('artifact_divergences')
-    .set({ enforced_at: nowMs })
-    .where('id', '=', id)
-    .where('hash_count', '=', hashCount);
-  await (decidedAtMs === null
-    ? query.where('decided_at', 'is', null)
-    : query.where('decided_at', '=', decidedAtMs)
-  ).execute();
-}
-
-function byScope(named: readonly Named[]): { scope: string; part: Named[] }[] {
-  const scopes = Map.groupBy(named, ({ scope }) => scope);
-  return [...scopes].flatMap(([scope, all]) => chunks(all).map((part) => ({ scope, part })));
-}
-
-function namesOf(part: readonly Named[]): string[] {
-  return [...new Set(part.map(({ name }) => name))];
-}
-
-function versionsOf(part: readonly Named[]): string[] {
-  return [...new Set(part.map(({ version }) => version))];
 }

@@ -3,7 +3,7 @@ import { Envelope, type ServerKey } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
-import { changeDivergence } from '../artifacts/store.ts';
+import { queueEnforcement } from '../artifacts/enforcement-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
@@ -134,7 +134,7 @@ async function isApproved(
   const envelope = stored?.envelope ?? null;
   const fault = checkStoredApproval(keys, { command, envelope, nowMs: platform.now() });
   if (fault === null) {
-    if (envelope === null || !(await isDiverging(tx, envelope))) return true;
+    if (envelope === null || !(await isDiverging(tx, platform, { command, envelope }))) return true;
     const change = { status: 'cancelled', reason: 'artifact_divergence', finished_at: platform.now() };
     await compareAndSwapStatus(tx, {
       id: command.id,
@@ -161,9 +161,14 @@ async function isApproved(
 }
 
 /** Whether an artifact of a sound approval diverges by now; the upkeep then hands its update back to a human. */
-async function isDiverging(tx: Tx, envelope: string): Promise<boolean> {
+async function isDiverging(
+  tx: Tx,
+  { now }: Pick<Platform, 'now'>,
+  { command, envelope }: { command: CommandRow; envelope: string },
+): Promise<boolean> {
   const parsed: unknown = JSON.parse(envelope);
   const diverging = Value.Check(Envelope, parsed) ? await divergencesOfApproval(tx, parsed) : [];
-  for (const { divergenceId } of diverging) await changeDivergence(tx, divergenceId, { enforced_at: null });
-  return diverging.length > 0;
+  if (diverging.length === 0) return false;
+  await queueEnforcement(tx, { kind: 'host', subject: command.agent_id, width: 1, queued_at: now() });
+  return true;
 }

@@ -71,6 +71,9 @@ import { migration as m075 } from './075-envelope-storage.ts';
 import { migration as m076 } from './076-planner-statistics.ts';
 import { migration as m078 } from './078-registry-hashes.ts';
 import { migration as m079 } from './079-large-reports.ts';
+import { migration as m080 } from './080-artifact-sightings.ts';
+import { migration as m081 } from './081-artifact-decisions.ts';
+import { migration as m082 } from './082-artifact-enforcements.ts';
 import { migration as m085 } from './085-password-proofs.ts';
 import { migration as m086 } from './086-operator-notices.ts';
 
@@ -148,6 +151,9 @@ export const MIGRATIONS: readonly Migration[] = [
   m076,
   m078,
   m079,
+  m080,
+  m081,
+  m082,
   m085,
   m086,
 ];

@@ -521,7 +521,7 @@ export interface Tables {
     expires_at: number;
     deleted_at: number | null;
   };
-  /** The first hash of each artifact of the fleet, each kind of hash for itself. */
+  /** One row for each artifact of the fleet, each kind of hash for itself, with the first claim. */
   artifacts: {
     scope: string;
     name: string;
@@ -534,6 +534,32 @@ export interface Tables {
     url: string;
     seen_at: number;
   };
+  /** Who said what of an artifact. */
+  artifact_sightings: {
+    scope: string;
+    name: string;
+    version: string;
+    variant: string;
+    algorithm: string;
+    hash: string;
+    agent_id: string;
+    /** 1 where the host contradicted what was there. */
+    differs: number;
+    origin: string | null;
+    url: string;
+    seen_at: number;
+  };
+  /** Hosts whose sightings do not count, or did not once. */
+  artifact_distrusts: {
+    agent_id: string;
+    since: number;
+    role: 'newcomer' | 'opponent';
+    lifted_at: number | null;
+    lifted_by: string | null;
+    reason: string | null;
+  };
+  /** Whose word alone a host contradicted when it was set aside. */
+  artifact_contests: { opponent: string; newcomer: string; contested_at: number };
   artifact_divergences: {
     id: string;
     ecosystem: string;
@@ -542,23 +568,55 @@ export interface Tables {
     version: string;
     variant: string;
     algorithm: string;
+    /** `decided` is everything that waits for nobody. */
     state: 'open' | 'decided';
+    settled_by: 'operator' | 'registry' | 'quorum' | 'hosts' | null;
     hash_count: number;
     opened_at: number;
     decided_at: number | null;
     decided_by: string | null;
     reason: string | null;
-    /** When live approvals were last held against it; null while that is due. */
-    enforced_at: number | null;
+    /** The operator's decision in force. */
+    decision_id: string | null;
   };
-  artifact_divergent_hashes: {
+  artifact_decisions: {
+    id: string;
+    divergence_id: string;
+    kind: 'accept' | 'undo';
+    /** JSON arrays of hashes. */
+    accepted: string;
+    refused: string;
+    reason: string;
+    actor: string;
+    decided_at: number;
+  };
+  /** The hashes of a divergence as they were settled last; the gate judges the sightings themselves. */
+  artifact_hashes: {
     divergence_id: string;
     hash: string;
-    standing: 'disputed' | 'accepted' | 'refused';
-    agent_id: string;
+    standing:
+      | 'accepted'
+      | 'refused'
+      | 'confirmed'
+      | 'contradicted'
+      | 'established'
+      | 'outvoted'
+      | 'disputed'
+      | 'unsupported';
+    /** Hosts that count and were noted with it. */
+    hosts: number;
+    /** Null where an operator typed it. */
+    agent_id: string | null;
     origin: string | null;
     url: string;
     seen_at: number;
+  };
+  /** What live approvals are still to be held against; the subject is a divergence or a host. */
+  artifact_enforcements: {
+    kind: 'divergence' | 'host';
+    subject: string;
+    width: number;
+    queued_at: number;
   };
   decisions: {
     id: string;

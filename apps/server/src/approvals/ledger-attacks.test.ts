@@ -1,0 +1,200 @@
+import type { PlanAction } from '@tidegate/protocol/plan';
+import { describe, expect, test } from 'vitest';
+import { revokeAgent } from '../agents/revoke-agent.ts';
+import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findUpdate } from '../updates/store.ts';
+import { enforceDivergences } from './enforce-divergences.ts';
+
+const DAY_MS = 86_400_000;
+const TRUE_HASH = 'a'.repeat(64);
+const invented = (n: number) => n.toString(16).padStart(64, '0');
+
+interface Told {
+  readonly name: string;
+  readonly hash: string;
+}
+
+function tolds(count: number, hash: (i: number) => string): Told[] {
+  return Array.from({ length: count }, (_, i) => ({ name: `p${i}`, hash: hash(i) }));
+}
+
+async function setUp(engine: (typeof ENGINES)[number]) {
+  const it = await createApprovalsApp(engine);
+  return {
+    it,
+    host: async (n: number, group?: string) =>
+      (await insertTestAgent(it.database, { n: 100 + n, ...(group === undefined ? {} : { group }) })).agentId,
+    tell: (agentId: string, told: readonly Told[]) => tell(it, agentId, told),
+    approve: async (id: string) => (await it.approve(id)).status,
+    stateOf: async (id: string) => (await findUpdate(it.database.read, id))?.state,
+    async tick(times = 1) {
+      for (let i = 0; i < times; i++) await enforceDivergences(it.deps);
+    },
+    events: (type: string) =>
+      it.database.read
+        .selectFrom('events')
+        .select(['agent_id', 'severity', 'content'])
+        .where('type', '=', type)
+        .orderBy('position')
+        .execute(),
+    openDivergences: () =>
+      it.database.read
+        .selectFrom('artifact_divergences')
+        .select('name')
+        .where('state', '=', 'open')
+        .execute(),
+  };
+}
+
+async function tell(it: ApprovalsApp, agentId: string, told: readonly Told[]): Promise<void> {
+  const actions = told.map(({ name, hash }): PlanAction => {
+    const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10, sha256: hash };
+    return { ...actionOf({ name, version: '1-1' }), artifact };
+  });
+  await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }));
+}
+
+describe.each(ENGINES)('what one host says never decides for another, on $name', (engine) => {
+  test('101 invented hashes for one version make the host the finding, and the true one passes', async () => {
+    const { it, host, tell, approve, events, openDivergences } = await setUp(engine);
+    const id = await it.addUpdate({ name: 'p0', version: '1-1' });
+    const liar = await host(1, 'lab');
+    for (let n = 1; n <= 101; n++) await tell(liar, [{ name: 'p0', hash: invented(n) }]);
+    expect(await approve(id)).toBe(200);
+    expect(await openDivergences()).toEqual([]);
+    const floods = await events('ARTIFACT_LEDGER_FLOOD');
+    expect(floods).toMatchObject([{ agent_id: liar, severity: 'critical' }]);
+    expect((await events('ARTIFACT_DIVERGENCE')).length).toBeLessThanOrEqual(5);
+  });
+
+  test('the true hash passes once the host that disputed it is revoked and deleted', async () => {
+    const { it, host, tell, approve } = await setUp(engine);
+    const [id = '', later = ''] = [
+      await it.addUpdate({ name: 'p0', version: '1-1' }),
+      await it.addUpdate({ name: 'p1', version: '1-1' }),
+    ];
+    const liar = await host(1);
+    await tell(liar, tolds(2, invented));
+    expect(await approve(id)).toBe(409);
+    await revokeAgent(it.platform, { agentId: liar, act: 'revoke', reason: null, actor: 'ada' });
+    expect(await approve(id)).toBe(200);
+    await revokeAgent(it.platform, { agentId: liar, act: 'delete', reason: null, actor: 'ada' });
+    expect(await approve(later)).toBe(200);
+  });
+
+  test('one report that disputes 5,000 versions takes back no approval of another group', async () => {
+    const { it, host, tell, approve, stateOf, tick, events, openDivergences } = await setUp(engine);
+    const ids: string[] = [];
+    for (let i = 0; i < 8; i++) ids.push(await it.addUpdate({ name: `p${i}`, version: '1-1' }));
+    const others = tolds(5_000, () => TRUE_HASH);
+    await tell(await host(1, 'prod'), others);
+    for (const id of ids.slice(0, 4)) expect(await approve(id)).toBe(200);
+    const liar = await host(2, 'lab');
+    await tell(liar, tolds(5_000, invented));
+    await tick(3);
+    expect(await openDivergences()).toEqual([]);
+    for (const id of ids.slice(0, 4)) expect(await stateOf(id)).toBe('approved');
+    for (const id of ids.slice(4)) expect(await approve(id)).toBe(200);
+    expect(await events('ARTIFACT_DIVERGENCE')).toEqual([]);
+    expect(await events('ARTIFACT_LEDGER_FLOOD')).toMatchObject([{ agent_id: liar, severity: 'critical' }]);
+  });
+
+  test.each([1, 2])('%i hosts against three hold up themselves alone, and it is told', async (liars) => {
+    const { it, host, tell, approve, stateOf, tick, events } = await setUp(engine);
+    const id = await it.addUpdate({ name: 'p0', version: '1-1' });
+    for (const n of [1, 2]) await tell(await host(n), [{ name: 'p0', hash: TRUE_HASH }]);
+    expect(await approve(id)).toBe(200);
+    for (let n = 0; n < liars; n++) await tell(await host(10 + n), [{ name: 'p0', hash: invented(7) }]);
+    await tick(2);
+    expect(await stateOf(id)).toBe('approved');
+    expect(await events('ARTIFACT_DIVERGENCE')).toMatchObject([{ severity: 'critical' }]);
+  });
+
+  test('three hosts against three are a dispute that takes approvals back', async () => {
+    const { it, host, tell, approve, stateOf, tick } = await setUp(engine);
+    const id = await it.addUpdate({ name: 'p0', version: '1-1' });
+    for (const n of [1, 2]) await tell(await host(n), [{ name: 'p0', hash: TRUE_HASH }]);
+    expect(await approve(id)).toBe(200);
+    for (const n of [3, 4, 5]) await tell(await host(n), [{ name: 'p0', hash: invented(7) }]);
+    await tick(2);
+    expect(await stateOf(id)).toBe('pending');
+  });
+
+  test('a drip below the limit of a day opens 20 divergences in 30 days and no more', async () => {
+    const { it, host, tell, events } = await setUp(engine);
+    await tell(
+      await host(1),
+      tolds(150, () => TRUE_HASH),
+    );
+    const liar = await host(2);
+    for (let day = 0; day < 29; day++) {
+      for (const told of tolds(150, invented).slice(day * 5, day * 5 + 5)) await tell(liar, [told]);
+      it.platform.clock.advance(DAY_MS);
+    }
+    expect(await events('ARTIFACT_DIVERGENCE')).toHaveLength(20);
+    expect(await events('ARTIFACT_LEDGER_FLOOD')).toMatchObject([{ agent_id: liar }]);
+  });
+
+  test('the same claim told again a hundred times is one claim', async () => {
+    const { host, tell, events } = await setUp(engine);
+    await tell(await host(1), [{ name: 'p0', hash: TRUE_HASH }]);
+    const other = await host(2);
+    for (let n = 0; n < 100; n++) await tell(other, [{ name: 'p0', hash: invented(n % 2) }]);
+    expect(await events('ARTIFACT_DIVERGENCE')).toHaveLength(2);
+    expect(await events('ARTIFACT_LEDGER_FLOOD')).toEqual([]);
+  });
+
+  test('a host that was first with false hashes is the finding once a quorum of others contradicts it', async () => {
+    const { it, host, tell, approve, events } = await setUp(engine);
+    const [liar, ...honest] = [await host(1), await host(2), await host(3), await host(4), await host(5)];
+    await tell(liar, tolds(50, invented));
+    for (const one of honest)
+      await tell(
+        one,
+        tolds(50, () => TRUE_HASH),
+      );
+    const named = (await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id);
+    expect(named).toEqual([honest[0], honest[1], liar]);
+    const again = (await events('ARTIFACT_HOST_TRUSTED')).map(({ agent_id }) => agent_id);
+    expect(again).toEqual([honest[0], honest[1]]);
+    expect(await approve(await it.addUpdate({ name: 'p7', version: '1-1' }))).toBe(200);
+  });
+
+  test('two hosts that flood against the word of one do not make that one the finding', async () => {
+    const { it, host, tell, approve, stateOf, tick, events } = await setUp(engine);
+    const ids = [];
+    for (let i = 0; i < 8; i++) ids.push(await it.addUpdate({ name: `p${i}`, version: '1-1' }));
+    for (const id of ids) expect(await approve(id)).toBe(200);
+    const liars = [await host(1), await host(2)];
+    for (const liar of liars) await tell(liar, tolds(8, invented));
+    await tick();
+    for (const id of ids) expect(await stateOf(id)).toBe('approved');
+    expect((await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id)).toEqual(liars);
+  });
+
+  test('what a host that is set aside binds passes where others vouch for it, and nowhere else', async () => {
+    const { it, host, tell, approve } = await setUp(engine);
+    await tell(
+      await host(1),
+      tolds(20, (i) => (i === 3 ? TRUE_HASH : invented(i))),
+    );
+    const ids = [];
+    for (let i = 0; i < 8; i++) ids.push(await it.addUpdate({ name: `q${i}`, version: '1-1' }));
+    await tell(
+      it.agentId,
+      tolds(20, () => TRUE_HASH),
+    );
+    const vouched = await it.addUpdate({ name: 'p3', version: '1-1' });
+    const contradicted = await it.addUpdate({ name: 'p4', version: '1-1' });
+    expect(await approve(vouched)).toBe(200);
+    expect(await it.approve(contradicted)).toMatchObject({
+      status: 409,
+      body: { blocked_by: 'divergence', divergences: [{ package: 'p4', divergence_id: null }] },
+    });
+    // Its own word does not count, not even where nobody says anything else.
+    expect(await approve(ids[0] ?? '')).toBe(409);
+  });
+});

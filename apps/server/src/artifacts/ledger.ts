@@ -1,0 +1,28 @@
+import type { Db } from '../platform/db/engine.ts';
+import { type ArtifactIdentity, algorithmOf, identityKey } from './identity-rules.ts';
+import { countingSightings, type SightingRow } from './sighting-store.ts';
+
+/** What the hosts that count say of one artifact: each hash with its sightings, in the order of the first. */
+export type Claims = Map<string, SightingRow[]>;
+export type Ledger = Map<string, Claims>;
+
+export async function readLedger(db: Db, identities: readonly ArtifactIdentity[]): Promise<Ledger> {
+  const ledger: Ledger = new Map(identities.map((identity) => [identityKey(identity), new Map()]));
+  for (const row of await countingSightings(db, identities)) {
+    const claims = ledger.get(identityKey({ ...row, algorithm: algorithmOf(row) }));
+    if (!claims) continue;
+    const rows = claims.get(row.hash);
+    if (rows) rows.push(row);
+    else claims.set(row.hash, [row]);
+  }
+  return ledger;
+}
+
+/** The hash that most hosts name, of equals the first; null where nobody names any. */
+export function leadingHash(claims: Claims): string | null {
+  let leading: string | null = null;
+  for (const [hash, rows] of claims) {
+    if (leading === null || rows.length > (claims.get(leading)?.length ?? 0)) leading = hash;
+  }
+  return leading;
+}
