@@ -40,7 +40,7 @@ async function createDivergedScene(engine: (typeof ENGINES)[number]) {
     return body;
   }
 
-  async function tellOf(machineId: string, content: string) {
+  async function tellOf(machineId: string, content: string, others: readonly string[] = []) {
     const file = join(folder, `${machineId}.tgz`);
     writeFileSync(file, content);
     const sha256 = createHash('sha256').update(content).digest('hex');
@@ -50,16 +50,16 @@ async function createDivergedScene(engine: (typeof ENGINES)[number]) {
     const register = { token, machineId, body: host };
     const agent = Value.Parse(Enrolled, await send('POST', '/api/v1/agents/register', register));
     const artifact = { filename: 'left.tgz', url: `file://${file}`, size_bytes: content.length, sha256 };
-    const actions = [
-      { action: 'upgrade', name: 'left', from_version: '1.0.0', to_version: '1.1.0', artifact },
-    ];
+    const actions = ['left', ...others].map((name) => ({
+      ...{ action: 'upgrade', name, from_version: '1.0.0', to_version: '1.1.0', artifact },
+    }));
     const plan = { resolved_at: AT, actions };
     const update = { name: 'left', current_version: '1.0.0', available_version: '1.1.0', plan };
     const body = { scanned_at: AT, complete: true, packages: [], updates: [update] };
     const path = `/api/v1/agents/${agent.agent_id}/inventory/npm`;
     const reported = await send('PUT', path, { token: agent.access_token, machineId, body });
     const [first] = Value.Parse(Reported, reported).updates;
-    return { updateId: first?.update_id ?? '', sha256, url: artifact.url };
+    return { agentId: agent.agent_id, updateId: first?.update_id ?? '', sha256, url: artifact.url };
   }
 
   const right = await tellOf('host-1', 'the package');
@@ -70,7 +70,7 @@ async function createDivergedScene(engine: (typeof ENGINES)[number]) {
     ...{ DIVERGENCE: divergence?.id ?? '', HASH: right.sha256, URL: right.url, UPDATE_ID: right.updateId },
   });
   expect((await operator.call('POST', `/api/v1/updates/${right.updateId}/approve`)).status).toBe(409);
-  return { ...scene, right, wrong };
+  return { ...scene, right, wrong, tellOf };
 }
 
 describe.each(ENGINES)('docs/runbooks/divergence.md on $name', (engine) => {
@@ -82,6 +82,28 @@ describe.each(ENGINES)('docs/runbooks/divergence.md on $name', (engine) => {
     const approve = (id: string) => operator.approve(id);
     expect((await approve(right.updateId)).status).toBe(200);
     expect(await approve(wrong.updateId)).toMatchObject({ status: 409, body: { blocked_by: 'divergence' } });
+  });
+
+  test('a typed hash is accepted and many are decided at once; undone, hosts decide again', async () => {
+    const { operator, names, follow, right, wrong } = await createDivergedScene(engine);
+    Object.assign(names, { TYPED_HASH: 'c'.repeat(64) });
+    await follow(stepOf(steps, 'Accept a typed hash'));
+    for (const { updateId } of [right, wrong]) expect((await operator.approve(updateId)).status).toBe(409);
+    await follow(stepOf(steps, 'Decide many'));
+    expect((await operator.approve(right.updateId)).status).toBe(200);
+    await follow(stepOf(steps, 'Undo'));
+    expect((await operator.approve(wrong.updateId)).status).toBe(409);
+  });
+
+  test('a host that contradicts too much is set aside, and trusted again', async () => {
+    const { operator, names, follow, tellOf } = await createDivergedScene(engine);
+    const packages = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await tellOf('host-3', 'the package', packages);
+    const flooding = await tellOf('host-4', 'something else', packages);
+    Object.assign(names, { HOST: flooding.agentId });
+    await follow(stepOf(steps, 'A host that contradicts too much'));
+    const left = await operator.call('GET', '/api/v1/artifacts/hosts-set-aside');
+    expect(left).toMatchObject({ body: { total: 0 } });
   });
 
   test('all are accepted: the updates of both pass', async () => {

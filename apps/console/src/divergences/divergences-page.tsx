@@ -6,33 +6,42 @@ import { useListSearch } from '../api/list-search.ts';
 import { listQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
 import { Badge } from '../ui/badge.tsx';
+import { BulkBar } from '../ui/bulk-bar.tsx';
 import { Button } from '../ui/button.tsx';
 import type { Column } from '../ui/data-table.tsx';
 import { FilterSelect } from '../ui/filter-select.tsx';
 import { ListTable } from '../ui/list-table.tsx';
 import { Page } from '../ui/page.tsx';
+import { useSelection } from '../ui/selection.ts';
 import { EmptyState } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
+import { DecideManyDialog } from './decide-many-dialog.tsx';
+import { SetAsidePanel } from './set-aside-panel.tsx';
+import { stateWords } from './standing-words.ts';
 
 const PATH = '/api/v1/artifacts/divergences';
 const FILTERS = ['open'] as const;
 
-const OPEN_WORDS = { true: 'waits for a decision', false: 'decided' };
+const OPEN_WORDS = { true: 'waits for a decision', false: 'decided or settled' };
 
-/** One name and version that the fleet was told of with different hashes: all of them wait until somebody decides. */
+/** One name and version that the fleet was told of with different hashes, and the hosts that say too much. */
 export function DivergencesPage() {
   const list = useListSearch(FILTERS);
   const { may } = useSession();
   const [chosen, setChosen] = useState<Divergence | null>(null);
   const canDecide = may('approver');
-  const columns = useMemo(() => columnsOf({ canDecide, choose: setChosen }), [canDecide]);
+  const columns = useMemo(() => columnsOf(setChosen), []);
   const query = useQuery(listQuery<Divergence>('updates', PATH, list.query));
+  const selection = useSelection(list.key);
+  const [isDeciding, setIsDeciding] = useState(false);
+  const selected = (query.data?.items ?? []).filter(({ id }) => selection.has(id));
   return (
     <Page
       title="Divergences"
       lead="One name and version with different hashes. Nothing that binds a disputed hash is installed, and no override passes it."
     >
+      <SetAsidePanel canTrust={canDecide} />
       <ListTable
         list={list}
         query={query}
@@ -54,8 +63,21 @@ export function DivergencesPage() {
         label="Divergences"
         columns={columns}
         rowId={idOf}
+        rowName={nameOf}
         onOpen={setChosen}
+        {...(canDecide ? { selection } : {})}
       />
+      <BulkBar count={selected.length} noun="divergences" onClear={selection.clear}>
+        <Button onClick={() => setIsDeciding(true)}>Decide all of them</Button>
+      </BulkBar>
+      {isDeciding && (
+        <DecideManyDialog
+          path={PATH}
+          divergences={selected}
+          onDone={selection.clear}
+          onClose={() => setIsDeciding(false)}
+        />
+      )}
       {chosen && (
         <DecideDialog path={PATH} divergence={chosen} canDecide={canDecide} onClose={() => setChosen(null)} />
       )}
@@ -64,13 +86,9 @@ export function DivergencesPage() {
 }
 
 const idOf = ({ id }: Divergence) => id;
+const nameOf = ({ name, version }: Divergence) => `${name}@${version}`;
 
-interface Verbs {
-  readonly canDecide: boolean;
-  readonly choose: (divergence: Divergence) => void;
-}
-
-function columnsOf({ canDecide, choose }: Verbs): readonly Column<Divergence>[] {
+function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Divergence>[] {
   return [
     {
       id: 'package',
@@ -92,14 +110,14 @@ function columnsOf({ canDecide, choose }: Verbs): readonly Column<Divergence>[] 
     {
       id: 'state',
       header: 'State',
-      cell: ({ state }) =>
-        state === 'open' ? (
+      cell: (divergence) =>
+        divergence.state === 'open' ? (
           <Badge tone="bad" icon={<GitFork />}>
-            waits for a decision
+            {stateWords(divergence)}
           </Badge>
         ) : (
           <Badge tone="good" icon={<CircleCheck />}>
-            decided
+            {stateWords(divergence)}
           </Badge>
         ),
     },
@@ -119,7 +137,7 @@ function columnsOf({ canDecide, choose }: Verbs): readonly Column<Divergence>[] 
           aria-label={`Look at ${divergence.name}@${divergence.version}`}
           onClick={() => choose(divergence)}
         >
-          {canDecide ? 'Decide' : 'Look'}
+          Look
         </Button>
       ),
     },

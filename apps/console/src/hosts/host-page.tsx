@@ -7,6 +7,7 @@ import type { Action } from '../actions/actions.ts';
 import { useActions } from '../actions/registry.ts';
 import { oneQuery } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { SetAsidePanel } from '../divergences/set-aside-panel.tsx';
 import { Button } from '../ui/button.tsx';
 import { Menu } from '../ui/menu.tsx';
 import { Page } from '../ui/page.tsx';
@@ -32,7 +33,7 @@ export function HostPage() {
 }
 
 function Host({ host }: { host: AgentItem }) {
-  const { may } = useSession();
+  const { may, groups } = useSession();
   const [act, setAct] = useState<HostAct | null>(null);
   const verbs = useMemo((): readonly Action[] => {
     const isReachable = host.status !== 'revoked';
@@ -85,6 +86,7 @@ function Host({ host }: { host: AgentItem }) {
         {host.clone_suspected && (
           <ClonePanel clone={host.clone_suspected} mayAct={may('admin')} onAct={setAct} />
         )}
+        {groups === null && <SetAsidePanel canTrust={may('approver')} agentId={host.id} />}
         <div className="grid grid-cols-1 gap-4 lg:grid-cols-2">
           <SystemPanel host={host} />
           <CredentialsPanel host={host} />

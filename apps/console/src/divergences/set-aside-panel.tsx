@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { HostSetAside } from '@tidegate/protocol/artifacts-api';
+import { ShieldAlert } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import { post } from '../api/client.ts';
+import { listQuery, queryClient } from '../api/queries.ts';
+import { withStepUp } from '../login/step-up.tsx';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { TextArea } from '../ui/field.tsx';
+import { Time } from '../ui/time.tsx';
+import { toast } from '../ui/toasts.tsx';
+
+const PATH = '/api/v1/artifacts/hosts-set-aside';
+
+const ROLE_WORDS: Readonly<Record<HostSetAside['role'], string>> = {
+  newcomer: 'contradicted others about more packages than one host may',
+  opponent: 'was contradicted by several hosts about many packages',
+};
+
+/** Hosts whose word does not count, and the way to trust them again; nothing where there is none. */
+export function SetAsidePanel({ canTrust, agentId }: { canTrust: boolean; agentId?: string }) {
+  const query = agentId === undefined ? {} : { agent_id: agentId };
+  const { data } = useQuery(listQuery<HostSetAside>('updates', PATH, query));
+  const [chosen, setChosen] = useState<HostSetAside | null>(null);
+  if (!data || data.total === 0) return null;
+  const more = data.total - data.items.length;
+  return (
+    <section
+      aria-labelledby="set-aside"
+      className="mb-4 rounded-xl border border-bad/50 bg-bad-soft px-4 py-3"
+    >
+      <h2 id="set-aside" className="flex items-center gap-2 font-semibold text-bad">
+        <ShieldAlert aria-hidden="true" className="size-4" /> What these hosts say of packages does not count
+      </h2>
+      <p className="mt-1">
+        They get only what another host, the registry or an operator vouches for. Look at the host and at its
+        mirror: it may be taken, or the only one that is told the truth.
+      </p>
+      <ul className="mt-2 space-y-1.5">
+        {data.items.map((host) => (
+          <li key={host.agent_id} className="flex flex-wrap items-center gap-3">
+            <span className="min-w-0 flex-1">
+              <Link to="/hosts/$id" params={{ id: host.agent_id }} className="underline">
+                {host.hostname}
+              </Link>{' '}
+              {ROLE_WORDS[host.role]}, <Time at={host.since} />
+            </span>
+            {canTrust && (
+              <Button aria-label={`Trust again: ${host.hostname}`} onClick={() => setChosen(host)}>
+                Trust again
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p className="mt-2">And {more.toLocaleString('en')} more.</p>}
+      {chosen && <TrustDialog host={chosen} onClose={() => setChosen(null)} />}
+    </section>
+  );
+}
+
+function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<string | undefined>();
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const reason = new FormData(event.currentTarget).get('reason');
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await withStepUp(() => post<null>(`${PATH}/${host.agent_id}/trust`, { reason }));
+      await queryClient.invalidateQueries({ queryKey: ['updates'] });
+      toast(`${host.hostname} counts again.`);
+      onClose();
+    } catch (error) {
+      setFailure(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={`Trust ${host.hostname} again`} onClose={onClose}>
+      <form className="space-y-4" onSubmit={(event) => void submit(event)}>
+        <p>What it says of packages counts again, within the same limits.</p>
+        <TextArea
+          label="Reason"
+          name="reason"
+          hint="What you found out; it stays in the events"
+          required
+          maxLength={4_096}
+          error={failure}
+        />
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={onClose}>Close</Button>
+          <Button type="submit" tone="danger" busy={busy}>
+            Trust it again
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
