@@ -1,3 +1,4 @@
+import { INVENTORY_PARTS_MAX_PACKAGES } from '@tidegate/protocol/agent-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 
@@ -20,14 +21,14 @@ test('a scan that finds the same keeps the bytes of the report, and so its diges
 });
 
 test('an inventory that the server would not take is a problem, not a report', async () => {
-  const packages = Array.from({ length: 20_000 }, () => ({
-    name: 'x'.repeat(214),
-    version: 'y'.repeat(256),
+  const packages = Array.from({ length: INVENTORY_PARTS_MAX_PACKAGES + 1 }, () => ({
+    name: 'x',
+    version: 'y',
   }));
   agent.driver.scanned = { ...agent.driver.scanned, packages };
   const { inventory } = agent.start();
   expect((await inventory.scan(null)).problems).toEqual([expect.stringContaining('larger than')]);
-  expect(inventory.body('apt')).toBeNull();
+  expect(inventory.report('apt')).toBeNull();
 });
 
 test('old package sources are in the log, and the scan is complete all the same', async () => {

@@ -1,6 +1,10 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { INVENTORY_MAX_BYTES, InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
+import {
+  INVENTORY_MAX_PARTS,
+  INVENTORY_PARTS_MAX_BYTES,
+  InventoryReport,
+  type InventoryUpdate,
+} from '@tidegate/protocol/agent-api';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
@@ -9,6 +13,10 @@ import { timestamp } from './clock.ts';
 import type { EcosystemDriver, HostPaths, Scan } from './ecosystems/ecosystem.ts';
 import { errorCode, ownUid, readTrusted, writeDurably } from './file-layer.ts';
 import type { Log } from './log.ts';
+import { type EncodedReport, encodedOf, encodeReport, sha256 } from './split-report.ts';
+
+/** All parts of a report with the line ends between them. */
+const FILE_MAX_BYTES = INVENTORY_PARTS_MAX_BYTES + INVENTORY_MAX_PARTS;
 
 export interface InventoryDependencies {
   folder: string;
@@ -20,20 +28,19 @@ export interface InventoryDependencies {
   log: Log;
 }
 
-/** The latest report of each ecosystem as the bytes that are (or were) sent. */
+/** The latest report of each ecosystem as the bytes that are (or were) sent, in parts where one request is too small. */
 export interface Inventory {
   /** Scans; a scan that found what the last one found keeps the bytes of that one, and so its digest. */
   scan(wanted: readonly Ecosystem[] | null): Promise<{ scanned: Ecosystem[]; problems: string[] }>;
   /** What the latest report says can be updated. */
   updates(ecosystem: Ecosystem): readonly InventoryUpdate[];
-  body(ecosystem: Ecosystem): Uint8Array | null;
-  /** sha256 of each body, as the check-in reports it. */
+  report(ecosystem: Ecosystem): EncodedReport | null;
+  /** The digest of each report, as the check-in reports it. */
   digests(): Partial<Record<Ecosystem, string>>;
 }
 
 interface Report {
-  bytes: Uint8Array;
-  sha256: string;
+  encoded: EncodedReport;
   /** Digest of what the package manager said, the time left aside. */
   contentSha256: string;
   content: InventoryReport;
@@ -49,10 +56,10 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
   }
 
   function keep(ecosystem: Ecosystem, content: InventoryReport): boolean {
-    const bytes = encodeReport(content);
-    if (bytes === null) return false;
-    reports.set(ecosystem, { bytes, sha256: sha256(bytes), contentSha256: contentDigest(content), content });
-    saveReport(folder, ecosystem, bytes, log);
+    const encoded = encodeReport(content);
+    if (encoded === null) return false;
+    reports.set(ecosystem, { encoded, contentSha256: contentDigest(content), content });
+    saveReport(folder, ecosystem, encoded, log);
     return true;
   }
 
@@ -82,14 +89,10 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
       return { scanned, problems };
     },
     updates: (ecosystem) => reports.get(ecosystem)?.content.updates ?? [],
-    body: (ecosystem) => reports.get(ecosystem)?.bytes ?? null,
-    digests: () => Object.fromEntries([...reports].map(([ecosystem, report]) => [ecosystem, report.sha256])),
+    report: (ecosystem) => reports.get(ecosystem)?.encoded ?? null,
+    digests: () =>
+      Object.fromEntries([...reports].map(([ecosystem, { encoded }]) => [ecosystem, encoded.sha256])),
   };
-}
-
-function encodeReport(content: InventoryReport): Uint8Array | null {
-  const bytes = new TextEncoder().encode(JSON.stringify(content));
-  return bytes.length <= INVENTORY_MAX_BYTES ? bytes : null;
 }
 
 function contentDigest({
@@ -97,22 +100,46 @@ function contentDigest({
   packages,
   updates,
 }: Pick<Scan, 'complete' | 'packages' | 'updates'>): string {
-  return sha256(new TextEncoder().encode(canonicalJson({ complete, packages, updates })));
+  return sha256(canonicalJson({ complete, packages, updates }));
 }
+
+/** JSON on one line holds no line end: each body is a line of the file. */
+const LINE_END = 0x0a;
 
 function loadReport(folder: string, ecosystem: Ecosystem): Report | null {
-  const trust = { maxBytes: INVENTORY_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
+  const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
   const read = readTrusted(reportPath(folder, ecosystem), trust);
   if (!read.ok) return null; // it is only a cache of the last scan
-  const parsed = parseStrictJson(read.bytes);
-  if (!parsed.ok || !Check(InventoryReport, parsed.value)) return null;
-  const content = parsed.value;
-  return { bytes: read.bytes, sha256: sha256(read.bytes), contentSha256: contentDigest(content), content };
+  const bodies = linesOf(read.bytes);
+  const parts: InventoryReport[] = [];
+  for (const body of bodies) {
+    const parsed = parseStrictJson(body);
+    if (!parsed.ok || !Check(InventoryReport, parsed.value)) return null;
+    parts.push(parsed.value);
+  }
+  const [first] = parts;
+  if (first === undefined) return null;
+  const { scanned_at, complete } = first;
+  const packages = parts.flatMap((part) => part.packages);
+  const updates = parts.flatMap((part) => part.updates);
+  const content = { scanned_at, complete, packages, updates };
+  return { encoded: encodedOf(bodies), contentSha256: contentDigest(content), content };
 }
 
-function saveReport(folder: string, ecosystem: Ecosystem, bytes: Uint8Array, log: Log): void {
+function linesOf(bytes: Uint8Array): Uint8Array[] {
+  const lines: Uint8Array[] = [];
+  let start = 0;
+  for (let end = bytes.indexOf(LINE_END); end >= 0; end = bytes.indexOf(LINE_END, start)) {
+    lines.push(bytes.subarray(start, end));
+    start = end + 1;
+  }
+  return [...lines, bytes.subarray(start)];
+}
+
+function saveReport(folder: string, ecosystem: Ecosystem, { bodies }: EncodedReport, log: Log): void {
+  const lines = bodies.flatMap((body, index) => (index === 0 ? [body] : [Uint8Array.of(LINE_END), body]));
   try {
-    writeDurably(reportPath(folder, ecosystem), bytes, { mode: 0o600 });
+    writeDurably(reportPath(folder, ecosystem), Buffer.concat(lines), { mode: 0o600 });
   } catch (error) {
     // A cache only: without it the next start sends the report once more.
     log.warn('the inventory cannot be kept', { ecosystem, reason: errorCode(error) });
@@ -121,8 +148,4 @@ function saveReport(folder: string, ecosystem: Ecosystem, bytes: Uint8Array, log
 
 function reportPath(folder: string, ecosystem: Ecosystem): string {
   return join(folder, `inventory-${ecosystem}.json`);
-}
-
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -1,11 +1,14 @@
-import { BODY_MAX_BYTES, InventoryAnswer } from '@tidegate/protocol/agent-api';
+import { BODY_MAX_BYTES, InventoryAnswer, PartAnswer } from '@tidegate/protocol/agent-api';
 import type { ProblemCode } from '@tidegate/protocol/problems';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
 import type { SaveOutcome } from './config-file.ts';
 import type { Failure } from './failures.ts';
 import { callAgent, type Runtime } from './runtime.ts';
+import type { EncodedReport } from './split-report.ts';
 
+/** Longest wait for the answer to a report: a large one takes its turn on the server. */
+const REPORT_TIMEOUT_MS = 120_000;
 /** Most events in one request (wire.md). */
 const EVENTS_PER_REQUEST = 100;
 /** And most bytes of them: half of the largest body. */
@@ -73,10 +76,10 @@ export async function sendInventory(
   const { inventory, plans, log } = runtime;
   let sent = 0;
   for (const ecosystem of new Set([...askedFor, ...wanted, ...plans.lackingIds()])) {
-    const body = inventory.body(ecosystem);
-    const sha256 = inventory.digests()[ecosystem];
-    if (body === null || sha256 === undefined) continue;
-    const answer = await callAgent(runtime, { method: 'PUT', path: `/inventory/${ecosystem}`, body });
+    const report = inventory.report(ecosystem);
+    if (report === null) continue;
+    const { sha256 } = report;
+    const answer = await sendReport(runtime, { ecosystem, report });
     if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
     const isAskedFor = askedFor.includes(ecosystem);
     if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
@@ -91,6 +94,32 @@ export async function sendInventory(
     log.info('inventory reported', { ecosystem, updates: updates.length });
   }
   return { sent, failure: null };
+}
+
+/** Sends the bodies of a report in their order, and returns the last answer: that to the report. */
+async function sendReport(
+  runtime: Runtime,
+  { ecosystem, report: { bodies, sha256 } }: { ecosystem: Ecosystem; report: EncodedReport },
+): Promise<Awaited<ReturnType<typeof callAgent>>> {
+  const path = `/inventory/${ecosystem}`;
+  const put = (to: string, body: Uint8Array | undefined) =>
+    callAgent(runtime, { method: 'PUT', path: to, body, timeoutMs: REPORT_TIMEOUT_MS });
+  if (bodies.length === 1) return put(path, bodies[0]);
+  const numbers = bodies.map((_, index) => index + 1);
+  let missing: readonly number[] = numbers;
+  for (;;) {
+    let answer: Awaited<ReturnType<typeof callAgent>> | null = null;
+    for (const part of missing) {
+      answer = await put(`${path}/parts/${sha256}/${part}?parts=${bodies.length}`, bodies[part - 1]);
+      if (!answer.ok || !Check(PartAnswer, answer.value.body)) return answer;
+    }
+    if (answer === null || !answer.ok || !Check(PartAnswer, answer.value.body))
+      throw new Error('a report without parts');
+    const { missing: left } = answer.value.body;
+    // The server gave some up, for their time was over. Where it wants as many as before, more of it does not help.
+    if (left.length === 0 || left.length >= missing.length) return answer;
+    missing = left;
+  }
 }
 
 function describeRejection(failure: Failure): string {

@@ -147,6 +147,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: REPORT,
     expected: agent('200'),
   },
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part': {
+    path: `/api/v1/agents/{own}/inventory/apt/parts/${'a'.repeat(64)}/1?parts=2`,
+    body: REPORT,
+    expected: agent('202'),
+  },
   'PUT /api/v1/agents/:agent_id/plans/:update_id': {
     path: `/api/v1/agents/{own}/plans/${NOBODY}`,
     body: { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] },

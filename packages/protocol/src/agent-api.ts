@@ -83,6 +83,14 @@ export type CheckInAnswer = Static<typeof CheckInAnswer>;
 export const INVENTORY_MAX_PACKAGES = 20_000;
 /** Largest inventory body after decompression, in bytes. */
 export const INVENTORY_MAX_BYTES = 8 * 1024 * 1024;
+/** Most parts of one report, where it is larger than that. */
+export const INVENTORY_MAX_PARTS = 32;
+/** Most packages of all parts of a report. */
+export const INVENTORY_PARTS_MAX_PACKAGES = 200_000;
+/** Largest sum of the parts that a host has under way, after decompression, in bytes. */
+export const INVENTORY_PARTS_MAX_BYTES = 64 * 1024 * 1024;
+/** Most updates that one inventory report, or one part of it, may hold. */
+export const INVENTORY_MAX_UPDATES = 5_000;
 /** Largest body of every other request, in bytes. */
 export const BODY_MAX_BYTES = 1024 * 1024;
 
@@ -113,7 +121,7 @@ export const InventoryReport = strict({
   scanned_at: Timestamp,
   complete: Type.Boolean(),
   packages: Type.Array(InventoryPackage, { maxItems: INVENTORY_MAX_PACKAGES }),
-  updates: Type.Array(InventoryUpdate, { maxItems: 5_000 }),
+  updates: Type.Array(InventoryUpdate, { maxItems: INVENTORY_MAX_UPDATES }),
 });
 export type InventoryReport = Static<typeof InventoryReport>;
 
@@ -129,6 +137,13 @@ export const InventoryAnswer = strict({
   ),
 });
 export type InventoryAnswer = Static<typeof InventoryAnswer>;
+
+/** The answer to a part while others are missing; the last one is answered as a whole report is. */
+export const PartAnswer = strict({
+  accepted: Type.Literal(true),
+  missing: Type.Array(Type.Integer({ minimum: 1, maximum: INVENTORY_MAX_PARTS })),
+});
+export type PartAnswer = Static<typeof PartAnswer>;
 
 export const PlanAnswer = strict({ update_id: Uuid, state: UpdateState });
 

@@ -25,6 +25,7 @@ export const PROBLEM_STATUS = {
   plan_drift: 409,
   command_finished: 409,
   payload_too_large: 413,
+  inventory_too_large: 413,
   unsupported_media_type: 415,
   agent_too_old: 426,
   rate_limited: 429,

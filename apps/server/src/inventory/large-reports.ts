@@ -1,11 +1,6 @@
 import { Refusal } from '../platform/http/refusal.ts';
 import type { RandomBytes } from '../platform/ids.ts';
-import {
-  createReportReader,
-  type LargeReading,
-  type LargeReport,
-  type ReaderOptions,
-} from './report-reader.ts';
+import { createReportReader, type ReaderOptions, type ReportReader } from './report-reader.ts';
 
 /** Larger bodies are read in a thread of their own, in bytes after decompression; 1,500 packages are half of it. */
 export const SMALL_REPORT_MAX_BYTES = 256 * 1024;
@@ -19,11 +14,9 @@ export const WAITING_MAX = 8;
 const RETRY_SECONDS = 10;
 
 /** Where large reports are read and written: few at a time, and one of a host. */
-export interface LargeReports {
+export interface LargeReports extends ReportReader {
   /** Runs the work in its turn, or throws the Refusal `unavailable` (503). */
   admit<T>(agentId: string, work: () => Promise<T>): Promise<T>;
-  read(report: LargeReport): Promise<LargeReading>;
-  stop(): Promise<void>;
 }
 
 export function createLargeReports({
@@ -71,7 +64,6 @@ export function createLargeReports({
         hosts.delete(agentId);
       }
     },
-    read: reader.read,
-    stop: reader.stop,
+    ...reader,
   };
 }

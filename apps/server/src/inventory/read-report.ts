@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
+import { INVENTORY_MAX_PACKAGES, InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { bundleFaults } from '@tidegate/protocol/bundles';
 import { planFaults, targetFault } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
@@ -14,7 +14,9 @@ export type ReadReport = Omit<InventoryReport, 'updates'> & { updates: readonly 
 
 export type Reading =
   | { ok: true; report: ReadReport }
-  | { ok: false; detail: string; errors: readonly FieldFault[] };
+  | { ok: false; kind: 'invalid'; detail: string; errors: readonly FieldFault[] }
+  /** More packages than one request may name. */
+  | { ok: false; kind: 'too_large' };
 
 const FAULTS_MAX = 20;
 const reports = Compile(InventoryReport);
@@ -24,22 +26,29 @@ export function readReport(ecosystem: Ecosystem, bytes: Uint8Array): Reading {
   const json = parseStrictJson(bytes);
   if (!json.ok) {
     const errors = [{ path: '', message: json.reason }];
-    return { ok: false, detail: 'The body is not acceptable JSON.', errors };
+    return { ok: false, kind: 'invalid', detail: 'The body is not acceptable JSON.', errors };
   }
   const body = json.value;
+  if (namesTooMany(body)) return { ok: false, kind: 'too_large' };
   if (!reports.Check(body)) {
     const errors = reports
       .Errors(body)
       .slice(0, FAULTS_MAX)
       .map(({ instancePath, message }) => ({ path: instancePath, message }));
-    return { ok: false, detail: 'The body is not valid.', errors };
+    return { ok: false, kind: 'invalid', detail: 'The body is not valid.', errors };
   }
   const errors = faultsOf(ecosystem, body);
-  if (errors.length > 0) return { ok: false, detail: 'A plan in the report is not sound.', errors };
+  if (errors.length > 0)
+    return { ok: false, kind: 'invalid', detail: 'A plan in the report is not sound.', errors };
   const updates = body.updates.map((update) =>
     update.plan ? { ...update, planSha256: planDigest(update.plan) } : update,
   );
   return { ok: true, report: { ...body, updates } };
+}
+
+function namesTooMany(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null || !('packages' in body)) return false;
+  return Array.isArray(body.packages) && body.packages.length > INVENTORY_MAX_PACKAGES;
 }
 
 export function reportDigest(bytes: Uint8Array): string {

@@ -4,7 +4,7 @@ import { createReportReader } from './report-reader.ts';
 const REPORT = { scanned_at: '2026-11-21T08:59:00Z', complete: true, packages: [], updates: [] };
 
 function jobOf(body: unknown) {
-  return { ecosystem: 'apt', bytes: Buffer.from(JSON.stringify(body)), knownDigest: null } as const;
+  return { ecosystem: 'apt', body: Buffer.from(JSON.stringify(body)), knownDigest: null } as const;
 }
 
 /** A program for the thread, run anew with each of its replacements. */
@@ -30,7 +30,7 @@ test('reports are read by the same rules as small ones, one after the other', as
   const [good, unsound, noJson] = await Promise.all([
     reader.read(jobOf({ ...REPORT, packages })),
     reader.read(jobOf({ ...REPORT, owner: 1 })),
-    reader.read({ ...jobOf(null), bytes: Buffer.from('{"a":1,"a":2}') }),
+    reader.read({ ...jobOf(null), body: Buffer.from('{"a":1,"a":2}') }),
   ]);
   expect(good).toMatchObject({ kind: 'read', reading: { ok: true, report: { ...REPORT, packages } } });
   expect(unsound).toMatchObject({ kind: 'read', reading: { ok: false, detail: 'The body is not valid.' } });
@@ -38,12 +38,19 @@ test('reports are read by the same rules as small ones, one after the other', as
 });
 
 test.each([
-  ['ends', "parentPort.on('message', () => process.exit(3))", 'it ended with 3'],
-  ['throws', "parentPort.on('message', () => { throw new Error('broken') })", 'broken'],
-  ['never answers', "parentPort.on('message', () => { for (;;); })", 'a report took longer than 300 ms'],
-])('a thread that %s costs its report alone: the next one has a new thread', async (_, text, cause) => {
-  const { reader, causes } = setUp({ worker: program(text), timeoutMs: 300 });
-  expect(await reader.read(jobOf(REPORT))).toEqual({ kind: 'unavailable' });
-  expect(await reader.read(jobOf(REPORT))).toEqual({ kind: 'unavailable' });
-  expect(causes).toEqual([cause, cause]);
-});
+  ['ends', "parentPort.on('message', () => process.exit(3))", { cause: 'it ended with 3' }],
+  ['throws', "parentPort.on('message', () => { throw new Error('broken') })", { cause: 'broken' }],
+  [
+    'never answers',
+    "parentPort.on('message', () => { for (;;); })",
+    { timeoutMs: 300, cause: 'a report took longer than 300 ms' },
+  ],
+])(
+  'a thread that %s costs its report alone: the next one has a new thread',
+  async (_, text, { cause, ...options }) => {
+    const { reader, causes } = setUp({ worker: program(text), ...options });
+    expect(await reader.read(jobOf(REPORT))).toEqual({ kind: 'unavailable' });
+    expect(await reader.read(jobOf(REPORT))).toEqual({ kind: 'unavailable' });
+    expect(causes).toEqual([cause, cause]);
+  },
+);

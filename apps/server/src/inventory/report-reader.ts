@@ -3,7 +3,7 @@ import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Log } from '../platform/log.ts';
 import type { Reading, ReadUpdate } from './read-report.ts';
-import type { FromWorker, ToWorker } from './report-worker.ts';
+import type { FromWorker, ReportBody, ToWorker } from './report-worker.ts';
 
 /** Longest that one report may take to be read; then its thread is ended. */
 export const READ_TIMEOUT_MS = 20_000;
@@ -13,11 +13,17 @@ const WORKER = new URL('./report-worker.ts', import.meta.url);
 
 export interface LargeReport {
   ecosystem: Ecosystem;
-  /** Taken over: the caller has them no more. */
-  bytes: Uint8Array;
+  /** Bytes are taken over: the caller has them no more. */
+  body: ReportBody;
   /** Digest of the report that is stored; the same bytes again are not parsed. */
   knownDigest: string | null;
 }
+
+export type Packing =
+  /** `digest` is that of the bytes; the pieces are what `read` takes later. */
+  | { kind: 'packed'; digest: string; packageCount: number; pieces: readonly string[] }
+  | { kind: 'refused'; reading: Extract<Reading, { ok: false }> }
+  | { kind: 'unavailable' };
 
 export type LargeReading =
   | { kind: 'known' }
@@ -28,6 +34,8 @@ export type LargeReading =
 /** Reads reports in a thread of its own, one after the other; it is started with the first. */
 export interface ReportReader {
   read(report: LargeReport): Promise<LargeReading>;
+  /** Reads a report and packs it to be kept. */
+  pack(report: Omit<LargeReport, 'knownDigest'>): Promise<Packing>;
   stop(): Promise<void>;
 }
 
@@ -55,9 +63,9 @@ export function createReportReader({
     return started;
   }
 
-  async function give(report: LargeReport): Promise<LargeReading> {
+  async function give(job: Job): Promise<Exclude<Outcome, { kind: 'lost' }>> {
     const worker = threadOf();
-    const outcome = await converse(worker, { report, timeoutMs });
+    const outcome = await converse(worker, { job, timeoutMs });
     if (outcome.kind !== 'lost') return outcome;
     log.error('the thread that reads reports was replaced', { cause: outcome.cause });
     if (thread === worker) thread = null;
@@ -65,11 +73,37 @@ export function createReportReader({
     return { kind: 'unavailable' };
   }
 
+  function inTurn(job: Job): Promise<Exclude<Outcome, { kind: 'lost' }>> {
+    const mine = turn.then(() => give(job));
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
   return {
-    read(report) {
-      const mine = turn.then(() => give(report));
-      turn = mine.catch(() => {});
-      return mine;
+    async read(report) {
+      const outcome = await inTurn({ kind: 'read', ...report });
+      switch (outcome.kind) {
+        case 'packed':
+          throw new Error('a report that was to be read was packed');
+        case 'refused':
+          return { kind: 'read', digest: '', reading: outcome.reading };
+        case 'known':
+        case 'read':
+        case 'unavailable':
+          return outcome;
+      }
+    },
+    async pack(report) {
+      const outcome = await inTurn({ kind: 'pack', ...report });
+      switch (outcome.kind) {
+        case 'known':
+        case 'read':
+          throw new Error('a report that was to be packed was read');
+        case 'packed':
+        case 'refused':
+        case 'unavailable':
+          return outcome;
+      }
     },
     async stop() {
       await turn;
@@ -79,13 +113,11 @@ export function createReportReader({
   };
 }
 
-type Outcome = LargeReading | { kind: 'lost'; cause: string };
+type Job = Exclude<ToWorker, { kind: 'more' }>;
+type Outcome = LargeReading | Packing | { kind: 'lost'; cause: string };
 
 /** One report: its bytes go over, and its parts come back one by one, each in a turn of the event loop of its own. */
-function converse(
-  worker: Worker,
-  { report, timeoutMs }: { report: LargeReport; timeoutMs: number },
-): Promise<Outcome> {
+function converse(worker: Worker, { job, timeoutMs }: { job: Job; timeoutMs: number }): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const packages: InventoryPackage[] = [];
   const updates: ReadUpdate[] = [];
@@ -96,11 +128,10 @@ function converse(
       case 'known':
         resolve({ kind: 'known' });
         break;
-      case 'refused': {
-        const { detail, errors } = message;
-        resolve({ kind: 'read', digest: '', reading: { ok: false, detail, errors } });
+      case 'refused':
+      case 'packed':
+        resolve(message);
         break;
-      }
       case 'report':
         head = message;
         send(worker, { kind: 'more' });
@@ -120,8 +151,7 @@ function converse(
     timeoutMs,
   );
   worker.on('message', onMessage).on('error', onError).on('exit', onExit);
-  const { ecosystem, bytes, knownDigest } = report;
-  send(worker, { kind: 'read', ecosystem, bytes, knownDigest }, transferable(bytes));
+  send(worker, job, job.body instanceof Uint8Array ? transferable(job.body) : []);
   return promise.finally(() => {
     clearTimeout(timer);
     worker.off('message', onMessage).off('error', onError).off('exit', onExit);

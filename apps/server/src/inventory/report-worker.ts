@@ -1,21 +1,28 @@
 import { parentPort } from 'node:worker_threads';
-import type { InventoryPackage } from '@tidegate/protocol/agent-api';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { INVENTORY_MAX_BYTES, type InventoryPackage } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import type { FieldFault } from '../platform/http/refusal.ts';
-import { type ReadReport, type ReadUpdate, readReport, reportDigest } from './read-report.ts';
+import { type Reading, type ReadReport, type ReadUpdate, readReport, reportDigest } from './read-report.ts';
 
 /** Items of one message: what the other thread takes over in one piece. A plan counts by its actions. */
 const MESSAGE_ITEMS = 1_000;
+const PIECE_CHARS = 128 * 1024;
+
+/** The bytes of a report, or the pieces that it was packed into. */
+export type ReportBody = Uint8Array | readonly string[];
 
 export type ToWorker =
-  | { kind: 'read'; ecosystem: Ecosystem; bytes: Uint8Array; knownDigest: string | null }
+  | { kind: 'read'; ecosystem: Ecosystem; body: ReportBody; knownDigest: string | null }
+  /** Reads it as well, and packs it to be kept. */
+  | { kind: 'pack'; ecosystem: Ecosystem; body: ReportBody }
   /** Asks for the next part of the report. */
   | { kind: 'more' };
 
 export type FromWorker =
   /** The digest is the known one: nothing was parsed. */
   | { kind: 'known' }
-  | { kind: 'refused'; detail: string; errors: readonly FieldFault[] }
+  | { kind: 'refused'; reading: Extract<Reading, { ok: false }> }
+  | { kind: 'packed'; digest: string; packageCount: number; pieces: readonly string[] }
   | { kind: 'report'; digest: string; scannedAt: string; complete: boolean }
   | { kind: 'part'; packages: readonly InventoryPackage[]; updates: readonly ReadUpdate[]; isLast: boolean };
 
@@ -28,20 +35,38 @@ function answerReads(post: (message: FromWorker) => void): (message: ToWorker) =
       if (!next.done) post(next.value);
       return;
     }
-    const digest = reportDigest(message.bytes);
-    if (digest === message.knownDigest) {
+    const { ecosystem, body } = message;
+    const bytes = body instanceof Uint8Array ? body : unpack(body);
+    const digest = reportDigest(bytes);
+    if (message.kind === 'read' && digest === message.knownDigest) {
       post({ kind: 'known' });
       return;
     }
-    const reading = readReport(message.ecosystem, message.bytes);
+    const reading = readReport(ecosystem, bytes);
     if (!reading.ok) {
-      post({ kind: 'refused', detail: reading.detail, errors: reading.errors });
+      post({ kind: 'refused', reading });
       return;
     }
     const { report } = reading;
+    if (message.kind === 'pack') {
+      post({ kind: 'packed', digest, packageCount: report.packages.length, pieces: pack(bytes) });
+      return;
+    }
     parts = partsOf(report);
     post({ kind: 'report', digest, scannedAt: report.scanned_at, complete: report.complete });
   };
+}
+
+/** gzip in base64, in pieces of one row each: the columns of the database hold text. */
+function pack(bytes: Uint8Array): string[] {
+  const text = gzipSync(bytes, { level: 1 }).toString('base64');
+  const pieces: string[] = [];
+  for (let i = 0; i < text.length; i += PIECE_CHARS) pieces.push(text.slice(i, i + PIECE_CHARS));
+  return pieces;
+}
+
+function unpack(pieces: readonly string[]): Uint8Array {
+  return gunzipSync(Buffer.from(pieces.join(''), 'base64'), { maxOutputLength: INVENTORY_MAX_BYTES });
 }
 
 function* partsOf({ packages, updates }: ReadReport): Generator<FromWorker> {

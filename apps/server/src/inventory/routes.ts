@@ -1,12 +1,23 @@
-import { INVENTORY_MAX_BYTES, InventoryAnswer, InventoryReport } from '@tidegate/protocol/agent-api';
+import {
+  INVENTORY_MAX_BYTES,
+  INVENTORY_MAX_PARTS,
+  InventoryAnswer,
+  InventoryReport,
+  PartAnswer,
+} from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
+import { Ecosystem, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
 import { ownAgent } from '../agents/own-agent.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import { compileValidator } from '../platform/http/validate.ts';
 import { mountInstalled } from './installed-routes.ts';
+import { takePart } from './take-part.ts';
 import { type TakeDeps, takeReport } from './take-report.ts';
+
+/** Text, as all of a path and a query is. */
+const PartNumber = Type.String({ pattern: '^[0-9]{1,2}$' });
 
 /** The reports of agents: what is installed, what could be updated, and with which plan; and what operators read of them. */
 export function mountInventory(app: App, deps: TakeDeps): void {
@@ -35,6 +46,59 @@ export function mountInventory(app: App, deps: TakeDeps): void {
       // It may be handed to another thread: nobody reads it here again.
       request.rawBody = null;
       return takeReport(deps, { agentId, ecosystem: request.params.ecosystem, bytes });
+    },
+  });
+  app.route({
+    method: 'PUT',
+    url: '/api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part',
+    config: {
+      access: { kind: 'agent', limit: 'agent_reports' },
+      bodyMaxBytes: INVENTORY_MAX_BYTES,
+      parseLater: true,
+    },
+    schema: {
+      summary:
+        'One part of a report that is larger than one request may be; recorded when all parts are there',
+      description:
+        'report_sha256 is the SHA-256, in hex, of the digests of all parts: the SHA-256 of each body before compression, in hex, in their order, one a line without a last line end. Each part is a report of its own, of the same scanned_at and complete.',
+      tags: ['agents'],
+      params: strict({
+        agent_id: Uuid,
+        ecosystem: Ecosystem,
+        report_sha256: Sha256Hex,
+        part: PartNumber,
+      }),
+      querystring: strict({ parts: PartNumber }),
+      body: InventoryReport,
+      response: {
+        ...{ 200: InventoryAnswer, 202: PartAnswer },
+        ...{ 400: Problem, 409: Problem, 413: Problem, 503: Problem },
+      },
+    },
+    validatorCompiler: (route) => (route.httpPart === 'body' ? () => true : compileValidator(route)),
+    handler: async (request, reply) => {
+      const { agentId } = ownAgent(request, request.params.agent_id);
+      const { ecosystem, report_sha256: report } = request.params;
+      const part = Number(request.params.part);
+      const parts = Number(request.query.parts);
+      if (parts < 2 || parts > INVENTORY_MAX_PARTS || part < 1 || part > parts) {
+        throw new Refusal('invalid_request', {
+          detail: 'There is no such part.',
+          errors: [
+            { path: 'params/part', message: `must be 1 to parts, which is 2 to ${INVENTORY_MAX_PARTS}` },
+          ],
+        });
+      }
+      const bytes = request.rawBody;
+      if (!bytes) throw new Refusal('invalid_request', { detail: 'The body is missing.' });
+      request.rawBody = null;
+      const outcome = await takePart(deps, { agentId, ecosystem, report, part, parts, bytes });
+      switch (outcome.kind) {
+        case 'kept':
+          return reply.code(202).send(outcome.answer);
+        case 'recorded':
+          return outcome.answer;
+      }
     },
   });
   mountInstalled(app, deps);

@@ -1,6 +1,7 @@
 import type { InventoryAnswer } from '@tidegate/protocol/agent-api';
 import { Refusal } from '../platform/http/refusal.ts';
 import { openUpdates } from '../updates/record-scan.ts';
+import { ONE_REQUEST, tooLarge } from './large-refusal.ts';
 import { type LargeReports, SMALL_REPORT_MAX_BYTES, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
 import { type Reading, type ReadReport, readReport, reportDigest } from './read-report.ts';
 import { recordLargeReport } from './record-large-report.ts';
@@ -23,15 +24,12 @@ export async function takeReport(
   const answerKnown = async () => ({ accepted: true, updates: await openUpdates(database.read, section) });
   if (bytes.length > SMALL_REPORT_MAX_BYTES) {
     return deps.large.admit(section.agentId, async () => {
-      const read = await deps.large.read({ ecosystem: section.ecosystem, bytes, knownDigest });
+      const read = await deps.large.read({ ecosystem: section.ecosystem, body: bytes, knownDigest });
       switch (read.kind) {
         case 'known':
           return answerKnown();
         case 'unavailable':
-          throw new Refusal('unavailable', {
-            detail: 'The report could not be read; try again later.',
-            retryAfterSeconds: 60,
-          });
+          throw unreadable();
         case 'read':
           return recordParts(deps, { ...section, report: accepted(read.reading), digest: read.digest });
       }
@@ -48,7 +46,8 @@ export async function takeReport(
   return { accepted: true, updates };
 }
 
-async function recordParts(
+/** Records a report in many transactions. */
+export async function recordParts(
   deps: TakeDeps,
   args: Section & { report: ReadReport; digest: string },
 ): Promise<InventoryAnswer> {
@@ -63,16 +62,26 @@ async function recordParts(
   }
 }
 
-function accepted(reading: Reading): ReadReport {
+export function accepted(reading: Reading): ReadReport {
   if (reading.ok) return reading.report;
+  throw refusalOf(reading);
+}
+
+export function refusalOf(reading: Extract<Reading, { ok: false }>): Refusal {
+  if (reading.kind === 'too_large') return tooLarge('in one request', ONE_REQUEST);
   const { detail, errors } = reading;
-  throw new Refusal('invalid_request', { detail, errors });
+  return new Refusal('invalid_request', { detail, errors });
 }
 
 function itemsOf({ packages, updates }: ReadReport): number {
   return updates.reduce((sum, { plan }) => sum + 1 + (plan?.actions.length ?? 0), packages.length);
 }
 
-function noAgent(): Refusal {
+export function unreadable(): Refusal {
+  const detail = 'The report could not be read; try again later.';
+  return new Refusal('unavailable', { detail, retryAfterSeconds: 60 });
+}
+
+export function noAgent(): Refusal {
   return new Refusal('not_found', { detail: 'There is no such agent.' });
 }

@@ -1,0 +1,111 @@
+import type { Insertable } from 'kysely';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+import type { Section } from './store.ts';
+
+/** Pieces that are read in one statement. */
+const READ_PIECES = 8;
+
+export type PieceRow = Tables['inventory_parts'];
+
+/** A part that is there whole. */
+export interface StoredPart {
+  part: number;
+  digest: string;
+  parts: number;
+  pieces: number;
+  sizeBytes: number;
+  packageCount: number;
+}
+
+export async function insertPieces(tx: Tx, rows: readonly Insertable<PieceRow>[]): Promise<void> {
+  await tx.insertInto('inventory_parts').values(rows).execute();
+}
+
+/** The parts of a report that are there whole, in their order. */
+export async function storedParts(
+  db: Db,
+  { agentId, ecosystem, report }: Section & { report: string },
+): Promise<StoredPart[]> {
+  const rows = await db
+    .selectFrom('inventory_parts')
+    .select(['part', 'digest', 'parts', 'pieces', 'size_bytes', 'package_count'])
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .where('report', '=', report)
+    .where('piece', '=', 0)
+    .orderBy('part')
+    .execute();
+  return rows.map((row) => ({
+    part: row.part,
+    digest: row.digest ?? '',
+    parts: row.parts ?? 0,
+    pieces: row.pieces ?? 0,
+    sizeBytes: Number(row.size_bytes ?? 0),
+    packageCount: row.package_count ?? 0,
+  }));
+}
+
+/** What a host has sent of reports of all ecosystems that are not whole yet, in bytes after decompression. */
+export async function bytesUnderWay(db: Db, agentId: string): Promise<number> {
+  const row = await db
+    .selectFrom('inventory_parts')
+    .select((e) => e.fn.sum<number | null>('size_bytes').as('bytes'))
+    .where('agent_id', '=', agentId)
+    .where('piece', '=', 0)
+    .executeTakeFirstOrThrow();
+  return Number(row.bytes ?? 0);
+}
+
+/** The data of a part, some pieces at a time. */
+export async function* readPieces(
+  db: Db,
+  { agentId, ecosystem, report, part }: Section & { report: string; part: number },
+): AsyncGenerator<string> {
+  const query = db
+    .selectFrom('inventory_parts')
+    .select(['piece', 'data'])
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .where('report', '=', report)
+    .where('part', '=', part)
+    .orderBy('piece')
+    .limit(READ_PIECES);
+  let rows = await query.execute();
+  for (;;) {
+    for (const { data } of rows) yield data;
+    const last = rows.at(-1);
+    if (!last || rows.length < READ_PIECES) return;
+    rows = await query.where('piece', '>', last.piece).execute();
+  }
+}
+
+export async function dropPart(
+  tx: Tx,
+  { agentId, ecosystem, report, part }: Section & { report: string; part: number },
+): Promise<void> {
+  await tx
+    .deleteFrom('inventory_parts')
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem)
+    .where('report', '=', report)
+    .where('part', '=', part)
+    .execute();
+}
+
+/** Drops the parts of every report of an ecosystem, or of every one but `report`. */
+export async function dropReports(
+  tx: Tx,
+  { agentId, ecosystem, but }: Section & { but: string | null },
+): Promise<void> {
+  const parts = tx
+    .deleteFrom('inventory_parts')
+    .where('agent_id', '=', agentId)
+    .where('ecosystem', '=', ecosystem);
+  await (but === null ? parts : parts.where('report', '<>', but)).execute();
+}
+
+/** Drops what came before that time, of any host: a report whose other parts never came. */
+export async function dropPartsBefore(tx: Tx, atMs: number): Promise<void> {
+  await tx.deleteFrom('inventory_parts').where('received_at', '<', atMs).execute();
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { INVENTORY_MAX_PACKAGES } from '@tidegate/protocol/agent-api';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { noteSeen } from '../release-times/note-seen.ts';
+import { insertTestAgent } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { createSliceApp } from '../testing/slice-app.ts';
+import { createTestPlatform } from '../testing/test-platform.ts';
+import { createLargeReports } from './large-reports.ts';
+import { mountInventory } from './routes.ts';
+import { PARTS_LIFETIME_MS } from './take-part.ts';
+
+const SCAN = { scanned_at: '2026-11-21T08:59:00Z', complete: true };
+
+function partOf(n: number, more: object = {}): string {
+  const packages = [1, 2].map((i) => ({ name: `package-${n}-${i}`, version: '1.0-1' }));
+  return JSON.stringify({ ...SCAN, packages, updates: [], ...more });
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function nameOf(parts: readonly string[]): string {
+  return sha256(parts.map(sha256).join('\n'));
+}
+
+describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const platform = createTestPlatform(database);
+    const large = createLargeReports(platform);
+    onTestFinished(large.stop);
+    const app = createSliceApp(platform);
+    mountInventory(app, {
+      platform,
+      large,
+      voidApproval: async () => undefined,
+      noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
+    });
+    onTestFinished(() => app.close());
+    const key = await insertTestAgent(database, { n: 1 });
+    async function put(path: string, body: string) {
+      const answer = await app.inject({
+        method: 'PUT',
+        url: `/api/v1/agents/${key.agentId}/inventory/${path}`,
+        headers: {
+          ...{ 'content-type': 'application/json', 'content-encoding': 'gzip' },
+          ...{ 'x-machine-id': 'machine-1', 'x-test-agent': key.agentId, 'x-test-family': key.familyId },
+        },
+        payload: gzipSync(body),
+      });
+      return { status: answer.statusCode, body: answer.json() };
+    }
+    const putPart = (
+      parts: readonly string[],
+      part: number,
+      { of = parts.length, name = nameOf(parts) } = {},
+    ) => put(`apt/parts/${name}/${part}?parts=${of}`, parts[part - 1] ?? '');
+    const names = async () =>
+      (await database.read.selectFrom('agent_packages').select('name').orderBy('name').execute()).map(
+        ({ name }) => name,
+      );
+    const kept = async () =>
+      (await database.read.selectFrom('inventory_parts').select(['report', 'part']).execute()).length;
+    return { database, platform, put, putPart, names, kept };
+  }
+
+  test('nothing of it counts until the last part is there, in whatever order they come; then it is one report', async () => {
+    const { database, put, putPart, names, kept } = await setUp();
+    await put('apt', partOf(9));
+    const parts = [partOf(1), partOf(2), partOf(3)];
+    expect(await putPart(parts, 3)).toEqual({ status: 202, body: { accepted: true, missing: [1, 2] } });
+    expect((await putPart(parts, 1)).body.missing).toEqual([2]);
+    expect((await putPart(parts, 1)).body.missing).toEqual([2]);
+    expect(await names()).toEqual(['package-9-1', 'package-9-2']);
+    expect(await putPart(parts, 2)).toEqual({ status: 200, body: { accepted: true, updates: [] } });
+    expect(await names()).toEqual([1, 2, 3].flatMap((n) => [`package-${n}-1`, `package-${n}-2`]));
+    const report = await database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
+    expect(report).toMatchObject({ digest: nameOf(parts), complete: 1, package_count: 6, writing: null });
+    expect(await kept()).toBe(0);
+    // The same again is known by its name.
+    expect((await putPart(parts, 2)).status).toBe(200);
+    expect(await kept()).toBe(0);
+  });
+
+  test('parts that are not those of the digest are dropped, and what was stored stays', async () => {
+    const { put, putPart, names, kept } = await setUp();
+    await put('apt', partOf(9));
+    const parts = [partOf(1), partOf(2)];
+    const name = nameOf([partOf(1), partOf(3)]);
+    await putPart(parts, 1, { name });
+    const answer = await putPart(parts, 2, { name });
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    expect([await names(), await kept()]).toEqual([['package-9-1', 'package-9-2'], 0]);
+  });
+
+  test.each([{ scanned_at: '2026-11-21T08:58:00Z' }, { complete: false }])(
+    'parts of two scans are no report: %j',
+    async (more) => {
+      const { putPart, names } = await setUp();
+      const parts = [partOf(1), partOf(2, more)];
+      await putPart(parts, 1);
+      expect((await putPart(parts, 2)).body.code).toBe('invalid_request');
+      expect(await names()).toEqual([]);
+    },
+  );
+
+  test('another report of the ecosystem takes the place of one that is under way, and time ends it', async () => {
+    const { platform, putPart, kept } = await setUp();
+    const [first, second, third] = [
+      [partOf(1), partOf(2)],
+      [partOf(3), partOf(4)],
+      [partOf(5), partOf(6)],
+    ];
+    await putPart(first, 1);
+    expect((await putPart(second, 1)).body.missing).toEqual([2]);
+    expect((await putPart(first, 2)).body.missing).toEqual([1]);
+    expect(await kept()).toBe(1);
+    platform.clock.advance(PARTS_LIFETIME_MS + 1);
+    await putPart(third, 1);
+    expect(await kept()).toBe(1);
+  });
+
+  test('more packages than one request takes have a code that says the limit and the way in parts', async () => {
+    const { put, names } = await setUp();
+    const packages = Array.from({ length: INVENTORY_MAX_PACKAGES + 1 }, (_, n) => ({
+      name: `p${n}`,
+      version: '1',
+    }));
+    const answer = await put('apt', JSON.stringify({ ...SCAN, packages, updates: [] }));
+    expect([answer.status, answer.body.code]).toEqual([413, 'inventory_too_large']);
+    expect(answer.body.max_packages).toBe(INVENTORY_MAX_PACKAGES);
+    expect(answer.body.in_parts).toContain('/parts/{report_sha256}/{part}?parts={n}');
+    expect(await names()).toEqual([]);
+  });
+
+  test.each([
+    [0, 2],
+    [3, 2],
+    [1, 1],
+    [1, 33],
+  ])('part %i of %i is not there', async (part, of) => {
+    const { putPart } = await setUp();
+    const answer = await putPart([partOf(1)], part, { of });
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+  });
+
+  test('all parts together have a limit, and the part that passes it is not kept', async () => {
+    const { database, putPart, kept } = await setUp();
+    const packages = Array.from({ length: INVENTORY_MAX_PACKAGES }, (_, n) => ({
+      name: `p${n}`,
+      version: '1',
+    }));
+    const parts = Array.from({ length: 11 }, () => partOf(1, { packages }));
+    await putPart(parts, 1);
+    await database.transact((tx) =>
+      tx.updateTable('inventory_parts').set({ package_count: 190_000 }).where('piece', '=', 0).execute(),
+    );
+    const before = await kept();
+    const answer = await putPart(parts, 2);
+    expect([answer.status, answer.body.code]).toEqual([413, 'inventory_too_large']);
+    expect(await kept()).toBe(before);
+  });
+});
