@@ -66,7 +66,7 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
       return { kind: 'conflict', state: loaded.agent.status === 'revoked' ? 'revoked' : state };
     }
     // All attempts together wait no longer than one; a clock that was set back makes it no longer.
-    const leftMs = Math.min(waitMs, untilMs - deps.platform.now());
+    const leftMs = Math.max(0, Math.min(waitMs, untilMs - deps.platform.now()));
     const waited = await waitForSources(deps, subjectsOfUpdate(loaded), leftMs);
     const [facts] = await factsOf(deps, [loaded], waited);
     if (!facts) throw new Error('every loaded update has facts');
