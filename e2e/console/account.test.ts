@@ -91,11 +91,27 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await page.getByRole('button', { name: 'Go on to the browser' }).click();
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });
     await codes.getByRole('button', { name: 'I have kept them' }).click();
-    await page.getByText('Passkey this laptop').waitFor();
+    await page.getByText('Passkey this laptop', { exact: true }).waitFor();
 
     await logOut(page);
     await page.getByRole('button', { name: 'Log in with a passkey' }).click();
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    // A passkey alone has proven no password, which what outlives the session asks for.
+    await page.goto('/account');
+    await page.getByText('The passkey this laptop was added').waitFor();
+    await inspect(page, 'account-changes');
+    await page.getByRole('button', { name: 'Mark all as seen' }).click();
+    await page.getByRole('button', { name: 'Mark all as seen' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Add an app' }).click();
+    const asked = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await asked.getByLabel('Your password').fill('not the password');
+    await asked.getByRole('button', { name: 'Confirm' }).click();
+    await asked.getByText('The password is wrong.').waitFor();
+    await inspect(page, 'account-password-asked');
+    await asked.getByLabel('Your password').fill(operator.password);
+    await asked.getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('dialog', { name: 'Add an authenticator app' }).waitFor();
+    await page.keyboard.press('Escape');
     await logOut(page);
 
     await logIn(page);

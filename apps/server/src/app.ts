@@ -133,10 +133,11 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const passwords = createPasswords({ random });
   const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
   const cookies = createSessionCookies({ secure: isHttps });
+  const sessionIdleMs = config.sessionIdleMinutes * 60_000;
   const throttle = createLoginThrottle({ now });
   const devices = createKnownDevices({ key: secrets.knownDevices, now, random, secure: isHttps });
   const operators = createOperatorGuard({
-    ...{ platform, limiter, tokens, cookies },
+    ...{ platform, limiter, tokens, cookies, sessionIdleMs },
     tokenCallers: createTokenCallers(platform),
   });
   const callers = createCallerReads(database);
@@ -260,8 +261,9 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountViews(http, { platform });
   mountAgentApprovals(http, { platform });
   const auth = {
-    ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: config.baseUrl },
+    ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: config.baseUrl, sessionIdleMs },
     factorKey: secrets.operatorFactors,
+    factorPolicy: { who: config.secondFactor, graceMs: config.secondFactorGraceDays * 86_400_000 },
   };
   mountAuth(http, auth);
   mountSessions(http, auth);

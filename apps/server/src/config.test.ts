@@ -75,7 +75,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY', 'abcdef', '128 hex digits (seed then public half)'],
     ['SERVICE_JWT_SECRET', 'abcdef', 'text of 32 bytes or more'],
     ['SERVICE_DATABASE_URL', 'mysql://root:abcdef@db', 'empty, or a postgres:// URL'],
-    ['SERVICE_ADMIN_PASSWORD', 'abcdef', '8 to 256 characters'],
+    ['SERVICE_ADMIN_PASSWORD', 'abcdef', '15 to 256 characters'],
   ])('%s is secret: what was given is hidden', (name, given, allowed) => {
     expect(faultOf({ [name]: given })).toBe(`${name} is a hidden value; allowed: ${allowed}`);
   });
@@ -92,7 +92,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_ADMIN_USERNAME', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
     ['SERVICE_ADMIN_PASSWORD', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
   ])('%s alone is half of a pair', (name, said) => {
-    expect(faultOf({ [name]: 'long-enough' })).toBe(`${said}; allowed: both or neither`);
+    expect(faultOf({ [name]: 'a-name-or-password' })).toBe(`${said}; allowed: both or neither`);
   });
 });
 

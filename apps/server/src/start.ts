@@ -3,6 +3,8 @@ import { createSecureContext } from 'node:tls';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
+import { isCommonPassword } from './operators/common-passwords.ts';
+import { passwordFault } from './operators/password-rules.ts';
 import type { Clock } from './platform/clock.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -36,6 +38,8 @@ export async function startServer(config: Config, world: World): Promise<StartOu
   if (!tls.ok) return tls;
   const read = readTrustedRoot(config.sigstoreTrustedRoot);
   if (!read.ok) return read;
+  const weak = weakPasswordOf(config);
+  if (weak !== null) return { ok: false, fault: weak };
   const opened = new AsyncDisposableStack();
   try {
     const outcome = await openAll(config, { world, tls: tls.tls, trustedRoot: read.root, opened });
@@ -55,6 +59,13 @@ export async function startServer(config: Config, world: World): Promise<StartOu
     }
     throw error;
   }
+}
+
+/** The first operator gets no password that others are refused. */
+function weakPasswordOf({ adminUsername: username, adminPassword: password }: Config): string | null {
+  if (username === null || password === null) return null;
+  const fault = passwordFault({ username, password, hasSecondFactor: false, isCommon: isCommonPassword });
+  return fault && `SERVICE_ADMIN_PASSWORD is a hidden value that ${fault}`;
 }
 
 /** The link holds a secret: it goes to the terminal or journal of who started the server, not into the log. */

@@ -40,6 +40,9 @@ export const SessionAnswer = strict({
   expires_at: Timestamp,
   factors: Factors,
   unread_notices: Count,
+  second_factor_due_at: Type.Union([Timestamp, Type.Null()], {
+    description: 'from when on an operator without a second factor can only enrol one; null: never',
+  }),
   stepped_up_until: Type.Union([Timestamp, Type.Null()], {
     description:
       'until when what asks for a fresh proof is let through: of a factor, or of the password where there is none',

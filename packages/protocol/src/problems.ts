@@ -14,6 +14,7 @@ export const PROBLEM_STATUS = {
   MACHINE_ID_MISMATCH: 403,
   forbidden: 403,
   step_up_required: 403,
+  second_factor_missing: 403,
   not_found: 404,
   method_not_allowed: 405,
   approval_blocked: 409,

@@ -52,7 +52,7 @@ export function OwnPassword() {
           name="new_password"
           type="password"
           autoComplete="new-password"
-          hint="8 to 256 characters"
+          hint="15 to 256 characters, or 8 with a second factor"
           required
           minLength={8}
           maxLength={256}

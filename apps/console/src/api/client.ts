@@ -1,4 +1,6 @@
+import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { Problem } from '@tidegate/protocol/problems';
+import { isAttended } from './activity.ts';
 
 /** An answer that is not a success: what the server said, or that it did not say anything we know. */
 export class ApiError extends Error {
@@ -46,6 +48,7 @@ export interface Page<T> {
 /** Answers the parsed body; null for an empty one (204). Throws an ApiError for everything else than a success. */
 export async function call<T>(method: string, path: string, { query, body, signal }: Call = {}): Promise<T> {
   const headers: Record<string, string> = { accept: 'application/json' };
+  if (!isAttended()) headers[BACKGROUND_HEADER] = '1';
   if (body !== undefined) headers['content-type'] = 'application/json';
   const csrf = csrfToken();
   if (method !== 'GET' && csrf !== null) headers['x-csrf-token'] = csrf;

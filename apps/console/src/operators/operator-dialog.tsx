@@ -61,8 +61,8 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
           autoComplete="new-password"
           hint={
             operator === null
-              ? '8 to 256 characters; they change it after the login'
-              : 'Left empty it stays; a new one ends what else lets them in'
+              ? '15 to 256 characters; they change it after the login'
+              : 'Left empty it stays, else 15 characters, or 8 with a factor that is kept; a new one ends what else lets them in'
           }
           minLength={8}
           maxLength={256}

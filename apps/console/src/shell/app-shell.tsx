@@ -6,6 +6,7 @@ import { useShortcuts } from '../actions/use-shortcuts.ts';
 import { followChanges } from '../api/live.ts';
 import { queryClient } from '../api/queries.ts';
 import { useSession } from '../api/session.ts';
+import { FactorDemand } from '../login/factor-demand.tsx';
 import { StepUpPrompt } from '../login/step-up.tsx';
 import { Toasts } from '../ui/toasts.tsx';
 import { useAccountActions } from './account-actions.ts';
@@ -86,6 +87,7 @@ export function AppShell() {
       </a>
       {isNarrow ? <TopBar {...frame} /> : <Sidebar {...frame} />}
       <main id="main" tabIndex={-1} className="min-w-0 outline-none">
+        <FactorDemand />
         <Outlet />
       </main>
       <Suspense>

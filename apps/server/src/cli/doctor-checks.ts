@@ -14,6 +14,7 @@ import { heldKeys } from '../signing-keys/load-keys.ts';
 import { listKeys, readFleet } from '../signing-keys/store.ts';
 import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
+import { judgeSecondFactors } from './doctor-factors.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 
 /** Entries of the data folder that are looked at: a handful, keys, and backups. */
@@ -128,6 +129,7 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeEpochFile(config, database),
     await judgeLog(database),
     await judgeOperators(database),
+    await judgeSecondFactors(config, database),
     clock,
   ];
 }

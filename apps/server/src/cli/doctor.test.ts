@@ -95,11 +95,22 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'epoch file',
       'event log',
       'operators',
+      'second factors',
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });
     await it.start();
     expect((await it.spawn(['doctor'])).out).toMatch(/^ok {3}configuration: every setting is valid$/m);
+  });
+
+  test('who has no second factor is named, as a warning where the settings ask for one', async () => {
+    const it = await place(engine);
+    const of = async (who: string) =>
+      (await it.run(['doctor'], { env: { SERVICE_SECOND_FACTOR: who } })).out
+        .split('\n')
+        .find((line) => line.includes('second factors:'));
+    expect(await of('optional')).toMatch(/^ok {3}second factors: none for olga/);
+    expect(await of('admins')).toMatch(/^WARN second factors: none for olga/);
   });
 
   test('nothing is made where there is nothing', async () => {

@@ -76,6 +76,8 @@ import { migration as m081 } from './081-artifact-decisions.ts';
 import { migration as m082 } from './082-artifact-enforcements.ts';
 import { migration as m085 } from './085-password-proofs.ts';
 import { migration as m086 } from './086-operator-notices.ts';
+import { migration as m087 } from './087-password-lengths.ts';
+import { migration as m088 } from './088-factor-demands.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -156,4 +158,6 @@ export const MIGRATIONS: readonly Migration[] = [
   m082,
   m085,
   m086,
+  m087,
+  m088,
 ];

@@ -28,7 +28,12 @@ import { findLiveSession, type LiveSession, type OperatorRow, revokeSession } fr
 const AUTH_BODY_MAX_BYTES = 65_536;
 const tags = ['authentication'];
 
-export type AuthDeps = LogInDeps & { cookies: SessionCookies; baseUrl: string | null };
+export type AuthDeps = LogInDeps & {
+  cookies: SessionCookies;
+  baseUrl: string | null;
+  /** How long a session lives that nobody uses. */
+  sessionIdleMs: number;
+};
 
 /** Log in, log out, who am I, and the first operator by the one-time link. */
 export function mountAuth(app: App, deps: AuthDeps): void {
@@ -51,7 +56,9 @@ export function mountAuth(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/auth/logout',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } },
+    config: {
+      access: { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none', toEnrol: true },
+    },
     schema: { tags, summary: 'Log out: the token is dead from now on' },
     handler: async (request, reply) => {
       const { sessionId } = operatorOf(request);
@@ -63,7 +70,14 @@ export function mountAuth(app: App, deps: AuthDeps): void {
     method: 'GET',
     url: '/api/v1/auth/session',
     config: {
-      access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none', scope: 'read' },
+      access: {
+        kind: 'operator',
+        role: 'viewer',
+        limit: 'admin_reads',
+        reach: 'none',
+        scope: 'read',
+        toEnrol: true,
+      },
     },
     schema: { tags, summary: 'Whose session or API token this is', response: { 200: SessionAnswer } },
     handler: async (request) => {
@@ -72,10 +86,20 @@ export function mountAuth(app: App, deps: AuthDeps): void {
       if (token) {
         const factors = { totp: false, passkeys: 0, recovery_codes_left: 0 };
         const expires_at = rfc3339Seconds(token.expiresAtMs);
-        return { operator, expires_at, factors, unread_notices: 0, stepped_up_until: null };
+        return {
+          operator,
+          expires_at,
+          factors,
+          unread_notices: 0,
+          second_factor_due_at: null,
+          stepped_up_until: null,
+        };
       }
       const nowMs = platform.now();
-      const session = await findLiveSession(platform.database.read, { operatorId, sessionId, nowMs });
+      const session = await findLiveSession(platform.database.read, {
+        ...{ operatorId, sessionId, nowMs },
+        idleMs: deps.sessionIdleMs,
+      });
       if (!session) throw new Refusal('access_token_invalid', { detail: 'Log in to use this.' });
       const { totp, passkeys, recoveryCodesLeft } = await countFactors(platform.database.read, operatorId);
       return {
@@ -83,6 +107,7 @@ export function mountAuth(app: App, deps: AuthDeps): void {
         expires_at: rfc3339Seconds(session.expires_at),
         factors: { totp, passkeys, recovery_codes_left: recoveryCodesLeft },
         unread_notices: await countUnreadNotices(platform.database.read, operatorId),
+        second_factor_due_at: session.factor_due_at === null ? null : rfc3339(session.factor_due_at),
         stepped_up_until: steppedUpUntil(session, nowMs),
       };
     },

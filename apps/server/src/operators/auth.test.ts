@@ -37,15 +37,15 @@ describe.each(ENGINES)('on $name', (engine) => {
   test('an unknown name, a wrong password and a disabled operator get one and the same answer', async () => {
     const app = await createOperatorApp(engine);
     const { headers } = await app.logIn();
-    const gone = { username: 'gone', password: 'password1', role: 'viewer' };
+    const gone = { username: 'gone', password: 'one long password', role: 'viewer' };
     const made = await app.send('POST', OPERATORS, { headers, payload: gone });
     const url = `${OPERATORS}/${made.json().id}`;
     await app.send('PATCH', url, { headers, payload: { disabled: true } });
     const answers = [];
     for (const payload of [
-      { username: 'nobody', password: 'password1' },
-      { username: 'root', password: 'password1' },
-      { username: 'gone', password: 'password1' },
+      { username: 'nobody', password: 'one long password' },
+      { username: 'root', password: 'one long password' },
+      { username: 'gone', password: 'one long password' },
     ]) {
       const answer = await app.send('POST', '/api/v1/auth/login', { payload });
       const { request_id: _, ...body } = answer.json();

@@ -1,8 +1,10 @@
-import type { NewOperator, OperatorChange } from '@tidegate/protocol/operators-api';
+import type { NewOperator, OperatorChange, ResetEnds } from '@tidegate/protocol/operators-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { countFactors, type FactorCounts } from './codes-store.ts';
+import { demandSoundPassword } from './common-passwords.ts';
 import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { readGroups, writeGroups } from './group-list.ts';
 import { notify } from './notices.ts';
@@ -28,6 +30,7 @@ export async function addOperator(
   passwords: Passwords,
   { asked, by }: { asked: NewOperator; by: Changer },
 ): Promise<OperatorRow> {
+  demandSoundPassword({ ...asked, hasSecondFactor: false }, '/password');
   const row: OperatorRow = {
     id: platform.newId(),
     username: asked.username.toLowerCase(),
@@ -62,6 +65,13 @@ export async function changeOperator(
     const admins = await lockFleetAdmins(tx);
     const before = await findOperator(tx, id);
     if (!before) throw notFound();
+    if (change.password !== undefined) {
+      const hasSecondFactor = keepsFactor(await countFactors(tx, id), keep);
+      demandSoundPassword(
+        { password: change.password, username: before.username, hasSecondFactor },
+        '/password',
+      );
+    }
     const after: OperatorRow = {
       ...before,
       password_hash: passwordHash ?? before.password_hash,
@@ -113,6 +123,10 @@ export async function removeOperator(
     const content = { change: 'deleted', role: operator.role, api_tokens_revoked: tokensRevoked };
     await recordChange(tx, platform, { by, operator, content });
   });
+}
+
+function keepsFactor({ totp, passkeys }: FactorCounts, keep: readonly ResetEnds[]): boolean {
+  return (totp && keep.includes('totp')) || (passkeys > 0 && keep.includes('passkeys'));
 }
 
 function isDisabled(row: OperatorRow): boolean {

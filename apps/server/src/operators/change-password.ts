@@ -4,8 +4,10 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
+import { demandSoundPassword } from './common-passwords.ts';
 import type { LoginThrottle } from './login-throttle.ts';
 import { notifySelf } from './notices.ts';
+import { lengthMark } from './open-session.ts';
 import type { Passwords } from './passwords.ts';
 import { markProven } from './sessions-store.ts';
 import { findOperator, type OperatorRow, revokeOtherSessions, updateOperator } from './store.ts';
@@ -22,6 +24,8 @@ export async function changeOwnPassword(
   // The body proves the password; where there is a second factor it is asked for as well.
   if (caller.secondFactor.methods.length > 0) demandFreshFactor(caller);
   const operator = await findOperator(platform.database.read, operatorId);
+  const hasSecondFactor = caller.secondFactor.methods.length > 0;
+  demandSoundPassword({ password: asked.new_password, username, hasSecondFactor }, '/new_password');
   const isRight = await throttle.guess(
     { name: username, by: { kind: 'session', key: sessionId } },
     {
@@ -36,7 +40,7 @@ export async function changeOwnPassword(
     if (current?.password_hash !== operator.password_hash) {
       throw new Refusal('conflict', { detail: 'The password was changed in the meantime.' });
     }
-    const proven = { password_at: platform.now() };
+    const proven = { password_at: platform.now(), password_is_long: lengthMark(asked.new_password) };
     if (!(await markProven(tx, { id: sessionId, proven }))) {
       throw new Refusal('access_token_invalid', { detail: 'This session has ended.' });
     }

@@ -13,7 +13,13 @@ import { renewRecoveryCodes } from './record-factor.ts';
 import { type StepUpDeps, stepUp } from './step-up.ts';
 
 const tags = ['second factors'];
-const self = { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } as const;
+const self = {
+  kind: 'operator',
+  role: 'viewer',
+  limit: 'admin_operations',
+  reach: 'none',
+  toEnrol: true,
+} as const;
 /** Codes are guessed at no faster than passwords. */
 const guessable = { access: { ...self, limit: 'login' } } as const;
 /** What lets an operator in is changed by who knows the password, and has proven a factor lately where there is one. */

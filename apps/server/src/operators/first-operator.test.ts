@@ -24,7 +24,7 @@ describe.each(ENGINES)('on $name', (engine) => {
       { id: expect.any(String), username: 'root', role: 'admin', groups: null },
     ]);
     const again = await send('POST', SETUP, {
-      payload: { secret, username: 'second', password: 'password2' },
+      payload: { secret, username: 'second', password: 'two long passwords' },
     });
     expect([again.statusCode, again.json().code]).toEqual([404, 'not_found']);
     await logIn();
@@ -67,10 +67,10 @@ describe.each(ENGINES)('on $name', (engine) => {
   });
 
   test.each([
-    ['username=a&password=password1&repeated=password2', 'The two passwords differ.'],
-    ['username=%3Cb%3E&password=password1&repeated=password1', 'value="&#60;b&#62;"'],
-    ['username=a&password=short&repeated=short', 'a password 8 to 256 characters'],
-    ['username=a&username=b&password=password1&repeated=password1', 'A username has 1 to 64'],
+    ['username=a&password=one-long-password&repeated=two-long-passwords', 'The two passwords differ.'],
+    ['username=%3Cb%3E&password=one-long-password&repeated=one-long-password', 'value="&#60;b&#62;"'],
+    ['username=a&password=short&repeated=short', 'a password 15 to 256 characters'],
+    ['username=a&username=b&password=one-long-password&repeated=one-long-password', 'A username has 1 to 64'],
     ['', 'A username has 1 to 64'],
   ])('the form %j is shown again and uses nothing up', async (payload, shown) => {
     const { send, path, database, secret } = await fresh();
@@ -95,7 +95,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     const second = await prepareFirstOperator(platform, { passwords, configured: null });
     const secrets = [secret, second.kind === 'link' ? second.path.slice('/setup/'.length) : ''];
     const uses = [...secrets, ...secrets].map((s, i) =>
-      send('POST', SETUP, { payload: { secret: s, username: `op${i}`, password: 'password1' } }),
+      send('POST', SETUP, { payload: { secret: s, username: `op${i}`, password: 'one long password' } }),
     );
     const codes = (await Promise.all(uses)).map((r) => r.statusCode).sort();
     expect(codes).toEqual([201, 404, 404, 404]);
@@ -105,7 +105,7 @@ describe.each(ENGINES)('on $name', (engine) => {
   test('the environment makes the first operator, and is ignored once one exists', async () => {
     const { platform, passwords, logIn, send, database } = await createOperatorApp(engine);
     await logIn();
-    const other = { username: 'other', password: 'password1' };
+    const other = { username: 'other', password: 'one long password' };
     expect(await prepareFirstOperator(platform, { passwords, configured: other })).toEqual({
       kind: 'exists',
     });

@@ -3,6 +3,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
+import { demandSoundPassword } from './common-passwords.ts';
 import type { Passwords } from './passwords.ts';
 import {
   countOperators,
@@ -94,6 +95,7 @@ export async function setUpFirstOperator(
 ): Promise<OperatorRow> {
   // Before the hash, so that a dead route costs nothing.
   if (!(await isSetupOpen(platform, secret))) throw notFound();
+  demandSoundPassword({ password, username, hasSecondFactor: false }, '/password');
   const passwordHash = await passwords.hash(password);
   return platform.database.transact(async (tx) => {
     const isOpen = await useSetupLinks(tx, { secretHash: hashOf(secret), nowMs: platform.now() });

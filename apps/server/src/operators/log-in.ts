@@ -6,6 +6,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import { keyOfAddress } from '../rate-limits/keys.ts';
 import { countFactors } from './codes-store.ts';
+import { type FactorPolicy, readFactorDue } from './demand-factor.ts';
 import { methodsOf, wrongCode } from './factor-refusals.ts';
 import type { KnownDevices } from './known-devices.ts';
 import type { GuessedBy, LoginThrottle } from './login-throttle.ts';
@@ -21,6 +22,7 @@ import { findOperatorByName, type OperatorRow } from './store.ts';
 export interface LogInDeps extends CodeDeps {
   throttle: LoginThrottle;
   devices: KnownDevices;
+  factorPolicy: FactorPolicy;
   passwords: Passwords;
   tokens: OperatorTokens;
 }
@@ -68,9 +70,13 @@ export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedI
       await recordLogInFailure(tx, platform, { operator, client, stage: 'second_factor' });
       return { kind: 'wrong', proof } as const;
     }
+    const due = { operator, policy: deps.factorPolicy, nowMs: platform.now() };
+    const factorDueAt = methods.length > 0 ? null : await readFactorDue(tx, due);
     const isStored = await storeSession(tx, platform, {
       ...{ session, method, client },
       passwordAt: platform.now(),
+      password: asked.password,
+      factorDueAt,
     });
     return { kind: isStored ? 'opened' : 'changed' } as const;
   });

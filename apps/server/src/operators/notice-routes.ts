@@ -7,7 +7,14 @@ import { listNotices, markNoticesSeen } from './notices-store.ts';
 
 const URL = '/api/v1/auth/notices';
 const tags = ['authentication'];
-const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none', scope: null } as const;
+const reads = {
+  kind: 'operator',
+  role: 'viewer',
+  limit: 'admin_reads',
+  reach: 'none',
+  scope: null,
+  toEnrol: true,
+} as const;
 const acts = { ...reads, limit: 'admin_operations' } as const;
 
 /** What changed in one's own access, and what of it was seen. */

@@ -5,6 +5,7 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type OperatorTokens, SESSION_LIFETIME_SECONDS } from './operator-tokens.ts';
+import { isLongEnoughAlone } from './password-rules.ts';
 import { deleteExpiredSessions, findOperator, insertSession, type OperatorRow } from './store.ts';
 
 const CSRF_BYTES = 32;
@@ -54,7 +55,17 @@ export async function storeSession(
     method,
     client,
     passwordAt,
-  }: { session: LoggedIn; method: LoginMethod; client: Client; passwordAt: number | null },
+    password = null,
+    factorDueAt = null,
+  }: {
+    session: LoggedIn;
+    method: LoginMethod;
+    client: Client;
+    passwordAt: number | null;
+    /** The password itself, where it is at hand. */
+    password?: string | null;
+    factorDueAt?: number | null;
+  },
 ): Promise<boolean> {
   const { operator } = session;
   const now = platform.now();
@@ -74,6 +85,8 @@ export async function storeSession(
     last_used_at: null,
     second_factor_at: method === 'password' ? null : now,
     password_at: passwordAt,
+    factor_due_at: factorDueAt,
+    password_is_long: password === null ? null : lengthMark(password),
   });
   await appendEvent(tx, platform, {
     kind: 'security',
@@ -84,6 +97,11 @@ export async function storeSession(
     content: { operator_id: operator.id, username: operator.username, address: client.address, method },
   });
   return true;
+}
+
+/** What a session keeps of the length of its password. */
+export function lengthMark(password: string): 0 | 1 {
+  return isLongEnoughAlone(password) ? 1 : 0;
 }
 
 export function csrfHash(csrfToken: string): string {

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { FastifyRequest } from 'fastify';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
@@ -16,16 +17,14 @@ import { demandScope } from '../platform/http/token-scopes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addressKey, callerKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
+import { demandEnrolled } from './demand-factor.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
 import { csrfHash } from './open-session.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
 import { touchSession } from './sessions-store.ts';
-import { findLiveSession, type LiveSession } from './store.ts';
-
-/** How exactly it is known when a session was last used, in milliseconds. */
-const SESSION_USE_STEP_MS = 60_000;
+import { findLiveSession, type LiveSession, SESSION_USE_STEP_MS } from './store.ts';
 
 /** What every API token begins with, and no session's token does. */
 const API_TOKEN_PREFIX = 'tg_';
@@ -44,6 +43,8 @@ export interface OperatorGuardDeps {
   limiter: Limiter;
   tokens: OperatorTokens;
   cookies: SessionCookies;
+  /** How long a session lives that nobody uses. */
+  sessionIdleMs: number;
 }
 
 export interface OperatorGuard {
@@ -64,6 +65,7 @@ export function createOperatorGuard({
   limiter,
   tokens,
   cookies,
+  sessionIdleMs,
 }: OperatorGuardDeps): OperatorGuard {
   async function find(request: FastifyRequest): Promise<Found> {
     const bearer = bearerOf(request.headers.authorization);
@@ -81,6 +83,7 @@ export function createOperatorGuard({
       sessionId,
       operatorId,
       nowMs: platform.now(),
+      idleMs: sessionIdleMs,
     });
     if (!session) return { ok: false, code: 'access_token_invalid' };
     const { username, role } = session;
@@ -127,13 +130,14 @@ export function createOperatorGuard({
       // Guesses within one session do not use up those of the operator's others.
       const key = access.limit === 'login' ? caller.sessionId : callerKey(caller);
       enforceLimit(limiter, { limitClass: access.limit, key });
+      if (session && !access.toEnrol) demandEnrolled(session, platform.now());
       if (session && found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
       if (!roleIncludes(caller.role, access.role)) {
         throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
       }
       demandScope(caller, { access, method: request.method });
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
-      if (session) await noteUse(session, caller);
+      if (session && request.headers[BACKGROUND_HEADER] === undefined) await noteUse(session, caller);
       if (access.stepUp === 'credentials') demandFreshCredentials(caller);
       else if (access.stepUp) demandFreshFactor(caller);
       return caller;

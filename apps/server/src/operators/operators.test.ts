@@ -12,7 +12,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     const { headers } = await logIn();
     const made = await send('POST', URL, {
       headers,
-      payload: { username: 'Eve', password: 'password1', role: 'viewer' },
+      payload: { username: 'Eve', password: 'one long password', role: 'viewer' },
     });
     expect([made.statusCode, made.json()]).toEqual([
       201,
@@ -52,7 +52,10 @@ describe.each(ENGINES)('on $name', (engine) => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
     for (const username of ['dora', 'carl', 'bob', 'anna']) {
-      await send('POST', URL, { headers, payload: { username, password: 'password1', role: 'viewer' } });
+      await send('POST', URL, {
+        headers,
+        payload: { username, password: 'one long password', role: 'viewer' },
+      });
     }
     const first = (await send('GET', `${URL}?limit=3`, { headers })).json();
     expect([first.items.map((o: { username: string }) => o.username), first.total]).toEqual([
@@ -103,7 +106,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     const { headers } = await logIn();
     const answer = await send('POST', URL, {
       headers,
-      payload: { username: 'ROOT', password: 'password1', role: 'viewer' },
+      payload: { username: 'ROOT', password: 'one long password', role: 'viewer' },
     });
     expect([answer.statusCode, answer.json().code]).toEqual([409, 'conflict']);
   });
@@ -114,7 +117,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     const [root] = (await send('GET', URL, { headers })).json().items;
     expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).json().code).toBe('conflict');
     expect((await send('DELETE', `${URL}/${root.id}`, { headers })).json().code).toBe('conflict');
-    const second = { username: 'second', password: 'password1', role: 'admin' };
+    const second = { username: 'second', password: 'one long password', role: 'admin' };
     await send('POST', URL, { headers, payload: second });
     expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).statusCode).toBe(200);
   });
@@ -122,11 +125,16 @@ describe.each(ENGINES)('on $name', (engine) => {
   test('an operator may be bound to groups of hosts; a new binding counts at the next request', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
-    const payload = { username: 'eve', password: 'password1', role: 'viewer', groups: ['web', 'db', 'web'] };
+    const payload = {
+      username: 'eve',
+      password: 'one long password',
+      role: 'viewer',
+      groups: ['web', 'db', 'web'],
+    };
     const made = await send('POST', URL, { headers, payload });
     expect([made.statusCode, made.json().groups]).toEqual([201, ['db', 'web']]);
     const one = `${URL}/${made.json().id}`;
-    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const eve = await logIn({ username: 'eve', password: 'one long password' });
     const own = async () =>
       (await send('GET', '/api/v1/auth/session', { headers: eve.headers })).json().operator.groups;
     expect(await own()).toEqual(['db', 'web']);
@@ -143,7 +151,7 @@ describe.each(ENGINES)('on $name', (engine) => {
   test('the last admin of the whole fleet is not bound to groups, whatever bound admins there are', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
-    const bound = { username: 'bound', password: 'password1', role: 'admin', groups: ['web'] };
+    const bound = { username: 'bound', password: 'one long password', role: 'admin', groups: ['web'] };
     await send('POST', URL, { headers, payload: bound });
     const root = (await send('GET', URL, { headers })).json().items.at(-1);
     const answer = await send('PATCH', `${URL}/${root.id}`, { headers, payload: { groups: ['web'] } });
@@ -154,7 +162,7 @@ describe.each(ENGINES)('on $name', (engine) => {
   test('two admins who remove each other at once leave one', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const root = await logIn();
-    const second = { username: 'second', password: 'password1' };
+    const second = { username: 'second', password: 'one long password' };
     await send('POST', URL, { headers: root.headers, payload: { ...second, role: 'admin' } });
     const other = await logIn(second);
     const ids = (await send('GET', URL, { headers: root.headers })).json().items;
@@ -173,12 +181,12 @@ describe.each(ENGINES)('on $name', (engine) => {
   ])('a %s may not see or change operators', async (role, status) => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
-    const payload = { username: 'eve', password: 'password1', role };
+    const payload = { username: 'eve', password: 'one long password', role };
     await send('POST', URL, { headers, payload });
-    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const eve = await logIn({ username: 'eve', password: 'one long password' });
     const answer = await send('GET', URL, { headers: eve.headers });
     expect([answer.statusCode, answer.json().code]).toEqual([status, 'forbidden']);
-    const mint = { username: 'mine', password: 'password1', role: 'admin' };
+    const mint = { username: 'mine', password: 'one long password', role: 'admin' };
     expect((await send('POST', URL, { headers: eve.headers, payload: mint })).statusCode).toBe(status);
   });
 
@@ -187,17 +195,17 @@ describe.each(ENGINES)('on $name', (engine) => {
     const { headers } = await logIn();
     const made = await send('POST', URL, {
       headers,
-      payload: { username: 'eve', password: 'password1', role: 'admin' },
+      payload: { username: 'eve', password: 'one long password', role: 'admin' },
     });
     const one = `${URL}/${made.json().id}`;
-    const eve = await logIn({ username: 'eve', password: 'password1' });
+    const eve = await logIn({ username: 'eve', password: 'one long password' });
     const status = async (session = eve) => (await send('GET', URL, { headers: session.headers })).statusCode;
     expect(await status()).toBe(200);
     await send('PATCH', one, { headers, payload: { role: 'viewer' } });
     expect(await status()).toBe(403);
-    await send('PATCH', one, { headers, payload: { role: 'admin', password: 'password2' } });
+    await send('PATCH', one, { headers, payload: { role: 'admin', password: 'two long passwords' } });
     expect(await status()).toBe(401);
-    const again = await logIn({ username: 'eve', password: 'password2' });
+    const again = await logIn({ username: 'eve', password: 'two long passwords' });
     expect(await status(again)).toBe(200);
     await send('PATCH', one, { headers, payload: { disabled: true } });
     expect(await status(again)).toBe(401);
@@ -214,19 +222,22 @@ describe.each(ENGINES)('on $name', (engine) => {
     const { send, logIn } = await createOperatorApp(engine);
     const [here, there] = [await logIn(), await logIn()];
     const [root] = (await send('GET', URL, { headers: here.headers })).json().items;
-    await send('PATCH', `${URL}/${root.id}`, { headers: here.headers, payload: { password: 'password2' } });
+    await send('PATCH', `${URL}/${root.id}`, {
+      headers: here.headers,
+      payload: { password: 'two long passwords' },
+    });
     expect((await send('GET', URL, { headers: here.headers })).statusCode).toBe(200);
     expect((await send('GET', URL, { headers: there.headers })).statusCode).toBe(401);
     expect((await send('POST', '/api/v1/auth/login', { payload: ADMIN })).statusCode).toBe(401);
   });
 
   test.each([
-    [{ username: 'a b', password: 'password1', role: 'viewer' }],
+    [{ username: 'a b', password: 'one long password', role: 'viewer' }],
     [{ username: 'a', password: 'short', role: 'viewer' }],
-    [{ username: 'a', password: 'password1', role: 'god' }],
-    [{ username: 'a', password: 'password1', role: 'viewer', groups: [] }],
-    [{ username: 'a', password: 'password1', role: 'viewer', groups: [' web'] }],
-    [{ username: 'a', password: 'password1', role: 'viewer', groups: ['a\u0000b'] }],
+    [{ username: 'a', password: 'one long password', role: 'god' }],
+    [{ username: 'a', password: 'one long password', role: 'viewer', groups: [] }],
+    [{ username: 'a', password: 'one long password', role: 'viewer', groups: [' web'] }],
+    [{ username: 'a', password: 'one long password', role: 'viewer', groups: ['a\u0000b'] }],
   ])('refuses %j as invalid', async (payload) => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();

@@ -24,7 +24,13 @@ const LOGIN = '/api/v1/auth/login/passkey';
 const BODY_MAX_BYTES = 65_536;
 const tags = ['second factors'];
 const params = strict({ id: Uuid });
-const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } as const;
+const reads = {
+  kind: 'operator',
+  role: 'viewer',
+  limit: 'admin_reads',
+  reach: 'none',
+  toEnrol: true,
+} as const;
 const logsIn = { access: { kind: 'public', limit: 'login' }, bodyMaxBytes: BODY_MAX_BYTES } as const;
 
 /** An operator's own passkeys, and logging in by them. */

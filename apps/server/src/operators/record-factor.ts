@@ -1,3 +1,4 @@
+import type { StepUpMethod } from '@tidegate/protocol/factors-api';
 import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
@@ -6,8 +7,9 @@ import type { Platform } from '../platform/platform.ts';
 import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes-store.ts';
 import { methodsOf } from './factor-refusals.ts';
 import { notifySelf } from './notices.ts';
+import { PASSWORD_MIN_ALONE } from './password-rules.ts';
 import { hashRecoveryCode, makeRecoveryCodes } from './recovery-codes.ts';
-import { lockLiveSession, markProven } from './sessions-store.ts';
+import { isPasswordLong, lockLiveSession, markProven } from './sessions-store.ts';
 import { revokeOtherSessions } from './store.ts';
 
 export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'>;
@@ -39,6 +41,7 @@ export async function factorRemoved(
 ): Promise<void> {
   await demandLiveSession(tx, owner);
   if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
+    await demandLongPassword(tx, owner);
     await deleteRecoveryCodes(tx, owner.operatorId);
   }
   await endOthers(tx, platform, owner);
@@ -93,6 +96,21 @@ const NOTICES = {
   passkey: { FACTOR_ADDED: 'passkey_added', FACTOR_REMOVED: 'passkey_removed' },
   recovery_codes: { FACTOR_ADDED: 'recovery_codes_made', FACTOR_REMOVED: 'recovery_codes_made' },
 } as const;
+
+/** Without its last factor the password stands alone. */
+async function demandLongPassword(tx: Tx, { sessionId }: FactorOwner): Promise<void> {
+  const isLong = await isPasswordLong(tx, sessionId);
+  if (isLong) return;
+  if (isLong === null) {
+    throw new Refusal('step_up_required', {
+      detail: 'This asks for your password: without the last factor it stands alone.',
+      extra: { methods: ['password'] satisfies StepUpMethod[] },
+    });
+  }
+  throw new Refusal('conflict', {
+    detail: `Without its last factor an account takes a password of ${PASSWORD_MIN_ALONE} characters or more: change it first.`,
+  });
+}
 
 /** A session that was ended while its request was under way makes nothing that lasts. */
 export async function demandLiveSession(

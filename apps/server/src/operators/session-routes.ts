@@ -12,7 +12,13 @@ import { countSessions, listSessions } from './sessions-store.ts';
 const URL = '/api/v1/auth/sessions';
 const BODY_MAX_BYTES = 65_536;
 const tags = ['authentication'];
-const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } as const;
+const reads = {
+  kind: 'operator',
+  role: 'viewer',
+  limit: 'admin_reads',
+  reach: 'none',
+  toEnrol: true,
+} as const;
 const acts = { ...reads, limit: 'admin_operations' } as const;
 const ends = { ...acts, stepUp: 'credentials' } as const;
 const params = strict({ id: Uuid });
@@ -40,7 +46,7 @@ export function mountSessions(app: App, deps: AuthDeps): void {
         });
       }
       const limit = pageLimit(request.query);
-      const of = { operatorId, nowMs: platform.now() };
+      const of = { operatorId, nowMs: platform.now(), idleMs: deps.sessionIdleMs };
       const before = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
       const rows = await listSessions(read, { ...of, limit: limit + 1, before });
       const page = rows.slice(0, limit);

@@ -1,29 +1,36 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
-import type { SessionRow } from './store.ts';
+import { type SessionRow, wasUsedSince } from './store.ts';
 
 /** Live sessions of an operator, newest first; `before` is the id of the last one of the page before. */
 export async function listSessions(
   db: Db,
-  asked: { operatorId: string; nowMs: number; limit: number; before: string | null },
+  asked: { operatorId: string; nowMs: number; idleMs: number; limit: number; before: string | null },
 ): Promise<SessionRow[]> {
   let query = liveOf(db, asked).selectAll().orderBy('id', 'desc').limit(asked.limit);
   if (asked.before !== null) query = query.where('id', '<', asked.before);
   return query.execute();
 }
 
-export async function countSessions(db: Db, of: { operatorId: string; nowMs: number }): Promise<number> {
+export async function countSessions(
+  db: Db,
+  of: { operatorId: string; nowMs: number; idleMs: number },
+): Promise<number> {
   const row = await liveOf(db, of)
     .select((e) => e.fn.countAll<number>().as('total'))
     .executeTakeFirstOrThrow();
   return Number(row.total);
 }
 
-function liveOf(db: Db, { operatorId, nowMs }: { operatorId: string; nowMs: number }) {
+function liveOf(
+  db: Db,
+  { operatorId, nowMs, idleMs }: { operatorId: string; nowMs: number; idleMs: number },
+) {
   return db
     .selectFrom('operator_sessions')
     .where('operator_id', '=', operatorId)
     .where('revoked_at', 'is', null)
-    .where('expires_at', '>', nowMs);
+    .where('expires_at', '>', nowMs)
+    .where(wasUsedSince(nowMs - idleMs));
 }
 
 /** Compare-and-swap: null where it had ended already, or is not of that operator (null: of whomever). */
@@ -59,7 +66,13 @@ export async function touchSession(
  */
 export async function markProven(
   tx: Tx,
-  { id, proven }: { id: string; proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at'>> },
+  {
+    id,
+    proven,
+  }: {
+    id: string;
+    proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at' | 'password_is_long'>>;
+  },
 ): Promise<boolean> {
   const marked = await tx
     .updateTable('operator_sessions')
@@ -95,4 +108,32 @@ export async function forgetProofs(
     .where('operator_id', '=', operatorId)
     .where('id', '!=', keptSessionId)
     .execute();
+}
+
+/** Whether the password that was last proven in this session may stand alone; null where nobody knows. */
+export async function isPasswordLong(tx: Tx, id: string): Promise<boolean | null> {
+  const row = await tx
+    .selectFrom('operator_sessions')
+    .select('password_is_long')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined || row.password_is_long === null ? null : row.password_is_long === 1;
+}
+
+/** Since when this operator is asked for a second factor: the first time that it was noted. */
+export async function noteFactorDemand(
+  tx: Tx,
+  { operatorId, nowMs }: { operatorId: string; nowMs: number },
+): Promise<number> {
+  await tx
+    .insertInto('operator_factor_demands')
+    .values({ operator_id: operatorId, since: nowMs })
+    .onConflict((conflict) => conflict.column('operator_id').doNothing())
+    .execute();
+  const row = await tx
+    .selectFrom('operator_factor_demands')
+    .select('since')
+    .where('operator_id', '=', operatorId)
+    .executeTakeFirstOrThrow();
+  return row.since;
 }

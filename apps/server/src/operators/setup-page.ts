@@ -6,7 +6,9 @@ import { type Html, html, sendPage } from '../platform/http/html-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import { isCommonPassword } from './common-passwords.ts';
 import { isSetupOpen, setUpFirstOperator } from './first-operator.ts';
+import { passwordFault } from './password-rules.ts';
 import type { Passwords } from './passwords.ts';
 
 const FORM_MAX_BYTES = 4_096;
@@ -74,8 +76,11 @@ function readForm(body: string): unknown {
 
 function faultOf(asked: SetupRequest, repeated: string): string | null {
   if (asked.password !== repeated) return 'The two passwords differ.';
-  if (Form.Check(asked)) return null;
-  return 'A username has 1 to 64 letters, digits and . _ @ -, a password 8 to 256 characters.';
+  if (!Form.Check(asked)) {
+    return 'A username has 1 to 64 letters, digits and . _ @ -, a password 15 to 256 characters.';
+  }
+  const fault = passwordFault({ ...asked, hasSecondFactor: false, isCommon: isCommonPassword });
+  return fault === null ? null : `The password ${fault}.`;
 }
 
 function form({ username, fault }: { username: string; fault: string | null }): Html {
@@ -85,10 +90,10 @@ ${fault === null ? '' : html`<p role="alert">${fault}</p>`}
 <form method="post">
 <label for="username">Username</label>
 <input id="username" name="username" value="${username}" autocomplete="username" maxlength="64" required autofocus>
-<label for="password">Password (8 characters or more)</label>
-<input id="password" name="password" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>
+<label for="password">Password (15 characters or more)</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="15" maxlength="256" required>
 <label for="repeated">Password again</label>
-<input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="8" maxlength="256" required>
+<input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="15" maxlength="256" required>
 <br><button type="submit">Create operator</button>
 </form>`;
 }

@@ -7,6 +7,7 @@ import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step
 import type { Platform } from '../platform/platform.ts';
 import { passkeyFault, wrongCode } from './factor-refusals.ts';
 import type { LoginThrottle } from './login-throttle.ts';
+import { lengthMark } from './open-session.ts';
 import { askForPasskey } from './passkey-challenges.ts';
 import type { PasskeySite } from './passkey-site.ts';
 import type { Passwords } from './passwords.ts';
@@ -67,7 +68,7 @@ async function stepUpByPassword(deps: StepUpDeps, by: SteppingUp, password: stri
     // The hash again: a password that was changed meanwhile proves nothing.
     const current = await findOperator(tx, caller.operatorId);
     const isRight = matches && current?.password_hash === operator?.password_hash;
-    if (isRight) await succeed(tx, platform, { by, method: 'password' });
+    if (isRight) await succeed(tx, platform, { by, method: 'password', password });
     else await recordStepUp(tx, platform, { by, method: 'password', type: 'STEP_UP_FAILED' });
     return isRight;
   });
@@ -118,14 +119,18 @@ async function stepUpByPasskey(
 interface Act {
   by: SteppingUp;
   method: StepUpMethod;
+  /** Where it was that which was proven. */
+  password?: string;
 }
 
 async function succeed(tx: Tx, platform: Platform, act: Act): Promise<void> {
-  const proven = act.method === 'password' ? 'password_at' : 'second_factor_at';
-  const isMarked = await markProven(tx, {
-    id: act.by.caller.sessionId,
-    proven: { [proven]: platform.now() },
-  });
+  const { by, password } = act;
+  const nowMs = platform.now();
+  const proven =
+    password === undefined
+      ? { second_factor_at: nowMs }
+      : { password_at: nowMs, password_is_long: lengthMark(password) };
+  const isMarked = await markProven(tx, { id: by.caller.sessionId, proven });
   if (!isMarked) throw new Refusal('access_token_invalid', { detail: 'This session has ended.' });
   await recordStepUp(tx, platform, { ...act, type: 'STEP_UP_SUCCEEDED' });
 }

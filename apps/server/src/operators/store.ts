@@ -79,7 +79,13 @@ export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
 
 export type LiveSession = Pick<
   SessionRow,
-  'csrf_hash' | 'created_at' | 'expires_at' | 'last_used_at' | 'second_factor_at' | 'password_at'
+  | 'csrf_hash'
+  | 'created_at'
+  | 'expires_at'
+  | 'last_used_at'
+  | 'second_factor_at'
+  | 'password_at'
+  | 'factor_due_at'
 > &
   Pick<OperatorRow, 'id' | 'username' | 'role' | 'groups'> & {
     /** What the operator has enrolled. */
@@ -89,7 +95,12 @@ export type LiveSession = Pick<
 /** The session with its operator, when neither has ended: read on every request, so that a logout counts at once. */
 export async function findLiveSession(
   db: Db,
-  { sessionId, operatorId, nowMs }: { sessionId: string; operatorId: string; nowMs: number },
+  {
+    sessionId,
+    operatorId,
+    nowMs,
+    idleMs,
+  }: { sessionId: string; operatorId: string; nowMs: number; idleMs: number },
 ): Promise<LiveSession | null> {
   const row = await db
     .selectFrom('operator_sessions')
@@ -102,6 +113,7 @@ export async function findLiveSession(
       'operator_sessions.last_used_at',
       'operator_sessions.second_factor_at',
       'operator_sessions.password_at',
+      'operator_sessions.factor_due_at',
     ])
     .select((e) => [
       e
@@ -136,11 +148,20 @@ export async function findLiveSession(
     .where('operator_sessions.revoked_at', 'is', null)
     .where('operator_sessions.expires_at', '>', nowMs)
     .where('operators.disabled_at', 'is', null)
+    .where(wasUsedSince(nowMs - idleMs))
     .executeTakeFirst();
   if (!row) return null;
   const { has_totp, has_passkey, has_recovery_code, ...session } = row;
   const has = { totp: has_totp, passkey: has_passkey, recovery_code: has_recovery_code };
   return { ...session, factors: FACTOR_METHODS.filter((method) => Boolean(has[method])) };
+}
+
+/** How exactly it is known when a session was last used, in milliseconds. */
+export const SESSION_USE_STEP_MS = 60_000;
+
+/** Condition on sessions: opened or used after that, as exactly as it is known. */
+export function wasUsedSince(sinceMs: number) {
+  return sql<boolean>`COALESCE(operator_sessions.last_used_at, operator_sessions.created_at) > ${sinceMs - SESSION_USE_STEP_MS}`;
 }
 
 export async function revokeSession(tx: Tx, id: string, nowMs: number): Promise<void> {

@@ -9,13 +9,14 @@ import { mountHealth } from '../health/routes.ts';
 import { installOpenApi } from '../openapi/document.ts';
 import { mountOpenApi } from '../openapi/routes.ts';
 import { mountAuth } from '../operators/auth-routes.ts';
+import type { FactorPolicy } from '../operators/demand-factor.ts';
 import { mountFactors } from '../operators/factor-routes.ts';
 import { prepareFirstOperator } from '../operators/first-operator.ts';
 import { createKnownDevices } from '../operators/known-devices.ts';
 import { createLoginThrottle } from '../operators/login-throttle.ts';
 import { mountNotices } from '../operators/notice-routes.ts';
 import { createOperatorGuard } from '../operators/operator-guard.ts';
-import { createOperatorTokens } from '../operators/operator-tokens.ts';
+import { createOperatorTokens, SESSION_LIFETIME_SECONDS } from '../operators/operator-tokens.ts';
 import { mountOperators } from '../operators/operators-routes.ts';
 import { mountPasskeys } from '../operators/passkey-routes.ts';
 import { createPasswords } from '../operators/passwords.ts';
@@ -43,11 +44,14 @@ export interface OperatorAppOptions {
   advisories?: () => AdvisoryCheck;
   withAdmin?: boolean;
   baseUrl?: string;
+  /** As long as a session may live unless set: most tests are not about idleness. */
+  sessionIdleMs?: number;
+  factorPolicy?: FactorPolicy;
 }
 
 /** The operators' side of the server on a real database, with a clock that stands still. */
 export async function createOperatorApp(engine: TestEngine, options: OperatorAppOptions = {}) {
-  const { secure = false, withAdmin = true } = options;
+  const { secure = false, withAdmin = true, sessionIdleMs = SESSION_LIFETIME_SECONDS * 1_000 } = options;
   const database = await engine.open();
   const platform = createTestPlatform(database);
   const bootedAt = platform.now() - (options.bootedAgoMs ?? 60_000);
@@ -62,7 +66,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
     ...{ random: platform.random, secure },
   });
   const { guard, identify } = createOperatorGuard({
-    ...{ platform, limiter, tokens, cookies },
+    ...{ platform, limiter, tokens, cookies, sessionIdleMs },
     tokenCallers: createTokenCallers(platform),
   });
   const app = createHttpServer({
@@ -80,8 +84,10 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   installSecurityHeaders(app, { https: secure });
   mountRateLimits(app, rateLimits);
   const auth = {
-    ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: options.baseUrl ?? null },
+    ...{ platform, throttle, devices, passwords, tokens, cookies, sessionIdleMs },
+    baseUrl: options.baseUrl ?? null,
     factorKey: Buffer.alloc(32, 8),
+    factorPolicy: options.factorPolicy ?? { who: 'optional', graceMs: 0 },
   };
   mountAuth(app, auth);
   mountSessions(app, auth);

@@ -28,6 +28,8 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
     // The same with and without a built console; there is none in this folder.
     consoleDir: dataDir,
     ...NO_REGISTRIES,
+    // Most tests are not about idleness.
+    sessionIdleMinutes: 480,
     adminUsername: TEST_ADMIN.username,
     adminPassword: TEST_ADMIN.password,
     ...settings,

@@ -1,3 +1,4 @@
+import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { ApiPath } from './api-path.ts';
 import type { Session } from './session.ts';
 
@@ -6,7 +7,7 @@ const REQUEST_MAX_MS = 60_000;
 /** The largest answer of the API is a list of 200 rows. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 /** What a page may say of its request; everything else is the shell's. */
-const REQUEST_HEADERS = ['accept', 'content-type', 'last-event-id'];
+const REQUEST_HEADERS = ['accept', 'content-type', 'last-event-id', BACKGROUND_HEADER];
 /** What a page gets to see of an answer. */
 const ANSWER_HEADERS = [
   'content-type',

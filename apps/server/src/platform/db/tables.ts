@@ -170,7 +170,12 @@ export interface Tables {
     second_factor_at: number | null;
     /** When the password was last proven in this session. */
     password_at: number | null;
+    /** 1: that password may stand without a second factor; null: nobody knows. */
+    password_is_long: number | null;
+    /** From when on this session can only enrol a second factor, while there is none. */
+    factor_due_at: number | null;
   };
+  operator_factor_demands: { operator_id: string; since: number };
   operator_notices: {
     id: string;
     operator_id: string;

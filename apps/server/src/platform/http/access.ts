@@ -25,6 +25,8 @@ export type Access =
       limit: LimitClass;
       reach: Reach;
       stepUp?: boolean | 'credentials';
+      /** Open also to who has to enrol a second factor first. */
+      toEnrol?: boolean;
       scope?: ApiScope | null;
     };
 
