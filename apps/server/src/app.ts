@@ -289,6 +289,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     async listen() {
       await http.listen({ host: config.host, port: config.port });
       rateLimits.start();
+      largeReports.start();
       mirror?.start();
       badges.start();
       staleness.start();

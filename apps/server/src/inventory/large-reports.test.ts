@@ -8,7 +8,12 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { createLargeReports, SMALL_REPORT_MAX_BYTES, WAITING_MAX } from './large-reports.ts';
+import {
+  createLargeReports,
+  LARGE_COMPRESSED_BYTES,
+  SMALL_REPORT_MAX_BYTES,
+  WAITING_MAX,
+} from './large-reports.ts';
 import { recordLargeReport } from './record-large-report.ts';
 import { mountInventory } from './routes.ts';
 
@@ -60,8 +65,11 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     mountInventory(app, deps);
     onTestFinished(() => app.close());
     const key = { ...(await insertTestAgent(database, { n: 1 })), machineId: 'machine-1' };
-    async function put(body: InventoryReport, { of = key } = {}) {
+    async function put(body: InventoryReport, options: { of?: typeof key } = {}) {
       platform.clock.advance(1_000);
+      return send(gzipSync(JSON.stringify(body)), options);
+    }
+    function send(payload: Buffer, { of = key } = {}) {
       return app.inject({
         method: 'PUT',
         url: `/api/v1/agents/${of.agentId}/inventory/apt`,
@@ -70,7 +78,7 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
           'content-encoding': 'gzip',
           ...{ 'x-machine-id': of.machineId, 'x-test-agent': of.agentId, 'x-test-family': of.familyId },
         },
-        payload: gzipSync(JSON.stringify(body)),
+        payload,
       });
     }
     const stored = async () => {
@@ -91,6 +99,7 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
       platform,
       deps,
       put,
+      send,
       stored,
       reportRow,
       states,
@@ -170,6 +179,14 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     const it = await setUp();
     const again = await Promise.all([it.put(reportOf('1.0-1')), it.put(reportOf('1.0-1'))]);
     expect(again.map((answer) => answer.statusCode).toSorted()).toEqual([200, 503]);
+    // What is large already as it is sent is refused before it is read: this is no gzip at all.
+    const blocked = Promise.withResolvers<void>();
+    const first = it.deps.large.admit(it.key.agentId, () => blocked.promise);
+    const unread = await it.send(Buffer.alloc(LARGE_COMPRESSED_BYTES + 1));
+    expect([unread.statusCode, unread.json().code]).toEqual([503, 'unavailable']);
+    blocked.resolve();
+    await first;
+    expect((await it.send(Buffer.alloc(LARGE_COMPRESSED_BYTES + 1))).statusCode).toBe(400);
     const keys = await Promise.all(
       Array.from({ length: WAITING_MAX + 4 }, async (_, i) => {
         const n = i + 10;

@@ -6,6 +6,8 @@ import { createReportReader, type ReaderOptions, type ReportReader } from './rep
 export const SMALL_REPORT_MAX_BYTES = 256 * 1024;
 /** Larger reports are written in many transactions: packages, updates and actions of plans, and what was stored. */
 export const SMALL_REPORT_MAX_ITEMS = 3_000;
+/** Compressed bodies from this size on are taken for large ones before they are read; 1,500 packages are a third of it. */
+export const LARGE_COMPRESSED_BYTES = 64 * 1024;
 /** Large reports under way at once: one may be read while another is written. */
 const RUNNING_MAX = 2;
 /** Large reports that wait for their turn, each with its body; the next one is refused. */
@@ -15,6 +17,8 @@ const RETRY_SECONDS = 10;
 
 /** Where large reports are read and written: few at a time, and one of a host. */
 export interface LargeReports extends ReportReader {
+  /** Throws the same Refusal where there is no room now: asked before a large body is read. */
+  demandRoom(agentId: string): void;
   /** Runs the work in its turn, or throws the Refusal `unavailable` (503). */
   admit<T>(agentId: string, work: () => Promise<T>): Promise<T>;
 }
@@ -45,18 +49,23 @@ export function createLargeReports({
     }
   }
 
+  function demandRoom(agentId: string): void {
+    const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
+    const retryAfterSeconds = RETRY_SECONDS + jitterSeconds;
+    if (hosts.has(agentId)) {
+      const detail = 'A large report of this host is under way; send the next one when it is over.';
+      throw new Refusal('unavailable', { detail, retryAfterSeconds });
+    }
+    if (waiting.length >= WAITING_MAX) {
+      const detail = 'Too many large reports at once; try again after the time in Retry-After.';
+      throw new Refusal('unavailable', { detail, retryAfterSeconds });
+    }
+  }
+
   return {
+    demandRoom,
     async admit(agentId, work) {
-      const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
-      const retryAfterSeconds = RETRY_SECONDS + jitterSeconds;
-      if (hosts.has(agentId)) {
-        const detail = 'A large report of this host is under way; send the next one when it is over.';
-        throw new Refusal('unavailable', { detail, retryAfterSeconds });
-      }
-      if (waiting.length >= WAITING_MAX) {
-        const detail = 'Too many large reports at once; try again after the time in Retry-After.';
-        throw new Refusal('unavailable', { detail, retryAfterSeconds });
-      }
+      demandRoom(agentId);
       hosts.add(agentId);
       try {
         return await inTurn(work);

@@ -31,8 +31,10 @@ export type LargeReading =
   /** The thread ended or took too long; the next report has a new one. */
   | { kind: 'unavailable' };
 
-/** Reads reports in a thread of its own, one after the other; it is started with the first. */
+/** Reads reports in a thread of its own, one after the other. */
 export interface ReportReader {
+  /** Starts the thread ahead of the first report, which starts it otherwise. */
+  start(): void;
   read(report: LargeReport): Promise<LargeReading>;
   /** Reads a report and packs it to be kept. */
   pack(report: Omit<LargeReport, 'knownDigest'>): Promise<Packing>;
@@ -80,6 +82,7 @@ export function createReportReader({
   }
 
   return {
+    start: () => void threadOf(),
     async read(report) {
       const outcome = await inTurn({ kind: 'read', ...report });
       switch (outcome.kind) {
