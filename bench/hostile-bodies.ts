@@ -83,8 +83,8 @@ function plansReport(n: number): Buffer {
         sha256: text(of * 131 + i, 64),
       },
     }));
-  const many = Array.from({ length: 4 }, (_, of) => ({ of, count: PLAN_MAX_ACTIONS }));
-  const small = Array.from({ length: 4_000 }, (_, i) => ({ of: i + 10, count: 1 }));
+  const many = Array.from({ length: 2 }, (_, of) => ({ of, count: PLAN_MAX_ACTIONS }));
+  const small = Array.from({ length: 1_000 }, (_, i) => ({ of: i + 10, count: 1 }));
   const updates = [...many, ...small].map(({ of, count }) => ({
     ...{ name: `p${of}-0`, current_version: '1', available_version: `2.${n}` },
     plan: { resolved_at: SCANNED_AT, actions: actions(of, count) },

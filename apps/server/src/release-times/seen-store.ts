@@ -6,8 +6,9 @@ import { type SeenVersion, seenKey } from './seen-rules.ts';
 /** Keeps what was there: the first host to have a version is the first. */
 export async function insertFirstSeen(tx: Tx, rows: readonly Tables['first_seen'][]): Promise<void> {
   // One order for every writer, so that two reports do not wait for each other.
-  const sorted = rows.toSorted((a, b) => (seenKey(seenOf(a)) < seenKey(seenOf(b)) ? -1 : 1));
-  for (const some of chunks(sorted)) {
+  const keyed = rows.map((row) => ({ row, key: seenKey(seenOf(row)) }));
+  const sorted = keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
+  for (const some of chunks(sorted.map(({ row }) => row))) {
     await tx
       .insertInto('first_seen')
       .values(some)

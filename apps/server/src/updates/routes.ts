@@ -29,11 +29,12 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
+import { nextTurn } from '../platform/turns.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
-import { storePlan } from './store-plan.ts';
+import { planDigest, storePlan } from './store-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
 interface Planned {
@@ -147,6 +148,10 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       const { agentId } = ownAgent(request, request.params.agent_id);
       const updateId = request.params.update_id;
       requireSound(planFaults(request.body));
+      // A body of 1 MiB has taken its time to be read and checked, and its digest takes as long.
+      await nextTurn();
+      const planSha256 = planDigest(request.body);
+      await nextTurn();
       const state = await database.transact(async (tx) => {
         const update = await findUpdate(tx, updateId);
         if (update?.agent_id !== agentId) return null;
@@ -154,7 +159,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
         requireSound(missed ? [missed] : []);
         const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
         requireSound(bundleFaults({ ecosystem, actions: request.body.actions }));
-        await storePlan(tx, platform, { updateId, plan: request.body });
+        await storePlan(tx, platform, { updateId, plan: request.body, planSha256 });
         await notePlan(tx, { agentId, ecosystem, actions: request.body.actions });
         return Value.Parse(UpdateState, update.state);
       });
