@@ -3,6 +3,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { findAgent } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { inTurns } from '../platform/turns.ts';
 import { findDistrust } from './distrust-store.ts';
 import { identityKey, type Sighting, sightingsOf } from './identity-rules.ts';
 import { type Claims, type Ledger, leadingHash, readLedger } from './ledger.ts';
@@ -16,6 +17,8 @@ import { boundSightings, dropUnclaimed } from './tidy-store.ts';
 
 /** Hosts that are noted with one hash: a quorum, and one more for the case that one of them stops counting. */
 export const HOSTS_PER_HASH = QUORUM + 1;
+/** Claims that are judged in one turn of the event loop. */
+const CLAIMS_A_TURN = 500;
 /** Sightings that are kept of one host; the oldest make room. */
 export const SIGHTINGS_PER_HOST = 50_000;
 
@@ -37,7 +40,7 @@ export async function noteArtifacts(
   const distrust = await findDistrust(tx, agent.id);
   if (distrust && distrust.lifted_at === null) return;
   const host = { agentId: agent.id, seenAtMs: platform.now() };
-  let news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
+  let news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   const differing = differingOf(news);
   if (differing.length > 0) {
     const flood = await floodOf(tx, platform, { ...host, differing, sinceMs: distrust?.lifted_at ?? 0 });
@@ -46,7 +49,7 @@ export async function noteArtifacts(
       return;
     }
     // Those that it contradicted do not count any more.
-    if (flood) news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
+    if (flood) news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   }
   if (news.length > 0) await store(tx, platform, { agentId: agent.id, news });
 }
@@ -96,24 +99,39 @@ async function claimedLedger(
 }
 
 /** What of a plan is to be noted; the ledger is told of it, so that two hashes of one plan differ as well. */
-function newClaims(
+async function newClaims(
   sightings: readonly Sighting[],
   ledger: Ledger,
-  { agentId, seenAtMs }: { agentId: string; seenAtMs: number },
-): Differing[] {
+  host: { agentId: string; seenAtMs: number },
+): Promise<Differing[]> {
   const news: Differing[] = [];
-  for (const sighting of sightings) {
-    const claims: Claims = ledger.get(identityKey(sighting)) ?? new Map();
-    const told = claims.get(sighting.hash) ?? [];
-    if (told.some(({ agent_id }) => agent_id === agentId) || told.length >= HOSTS_PER_HASH) continue;
-    const leading = leadingHash(claims);
-    const { ecosystem: _, ...rest } = sighting;
-    const differs = leading === null || leading === sighting.hash ? 0 : 1;
-    const row: SightingRow = { ...rest, agent_id: agentId, differs, seen_at: seenAtMs };
-    news.push({ sighting, row, claims: new Map(claims) });
-    claims.set(sighting.hash, [...told, row]);
-  }
+  await inTurns(sightings, {
+    size: CLAIMS_A_TURN,
+    work: (part) => {
+      for (const sighting of part) {
+        const claim = newClaim(sighting, ledger, host);
+        if (claim !== null) news.push(claim);
+      }
+    },
+  });
   return news;
+}
+
+function newClaim(
+  sighting: Sighting,
+  ledger: Ledger,
+  { agentId, seenAtMs }: { agentId: string; seenAtMs: number },
+): Differing | null {
+  const claims: Claims = ledger.get(identityKey(sighting)) ?? new Map();
+  const told = claims.get(sighting.hash) ?? [];
+  if (told.some(({ agent_id }) => agent_id === agentId) || told.length >= HOSTS_PER_HASH) return null;
+  const leading = leadingHash(claims);
+  const { ecosystem: _, ...rest } = sighting;
+  const differs = leading === null || leading === sighting.hash ? 0 : 1;
+  const row: SightingRow = { ...rest, agent_id: agentId, differs, seen_at: seenAtMs };
+  const before = new Map(claims);
+  claims.set(sighting.hash, [...told, row]);
+  return { sighting, row, claims: before };
 }
 
 /** A divergence that one more host takes a side in may be settled by that. */
