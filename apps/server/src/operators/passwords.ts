@@ -1,11 +1,11 @@
 import { hash, verify } from '@node-rs/argon2';
-import { Refusal } from '../platform/http/refusal.ts';
 import type { RandomBytes } from '../platform/ids.ts';
+import { createWorkQueue } from '../platform/work-queue.ts';
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP; about 46 ms). */
 export const PASSWORD_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 /** Hashes that run at once: each takes a thread of the pool that files and DNS need too. */
-const CONCURRENCY_MAX = 2;
+const RUNNING_MAX = 2;
 /** Hashes that wait for their turn; the next one is told to come back. */
 const WAITING_MAX = 32;
 
@@ -18,11 +18,14 @@ export interface Passwords {
 export function createPasswords({
   random,
   cost = PASSWORD_COST,
+  running = RUNNING_MAX,
 }: {
   random: RandomBytes;
   cost?: typeof PASSWORD_COST;
+  /** Of the pool's four threads; RUNNING_MAX unless set. */
+  running?: number;
 }): Passwords {
-  const inTurn = createTurns();
+  const inTurn = createWorkQueue({ running, waiting: WAITING_MAX, what: 'logins', random });
   let dummyHash: Promise<string> | null = null;
   return {
     hash: (password) => inTurn(() => hash(password, cost)),
@@ -33,30 +36,5 @@ export function createPasswords({
         return matches && passwordHash !== null;
       });
     },
-  };
-}
-
-function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (running >= CONCURRENCY_MAX) {
-      if (waiting.length >= WAITING_MAX) {
-        throw new Refusal('unavailable', { detail: 'Too many logins at once.', retryAfterSeconds: 5 });
-      }
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push(resolve);
-      // The one that ends hands its place over, so the count stays as it is.
-      await promise;
-    } else {
-      running++;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
   };
 }
