@@ -73,7 +73,7 @@ import type { Secrets } from './platform/secrets.ts';
 import { createProvenanceClient } from './provenance/fetch-provenance.ts';
 import { createBundleVerifier, type TrustedRoot } from './provenance/verify-bundle.ts';
 import { createProvenanceWorker } from './provenance/worker.ts';
-import { createPublicGuard } from './rate-limits/public-guard.ts';
+import { createOpenGuard, createPublicGuard } from './rate-limits/public-guard.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
 import { noteSeen } from './release-times/note-seen.ts';
@@ -131,6 +131,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const { limiter } = rateLimits;
   const accessTokens = createAccessTokens({ secret: secrets.accessTokens, now, random });
   const passwords = createPasswords({ random });
+  // A queue of their own for who has logged in: a flood of logins holds up no change of a password.
+  const knownPasswords = createPasswords({ random, running: 1 });
   const tokens = createOperatorTokens({ secret: secrets.operatorSessions, now });
   const cookies = createSessionCookies({ secure: isHttps });
   const sessionIdleMs = config.sessionIdleMinutes * 60_000;
@@ -195,6 +197,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     tls,
     guards: {
       public: createPublicGuard(limiter),
+      anyone: createOpenGuard(limiter, operators.identify),
+      own: rateLimits.addressGuard,
       agent: createAgentGuard({
         platform,
         config,
@@ -225,7 +229,6 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountAgents(http, { platform, queueCommand });
   mountEnrolment(http, {
     platform,
-    limiter,
     accessTokens,
     tagKey: secrets.refreshTags,
     familyMaxAgeMs,
@@ -266,18 +269,18 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     factorPolicy: { who: config.secondFactor, graceMs: config.secondFactorGraceDays * 86_400_000 },
   };
   mountAuth(http, auth);
-  mountSessions(http, auth);
+  mountSessions(http, { ...auth, passwords: knownPasswords });
   mountFactors(http, auth);
   mountNotices(http, { platform });
   mountPasskeys(http, auth);
   mountSetupPage(http, { platform, passwords });
-  mountOperators(http, { platform, passwords, endTokens: revokeTokensOf });
+  mountOperators(http, { platform, passwords: knownPasswords, endTokens: revokeTokensOf });
   mountApiTokens(http, { platform });
   mountResync(http, { platform });
   mountStream(http, { platform, watch: changeWatch, identify: operators.identify });
   mountOverview(http, { platform, snapshots, advisories: advisories.status });
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: advisories.status });
-  mountClientErrors(http, { platform, limiter, identify: operators.identify });
+  mountClientErrors(http, { platform });
   mountOpenApi(http);
   await mountConsole(http, { folder: resolve(ROOT, config.consoleDir) });
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { JSON_MAX_DEPTH, parseStrictJson } from './strict-json.ts';
+import { JSON_MAX_DEPTH, JSON_MAX_KEYS, JSON_MAX_VALUES, parseStrictJson } from './strict-json.ts';
 
 // Third-party vectors lie beside the repository and are not part of it.
 const folder = path.join(import.meta.dirname, '../../../../shared/data/vectors/json-test-suite/test_parsing');
@@ -132,3 +132,56 @@ describe('acceptance', () => {
     );
   });
 });
+
+describe('limits of what is built', () => {
+  const limits = { maxKeys: 3, maxValues: 8 };
+
+  test.each([
+    ['{"a":1,"b":2,"c":3}', null],
+    ['{"a":1,"b":2,"c":3,"d":4}', 'has more than 3 keys'],
+    ['[{"a":1},{"a":1},{"a":1},{"a":1}]', 'has more than 3 keys'],
+    ['[1,2,3,4,5,6,7,8]', null],
+    ['[1,2,3,4,5,6,7,8,9]', 'has more than 8 values'],
+    ['[[],[],[],[]]', null],
+    ['[[],[],[],[],[]]', 'has more than 8 values'],
+    ['{"a":",:,:,:,:,:[[[[[[["}', null],
+  ])('%s: %s', (text, reason) => {
+    const parsed = parseStrictJson(text, limits);
+    expect(parsed.ok ? null : parsed.reason).toBe(reason);
+  });
+
+  test('a text past a limit is refused by that limit, also where it is no JSON from there on', () => {
+    expect(parseStrictJson('{"a":1,"b":2,"c":3,"d":4 and no more', limits)).toEqual({
+      ok: false,
+      reason: 'has more than 3 keys',
+    });
+    expect(parseStrictJson(`${'['.repeat(JSON_MAX_DEPTH + 1)}no more`)).toMatchObject({ ok: false });
+  });
+
+  test('who names no limit has one all the same', () => {
+    const keys = Array.from({ length: JSON_MAX_KEYS + 1 }, () => '"":0').join(',');
+    expect(parseStrictJson(`{${keys}}`)).toEqual({
+      ok: false,
+      reason: `has more than ${JSON_MAX_KEYS} keys`,
+    });
+    expect(parseStrictJson(`[${'0,'.repeat(JSON_MAX_VALUES)}0]`)).toEqual({
+      ok: false,
+      reason: `has more than ${JSON_MAX_VALUES} values`,
+    });
+  });
+
+  test('any JSON has no more values than are counted, and no fewer than half', () => {
+    fc.assert(
+      fc.property(fc.json({ maxDepth: 6 }), (text) => {
+        const values = countValues(JSON.parse(text));
+        fc.pre(parseStrictJson(text).ok);
+        expect(parseStrictJson(text, { maxKeys: 1e6, maxValues: values * 2 + 1 }).ok).toBe(true);
+      }),
+    );
+  });
+});
+
+function countValues(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 0;
+  return Object.values(value).reduce((sum: number, one) => sum + 1 + countValues(one), 1);
+}

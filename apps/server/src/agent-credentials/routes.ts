@@ -21,7 +21,7 @@ export function mountAgentCredentials(app: App, deps: AgentCredentialsDeps): voi
   app.route({
     method: 'POST',
     url: '/api/v1/agents/renew',
-    config: { access: { kind: 'own', limit: null } },
+    config: { access: { kind: 'own', limit: 'agent_renewal', counts: 'refusals' } },
     schema: {
       tags: ['agents'],
       summary: 'Exchange the refresh token for a new pair of tokens (E1)',
@@ -32,7 +32,8 @@ export function mountAgentCredentials(app: App, deps: AgentCredentialsDeps): voi
       reply.header('cache-control', 'no-store');
       const token = parseRefreshToken(request.body.refresh_token);
       // A family that the bearer merely names has no budget of its own: or one host could use up another's.
-      const key = token && isGenuine(tagKey, token) ? token.familyId : addressKey(request);
+      request.isGenuine = token !== null && isGenuine(tagKey, token);
+      const key = token && request.isGenuine ? token.familyId : addressKey(request);
       enforceLimit(limiter, { limitClass: 'agent_renewal', key, reply });
       if (!token) throw refuseToken();
       const header = request.headers[MACHINE_ID_HEADER];

@@ -3,6 +3,7 @@ import { AgentChange, GroupItem, MoveHostsAnswer, MoveHostsRequest } from '@tide
 import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
+import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
@@ -70,7 +71,7 @@ export function mountGroups(app: App, { platform }: { platform: Platform }): voi
   app.route({
     method: 'POST',
     url: '/api/v1/agents/group',
-    config: { access: { ...changing, reach: 'scope' } },
+    config: { access: { ...changing, reach: 'scope' }, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       tags,
       summary: 'Put many hosts into a group, or into none',

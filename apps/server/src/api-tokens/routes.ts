@@ -1,6 +1,7 @@
 import { ApiTokenItem, CreatedApiToken, NewApiToken } from '@tidegate/protocol/api-tokens-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -45,7 +46,7 @@ export function mountApiTokens(app: App, { platform }: { platform: Platform }): 
   app.route({
     method: 'POST',
     url: URL,
-    config: { access: changing },
+    config: { access: changing, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       tags,
       summary: 'Make an API token; the secret is shown once',

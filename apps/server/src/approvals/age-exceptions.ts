@@ -5,6 +5,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -73,7 +74,7 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     method: 'POST',
     url: URL,
     // A way past a block, so for a token what an override is.
-    config: { access: { ...change, scope: 'override' } },
+    config: { access: { ...change, scope: 'override' }, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Except one version from the age gate',
       tags,

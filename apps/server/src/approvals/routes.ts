@@ -11,6 +11,7 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
@@ -42,7 +43,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/approve',
-    config: approving,
+    config: { ...approving, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Approve one update (E3)',
       tags,
@@ -83,7 +84,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/updates/approve',
-    config: approvingMany,
+    config: { ...approvingMany, bodyMaxBytes: BULK_BODY_MAX_BYTES },
     schema: {
       summary: 'Approve several updates (E4); takes no override (A6)',
       tags,
@@ -136,7 +137,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/reject',
-    config: acting,
+    config: { ...acting, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Reject an update',
       tags,
@@ -159,7 +160,7 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/updates/:id/reopen',
-    config: acting,
+    config: { ...acting, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Back to pending; also takes an approval back',
       tags,

@@ -11,6 +11,7 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import { BULK_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -38,6 +39,7 @@ const reading = {
 // A way past a block, so for a token what an override is.
 const deciding = {
   access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
+  bodyMaxBytes: BULK_BODY_MAX_BYTES,
 } as const;
 const params = strict({ id: Uuid });
 const none = 'There is no such divergence.';

@@ -3,6 +3,7 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
+import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -48,6 +49,7 @@ export function mountSetAside(app: App, { platform }: { platform: Platform }): v
     // A way past a block, so for a token what an override is.
     config: {
       access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
+      bodyMaxBytes: REASON_BODY_MAX_BYTES,
     },
     schema: {
       summary: 'Let the word of a host about artifacts count again',

@@ -13,6 +13,7 @@ import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands
 import type { Config } from '../config.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
+import { CHECK_IN_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -42,7 +43,10 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/check-in',
-    config: { access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true } },
+    config: {
+      access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true },
+      bodyMaxBytes: CHECK_IN_MAX_BYTES,
+    },
     schema: {
       summary: 'What an agent says of itself, and what it is to do',
       tags: ['agents'],

@@ -4,15 +4,10 @@ import {
   type ClientErrorType,
 } from '@tidegate/protocol/client-errors-api';
 import type { Severity } from '@tidegate/protocol/event-types';
-import type { FastifyRequest } from 'fastify';
 import { appendEvent } from '../events/append-event.ts';
-import type { OperatorCaller } from '../platform/http/access.ts';
+import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addressKey, callerKey } from '../rate-limits/keys.ts';
-import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
-
-const REPORT_MAX_BYTES = 65_536;
 
 const SEVERITY: Readonly<Record<ClientErrorType, Severity>> = {
   javascript_error: 'error',
@@ -25,28 +20,19 @@ const SEVERITY: Readonly<Record<ClientErrorType, Severity>> = {
 
 export interface ClientErrorsDeps {
   platform: Platform;
-  limiter: Limiter;
-  identify: (request: FastifyRequest) => Promise<OperatorCaller | null>;
 }
 
 /** E7: an open sink for the console's errors, so small, strict and limited; what it takes is only ever shown as text. */
-export function mountClientErrors(app: App, { platform, limiter, identify }: ClientErrorsDeps): void {
+export function mountClientErrors(app: App, { platform }: ClientErrorsDeps): void {
   app.route({
     method: 'POST',
     url: '/logs/client-error',
-    config: { access: { kind: 'own', limit: null }, bodyMaxBytes: REPORT_MAX_BYTES },
-    bodyLimit: REPORT_MAX_BYTES,
+    config: { access: { kind: 'anyone', limit: 'client_errors' }, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       tags: ['service'],
       summary: 'Report an error of the console (E7)',
       body: ClientErrorReport,
       response: { 202: ClientErrorAnswer },
-    },
-    // Limited before the body is read.
-    onRequest: async (request) => {
-      request.operatorCaller = await identify(request);
-      const key = request.operatorCaller ? callerKey(request.operatorCaller) : addressKey(request);
-      enforceLimit(limiter, { limitClass: 'client_errors', key });
     },
     handler: async (request, reply) => {
       const { error_type } = request.body;

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
 import type { Config } from '../config.ts';
+import { BULK_BODY_MAX_BYTES, REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -29,7 +30,7 @@ export function mountAgentCommands(
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/commands/:command_id/result',
-    config: { access: { kind: 'agent', limit: 'agent_reports', old: true } },
+    config: { access: { kind: 'agent', limit: 'agent_reports', old: true }, bodyMaxBytes: REPORT_MAX_BYTES },
     schema: {
       summary: 'What became of a command',
       tags,
@@ -68,7 +69,7 @@ export function mountAgentCommands(
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/commands/:command_id/output',
-    config: { access: { kind: 'agent', limit: 'agent_reports' } },
+    config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: BULK_BODY_MAX_BYTES },
     schema: {
       summary: 'A piece of the output of a command; a seq seen before is ignored',
       tags,
@@ -93,7 +94,7 @@ export function mountAgentCommands(
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/events',
-    config: { access: { kind: 'agent', limit: 'agent_reports' } },
+    config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: REPORT_MAX_BYTES },
     schema: {
       summary: 'Security events that an agent noticed',
       tags,

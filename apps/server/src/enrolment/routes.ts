@@ -10,15 +10,12 @@ import { isMachineId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { addressKey } from '../rate-limits/keys.ts';
-import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { type RegisterFault, registerAgent } from './register-agent.ts';
 import { mountRegistrationTokens } from './token-routes.ts';
 
 export interface EnrolmentDeps {
   platform: Platform;
-  limiter: Limiter;
   accessTokens: AccessTokens;
   tagKey: Buffer;
   familyMaxAgeMs: FamilyMaxAgeMs;
@@ -29,14 +26,13 @@ export interface EnrolmentDeps {
 
 /** How a host joins, and the tokens that let it. */
 export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
-  const { limiter, accessTokens, keyRing } = deps;
+  const { accessTokens, keyRing } = deps;
   app.route({
     method: 'POST',
     url: '/api/v1/agents/register',
-    config: { access: { kind: 'own', limit: null } },
+    config: { access: { kind: 'own', limit: 'agent_registration', counts: 'requests' } },
     // Before the body is read: guesses cost what well-formed requests cost.
-    onRequest: async (request, reply) => {
-      enforceLimit(limiter, { limitClass: 'agent_registration', key: addressKey(request), reply });
+    onRequest: async (request) => {
       if (bearerToken(request.headers.authorization) === null) {
         throw new Refusal('unauthenticated', { detail: 'A registration token is required.' });
       }

@@ -1,10 +1,17 @@
 import { hash } from 'node:crypto';
-import { INVENTORY_MAX_PACKAGES, InventoryReport, type InventoryUpdate } from '@tidegate/protocol/agent-api';
+import {
+  INVENTORY_MAX_BYTES,
+  INVENTORY_MAX_PACKAGES,
+  InventoryReport,
+  type InventoryUpdate,
+} from '@tidegate/protocol/agent-api';
 import { bundleFaults } from '@tidegate/protocol/bundles';
 import { planFaults, targetFault } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Compile } from 'typebox/compile';
+import { jsonLimits } from '../platform/http/body-sizes.ts';
+import { firstFault } from '../platform/http/first-fault.ts';
 import type { FieldFault } from '../platform/http/refusal.ts';
 import { planDigest } from '../updates/store-plan.ts';
 
@@ -23,7 +30,7 @@ const reports = Compile(InventoryReport);
 
 /** Parses and checks a report, by its schema and by what a schema cannot say of plans. */
 export function readReport(ecosystem: Ecosystem, bytes: Uint8Array): Reading {
-  const json = parseStrictJson(bytes);
+  const json = parseStrictJson(bytes, jsonLimits(INVENTORY_MAX_BYTES));
   if (!json.ok) {
     const errors = [{ path: '', message: json.reason }];
     return { ok: false, kind: 'invalid', detail: 'The body is not acceptable JSON.', errors };
@@ -31,10 +38,7 @@ export function readReport(ecosystem: Ecosystem, bytes: Uint8Array): Reading {
   const body = json.value;
   if (namesTooMany(body)) return { ok: false, kind: 'too_large' };
   if (!reports.Check(body)) {
-    const errors = reports
-      .Errors(body)
-      .slice(0, FAULTS_MAX)
-      .map(({ instancePath, message }) => ({ path: instancePath, message }));
+    const errors = [firstFault(InventoryReport, body)];
     return { ok: false, kind: 'invalid', detail: 'The body is not valid.', errors };
   }
   const errors = faultsOf(ecosystem, body);

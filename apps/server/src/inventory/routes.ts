@@ -26,7 +26,6 @@ export function mountInventory(app: App, deps: TakeDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/inventory/:ecosystem',
-    bodyLimit: INVENTORY_MAX_BYTES,
     config: {
       access: { kind: 'agent', limit: 'agent_reports' },
       bodyMaxBytes: INVENTORY_MAX_BYTES,

@@ -82,6 +82,7 @@ function successOf(response: unknown): Readonly<Record<string, unknown>> {
 function securityOf(access: Access): Record<string, string[]>[] {
   switch (access.kind) {
     case 'public':
+    case 'anyone':
     case 'own':
       return [];
     case 'agent':
@@ -95,9 +96,10 @@ function describeAccess(access: Access, method: string): string {
   const limit = access.limit === null ? '' : ` Rate-limit class: \`${access.limit}\`.`;
   switch (access.kind) {
     case 'public':
+    case 'anyone':
       return `Open to everybody.${limit}`;
     case 'own':
-      return 'Takes a credential of its own, where it takes one.';
+      return `Takes a credential of its own.${limit}`;
     case 'agent':
       return `For the agent itself.${limit}`;
     case 'operator':

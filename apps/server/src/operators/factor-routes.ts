@@ -6,6 +6,7 @@ import {
   TotpEnrolment,
 } from '@tidegate/protocol/factors-api';
 import { rfc3339 } from '../platform/clock.ts';
+import { ASSERTION_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './enrol-totp.ts';
 import { passkeySiteOf } from './passkey-site.ts';
@@ -82,7 +83,7 @@ export function mountFactors(app: App, deps: StepUpDeps & { baseUrl: string | nu
   app.route({
     method: 'POST',
     url: '/api/v1/auth/step-up',
-    config: guessable,
+    config: { ...guessable, bodyMaxBytes: ASSERTION_MAX_BYTES },
     schema: {
       tags,
       summary: 'Prove the password or a second factor for this session, for what asks for a fresh proof',

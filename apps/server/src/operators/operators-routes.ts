@@ -1,6 +1,7 @@
 import { NewOperator, Operator, OperatorChange } from '@tidegate/protocol/operators-api';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
+import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -62,7 +63,7 @@ export function mountOperators(app: App, deps: ChangeDeps): void {
   app.route({
     method: 'POST',
     url: URL,
-    config: { access: change },
+    config: { access: change, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: { tags, summary: 'Add an operator', body: NewOperator, response: { 201: Operator } },
     handler: async (request, reply) => {
       const row = await addOperator(platform, passwords, { asked: request.body, by: operatorOf(request) });
@@ -72,7 +73,7 @@ export function mountOperators(app: App, deps: ChangeDeps): void {
   app.route({
     method: 'PATCH',
     url: `${URL}/:id`,
-    config: { access: change },
+    config: { access: change, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       tags,
       summary:

@@ -8,6 +8,7 @@ import {
 } from '@tidegate/protocol/factors-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { ASSERTION_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageOf } from '../platform/http/lists.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { type AuthDeps, answerLogIn, demandSameOrigin } from './auth-routes.ts';
@@ -21,7 +22,6 @@ import { beginPasskeyStepUp } from './step-up.ts';
 
 const URL = '/api/v1/auth/passkeys';
 const LOGIN = '/api/v1/auth/login/passkey';
-const BODY_MAX_BYTES = 65_536;
 const tags = ['second factors'];
 const params = strict({ id: Uuid });
 const reads = {
@@ -31,7 +31,7 @@ const reads = {
   reach: 'none',
   toEnrol: true,
 } as const;
-const logsIn = { access: { kind: 'public', limit: 'login' }, bodyMaxBytes: BODY_MAX_BYTES } as const;
+const logsIn = { access: { kind: 'public', limit: 'login' }, bodyMaxBytes: ASSERTION_MAX_BYTES } as const;
 
 /** An operator's own passkeys, and logging in by them. */
 export function mountPasskeys(app: App, deps: AuthDeps): void {
@@ -59,7 +59,7 @@ export function mountPasskeys(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: URL,
-    config: { ...changesFactor, bodyMaxBytes: BODY_MAX_BYTES },
+    config: { ...changesFactor, bodyMaxBytes: LIST_BODY_MAX_BYTES },
     schema: {
       tags,
       summary: 'Keep the passkey that the browser made; the first factor brings recovery codes, once',

@@ -10,7 +10,6 @@ import { endOneSession, endOtherSessions, maySeeOthers, sessionView } from './en
 import { countSessions, listSessions } from './sessions-store.ts';
 
 const URL = '/api/v1/auth/sessions';
-const BODY_MAX_BYTES = 65_536;
 const tags = ['authentication'];
 const reads = {
   kind: 'operator',
@@ -81,7 +80,7 @@ export function mountSessions(app: App, deps: AuthDeps): void {
   app.route({
     method: 'POST',
     url: '/api/v1/auth/password',
-    config: { access: acts, bodyMaxBytes: BODY_MAX_BYTES },
+    config: { access: acts },
     schema: { tags, summary: 'A new password for yourself; ends your other sessions', body: PasswordChange },
     handler: async (request, reply) => {
       const operator = await changeOwnPassword(deps, { caller: operatorOf(request), asked: request.body });

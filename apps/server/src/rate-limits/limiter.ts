@@ -34,6 +34,8 @@ export type Taken =
 export interface Limiter {
   /** Judges and counts in one synchronous step. A refused request counts for nothing. */
   take(limitClass: LimitClass, key: string): Taken;
+  /** Judges as `take` does and counts nothing. */
+  look(limitClass: LimitClass, key: string): Taken;
   /** Start-up penalty at this moment; `endsAtMs` is on the limiter's clock. */
   penalty(): { active: boolean; endsAtMs: number };
 }
@@ -93,31 +95,34 @@ export function createLimiter(options: LimiterOptions): Limiter {
     return Math.max(1, Math.ceil(waitMs / 1_000 + fraction * spread));
   }
 
+  function judge(limitClass: LimitClass, key: string, counts: boolean): Taken {
+    const budget = budgets.of(limitClass);
+    if (!budget.enabled) {
+      return { ok: true, limit: budget.requests, remaining: budget.requests, resetSeconds: 0 };
+    }
+    const now = steadyNow();
+    const windowMs = budget.windowSeconds * 1_000;
+    const startup = now - bootedAt < STARTUP_PENALTY_MS;
+    // Reading 8: computed when the request is judged; what is stored never changes.
+    const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
+    const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
+    expire(window, now - windowMs);
+    if (window.live < limit) {
+      if (counts) record(window, now);
+      const resetSeconds = window.live === 0 ? 0 : Math.ceil((oldestMs(window) + windowMs - now) / 1_000);
+      return { ok: true, limit, remaining: limit - window.live, resetSeconds };
+    }
+    let freeAt = freeAtMs(window, { limit, windowMs });
+    if (startup && window.live < budget.requests) freeAt = Math.min(freeAt, bootedAt + STARTUP_PENALTY_MS);
+    const waitMs = freeAt - now;
+    const resetSeconds = Math.ceil(waitMs / 1_000);
+    const retryAfterSeconds = retryAfter(waitMs, budget, startup);
+    return { ok: false, limit, remaining: 0, resetSeconds, retryAfterSeconds };
+  }
+
   return {
-    take(limitClass, key) {
-      const budget = budgets.of(limitClass);
-      if (!budget.enabled) {
-        return { ok: true, limit: budget.requests, remaining: budget.requests, resetSeconds: 0 };
-      }
-      const now = steadyNow();
-      const windowMs = budget.windowSeconds * 1_000;
-      const startup = now - bootedAt < STARTUP_PENALTY_MS;
-      // Reading 8: computed when the request is judged; what is stored never changes.
-      const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
-      const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
-      expire(window, now - windowMs);
-      if (window.live < limit) {
-        record(window, now);
-        const resetSeconds = Math.ceil((oldestMs(window) + windowMs - now) / 1_000);
-        return { ok: true, limit, remaining: limit - window.live, resetSeconds };
-      }
-      let freeAt = freeAtMs(window, { limit, windowMs });
-      if (startup && window.live < budget.requests) freeAt = Math.min(freeAt, bootedAt + STARTUP_PENALTY_MS);
-      const waitMs = freeAt - now;
-      const resetSeconds = Math.ceil(waitMs / 1_000);
-      const retryAfterSeconds = retryAfter(waitMs, budget, startup);
-      return { ok: false, limit, remaining: 0, resetSeconds, retryAfterSeconds };
-    },
+    take: (limitClass, key) => judge(limitClass, key, true),
+    look: (limitClass, key) => judge(limitClass, key, false),
     penalty() {
       return {
         active: steadyNow() - bootedAt < STARTUP_PENALTY_MS,
@@ -161,11 +166,12 @@ export function enforceLimit(
   { limitClass, key, reply }: { limitClass: LimitClass; key: string; reply?: FastifyReply },
 ): void {
   const taken = limiter.take(limitClass, key);
-  if (taken.ok) {
-    reply?.headers(limitHeaders(taken));
-    return;
-  }
-  throw new Refusal('rate_limited', {
+  if (!taken.ok) throw overLimit(taken);
+  reply?.headers(limitHeaders(taken));
+}
+
+export function overLimit(taken: Extract<Taken, { ok: false }>): Refusal {
+  return new Refusal('rate_limited', {
     detail: 'Too many requests; try again after the time in Retry-After.',
     retryAfterSeconds: taken.retryAfterSeconds,
     headers: limitHeaders(taken),

@@ -1,10 +1,27 @@
+import type { FastifyRequest } from 'fastify';
+import type { OperatorCaller } from '../platform/http/access.ts';
 import type { Guards } from '../platform/http/server.ts';
-import { addressKey } from './keys.ts';
+import { addressKey, callerKey } from './keys.ts';
 import { enforceLimit, type Limiter } from './limiter.ts';
 
 /** Routes without a credential: limited by address in the class that the route names. */
 export function createPublicGuard(limiter: Limiter): Guards['public'] {
   return (request, access) => {
     if (access.limit !== null) enforceLimit(limiter, { limitClass: access.limit, key: addressKey(request) });
+  };
+}
+
+/** Routes that are open to anyone and know their operators: each has a budget of its own, and so has an address. */
+export function createOpenGuard(
+  limiter: Limiter,
+  identify: (request: FastifyRequest) => Promise<OperatorCaller | null>,
+): Guards['anyone'] {
+  return async (request, access) => {
+    const caller = await identify(request);
+    enforceLimit(limiter, {
+      limitClass: access.limit,
+      key: caller ? callerKey(caller) : addressKey(request),
+    });
+    return caller;
   };
 }

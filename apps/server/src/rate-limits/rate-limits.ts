@@ -4,7 +4,9 @@ import type { Clock } from '../platform/clock.ts';
 import { DatabaseFault, type Db, type Tx } from '../platform/db/engine.ts';
 import type { LimitClass } from '../platform/http/access.ts';
 import type { FieldFault } from '../platform/http/refusal.ts';
+import type { Guards } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createAddressGuard } from './address-guard.ts';
 import { type BudgetTable, createBudgets, DEFAULT_BUDGETS } from './budgets.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import { mergeBudgets, wireBudget } from './merge-budgets.ts';
@@ -15,6 +17,8 @@ const RELOAD_INTERVAL_MS = 10_000;
 
 export interface RateLimits {
   limiter: Limiter;
+  /** For routes that check their own credential. */
+  addressGuard: Guards['own'];
   table(): BudgetTable;
   change(
     changes: Readonly<Record<string, LimitChange | undefined>>,
@@ -39,7 +43,8 @@ export interface RateLimitsOptions {
 export async function createRateLimits({ platform, bootedAt, now }: RateLimitsOptions): Promise<RateLimits> {
   const { database, log } = platform;
   const budgets = createBudgets();
-  const limiter = createLimiter({ now: now ?? platform.now, bootedAt, budgets, random: platform.random });
+  const options = { now: now ?? platform.now, bootedAt, budgets, random: platform.random };
+  const limiter = createLimiter(options);
   let timer: NodeJS.Timeout | null = null;
 
   async function reload(): Promise<void> {
@@ -60,6 +65,7 @@ export async function createRateLimits({ platform, bootedAt, now }: RateLimitsOp
   await reload();
   return {
     limiter,
+    addressGuard: createAddressGuard({ ...options, limiter }),
     table: budgets.table,
     async change(changes, actor) {
       const outcome = await database.transact(async (tx) => {

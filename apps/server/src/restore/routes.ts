@@ -4,6 +4,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -36,7 +37,7 @@ export function mountResync(app: App, { platform }: { platform: Platform }): voi
   app.route({
     method: 'POST',
     url: URL,
-    config: changing,
+    config: { ...changing, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Take hosts along whose tokens are newer than the restored database, once each',
       tags,

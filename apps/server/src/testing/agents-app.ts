@@ -16,6 +16,7 @@ import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { agentOf, createHttpServer } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
+import { createAddressGuard } from '../rate-limits/address-guard.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
 import { createLimiter } from '../rate-limits/limiter.ts';
 import { createPublicGuard } from '../rate-limits/public-guard.ts';
@@ -44,7 +45,8 @@ export function createAgentsApp(
     ...Object.fromEntries(LIMIT_CLASSES.map((limitClass) => [limitClass, wide])),
     ...options.budgets,
   });
-  const limiter = createLimiter({ now: platform.now, bootedAt: 0, budgets, random: platform.random });
+  const limits = { now: platform.now, bootedAt: 0, budgets, random: platform.random };
+  const limiter = createLimiter(limits);
   const accessTokens = createAccessTokens({ ...platform, secret: TEST_SECRET });
   const tagKey = refreshTagKey(TEST_SECRET);
   const { familyMaxAgeMs = null } = options;
@@ -56,6 +58,8 @@ export function createAgentsApp(
     tls: null,
     guards: {
       public: createPublicGuard(limiter),
+      anyone: async () => null,
+      own: createAddressGuard({ ...limits, limiter }),
       agent: createAgentGuard({
         platform,
         config: { minAgentVersion: options.minAgentVersion ?? null },
@@ -91,7 +95,6 @@ export function createAgentsApp(
   });
   mountEnrolment(app, {
     platform,
-    limiter,
     accessTokens,
     tagKey,
     familyMaxAgeMs,

@@ -26,7 +26,7 @@ import { mountSetupPage } from '../operators/setup-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
 import { createHttpServer } from '../platform/http/server.ts';
-import { createPublicGuard } from '../rate-limits/public-guard.ts';
+import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { createRateLimits } from '../rate-limits/rate-limits.ts';
 import { mountRateLimits } from '../rate-limits/routes.ts';
 import type { TestEngine } from './engines.ts';
@@ -75,6 +75,8 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
     tls: null,
     guards: {
       public: createPublicGuard(limiter),
+      anyone: createOpenGuard(limiter, identify),
+      own: rateLimits.addressGuard,
       operator: guard,
       agent: () => Promise.reject(new Refusal('unauthenticated', { detail: 'no agents here' })),
     },
@@ -97,7 +99,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountSetupPage(app, { platform, passwords });
   mountOperators(app, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(app, { platform });
-  mountClientErrors(app, { platform, limiter, identify });
+  mountClientErrors(app, { platform });
   mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
   mountOpenApi(app);
   const first = await prepareFirstOperator(platform, { passwords, configured: withAdmin ? ADMIN : null });

@@ -3,7 +3,7 @@ import type { Envelope, ServerKey } from '@tidegate/protocol/documents';
 import { loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
 import { createCallerReader } from '../agents/read-callers.ts';
 import { isAgentId, isMachineId } from '../platform/http/identities.ts';
-import { type App, createHttpServer } from '../platform/http/server.ts';
+import { type App, createHttpServer, type RequestTimes } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 
@@ -11,14 +11,17 @@ import type { Platform } from '../platform/platform.ts';
  * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but whoever a request says
  * is calling is believed. The checks of callers are tested with the slices that own them.
  */
-export function createSliceApp(platform: Platform): App {
+export function createSliceApp(platform: Platform, times?: RequestTimes): App {
   const readCaller = createCallerReader(platform.database);
   return createHttpServer({
     log: platform.log,
     trustedProxies: [],
     tls: null,
+    ...(times && { times }),
     guards: {
       public: () => {},
+      anyone: async () => null,
+      own: { judge: () => {}, countRefusal: () => {} },
       operator: async (request) => ({
         operatorId: '01900000-0000-7000-a000-000000000001',
         username: String(request.headers['x-test-operator'] ?? 'ada'),

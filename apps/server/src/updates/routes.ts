@@ -18,6 +18,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -136,7 +137,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
   app.route({
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/plans/:update_id',
-    config: { access: { kind: 'agent', limit: 'agent_reports' } },
+    config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: REPORT_MAX_BYTES },
     schema: {
       summary: 'The plan of an update, as its agent resolved it',
       tags: ['agents'],

@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -50,7 +51,7 @@ export function mountViews(app: App, { platform }: { platform: Platform }): void
   app.route({
     method: 'POST',
     url: URL,
-    config: { access: changing },
+    config: { access: changing, bodyMaxBytes: REASON_BODY_MAX_BYTES },
     schema: {
       summary: 'Save a view; only an admin may share one',
       tags,

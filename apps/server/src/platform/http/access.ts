@@ -9,9 +9,16 @@ import 'fastify';
  * a route that has none.
  */
 export type Access =
+  /** Null: it takes no body and answers from memory, as the health check does. */
   | { kind: 'public'; limit: LimitClass | null }
-  /** The handler checks its own credential (registration token, refresh token, metrics token) and its own limit. */
-  | { kind: 'own'; limit: null }
+  /** Open to anyone, and counted against the operator whose credential it bears, else against its address. */
+  | { kind: 'anyone'; limit: LimitClass }
+  /**
+   * The handler checks its own credential (registration token, refresh token). The limit is that of the address, and
+   * is judged before any byte of the body is read. `refusals`: only requests without a genuine credential count, so
+   * that the hosts behind one address never pay for each other; the handler says which are genuine.
+   */
+  | { kind: 'own'; limit: LimitClass; counts: 'requests' | 'refusals' }
   /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
   | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
   /**
@@ -106,9 +113,13 @@ export interface OperatorCaller {
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
+    /** Largest body in bytes, as sent and after decompression; SMALL_BODY_MAX_BYTES unless set. */
+    bodyMaxBytes?: number;
   }
   interface FastifyRequest {
     agentCaller: AgentCaller | null;
     operatorCaller: OperatorCaller | null;
+    /** Whether the handler of a route with `own` access found a credential that this server made. */
+    isGenuine: boolean;
   }
 }

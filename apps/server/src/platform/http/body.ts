@@ -1,8 +1,11 @@
-import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
+import { promisify } from 'node:util';
+import { constants, gunzip, gunzipSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { WorkQueue } from '../work-queue.ts';
+import { jsonLimits, SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { Refusal } from './refusal.ts';
+import { hasBody } from './unread-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,41 +13,66 @@ declare module 'fastify' {
     rawBody: Buffer | null;
   }
   interface FastifyContextConfig {
-    /** Largest body after decompression, in bytes; BODY_MAX_BYTES unless set. */
-    bodyMaxBytes?: number;
     keepRawBody?: boolean;
-    /** Only decompresses: the handler looks at `rawBody` first and calls `parseBody` where it has to. */
+    /** Only decompresses: the handler looks at `rawBody` first and parses it where it has to. */
     parseLater?: boolean;
   }
 }
 
-/** Reads JSON strictly and decompresses it first where the client says so, never past the route's limit. */
-export function installBodyParser(app: FastifyInstance): void {
+/** Most bytes that one compressed byte may become: reports of packages stay under a third of it. */
+export const RATIO_MAX = 100;
+/** What any compressed body may become, whatever its ratio. */
+const RATIO_FREE_BYTES = 65_536;
+/** Compressed bodies up to this size are decompressed on this thread: the pool costs seven times the work. */
+const INLINE_MAX_BYTES = 32_768;
+/** Largest window of zstd, as a power of two: the 8 MiB that RFC 8878 asks of decoders. */
+const ZSTD_WINDOW_LOG_MAX = 23;
+
+const inflate = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) };
+
+/**
+ * Reads JSON strictly and decompresses it first where the client says so, never past the route's limit. The framework
+ * comes here only after the guards: who is refused by limit or credential has no body read at all.
+ */
+export function installBodyParser(app: FastifyInstance, inTurn: WorkQueue): void {
   app.decorateRequest('rawBody', null);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    // Nobody reads a body at a path that is not there: the answer is 404 whatever it holds.
-    if (request.is404) return done(null, null);
-    // A media type without a body is no body: many clients name one for every call.
-    if (body.length === 0) return done(null, null);
-    try {
-      done(null, readBody(request, body));
-    } catch (error) {
-      done(error instanceof Error ? error : new Error(String(error)));
-    }
-  });
+  app.addContentTypeParser<Buffer>(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => {
+      // A media type without a body is no body: many clients name one for every call.
+      if (body.length === 0) return null;
+      const { keepRawBody, parseLater } = request.routeOptions.config;
+      const maxBytes = bodyMaxBytesOf(request);
+      const bytes = await decompress(body, { encoding: encodingOf(request), maxBytes, inTurn });
+      if (keepRawBody || parseLater) request.rawBody = bytes;
+      return parseLater ? null : parseBody(bytes, maxBytes);
+    },
+  );
 }
 
-function readBody(request: FastifyRequest, body: Buffer): unknown {
-  const { bodyMaxBytes = BODY_MAX_BYTES, keepRawBody, parseLater } = request.routeOptions.config;
-  const bytes = decompress(body, request.headers['content-encoding'], bodyMaxBytes);
-  if (keepRawBody || parseLater) request.rawBody = bytes;
-  return parseLater ? null : parseBody(bytes);
+function bodyMaxBytesOf({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>): number {
+  return routeOptions.config.bodyMaxBytes ?? SMALL_BODY_MAX_BYTES;
+}
+
+/** Refuses an encoding that is none of ours before the body is read. */
+export function demandKnownEncoding(request: Pick<FastifyRequest, 'headers'>): void {
+  if (hasBody(request.headers)) encodingOf(request);
+}
+
+type Encoding = 'gzip' | 'zstd' | null;
+
+function encodingOf({ headers }: Pick<FastifyRequest, 'headers'>): Encoding {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return null;
+  if (encoding === 'gzip' || encoding === 'zstd') return encoding;
+  throw new Refusal('unsupported_media_type', { detail: 'Content-Encoding may be gzip or zstd.' });
 }
 
 /** Strict JSON, or a Refusal. */
-export function parseBody(bytes: Uint8Array): unknown {
-  const json = parseStrictJson(bytes);
+function parseBody(bytes: Uint8Array, maxBytes: number): unknown {
+  const json = parseStrictJson(bytes, jsonLimits(maxBytes));
   if (!json.ok) {
     throw new Refusal('invalid_request', {
       detail: 'The body is not acceptable JSON.',
@@ -54,25 +82,29 @@ export function parseBody(bytes: Uint8Array): unknown {
   return json.value;
 }
 
-function decompress(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer {
-  if (encoding === undefined || encoding === 'identity') {
+async function decompress(
+  body: Buffer,
+  { encoding, maxBytes, inTurn }: { encoding: Encoding; maxBytes: number; inTurn: WorkQueue },
+): Promise<Buffer> {
+  if (encoding === null) {
     if (body.length > maxBytes) throw tooLarge(maxBytes);
     return body;
   }
-  if (encoding !== 'gzip' && encoding !== 'zstd') {
-    throw new Refusal('unsupported_media_type', { detail: 'Content-Encoding may be gzip or zstd.' });
-  }
+  const maxOutputLength = Math.min(maxBytes, Math.max(RATIO_FREE_BYTES, body.length * RATIO_MAX));
+  const options = {
+    maxOutputLength,
+    ...(encoding === 'zstd' ? { params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } } : {}),
+  };
   try {
-    // Synchronous on purpose: for these sizes the thread pool costs seven times as much (bench note 5).
-    return encoding === 'gzip'
-      ? gunzipSync(body, { maxOutputLength: maxBytes })
-      : zstdDecompressSync(body, { maxOutputLength: maxBytes });
+    if (body.length > INLINE_MAX_BYTES) return await inTurn(() => inflate[encoding](body, options));
+    return encoding === 'gzip' ? gunzipSync(body, options) : zstdDecompressSync(body, options);
   } catch (error) {
+    if (error instanceof Refusal) throw error;
     if (
       error instanceof RangeError ||
       (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
     ) {
-      throw tooLarge(maxBytes);
+      throw maxOutputLength < maxBytes ? tooDense() : tooLarge(maxBytes);
     }
     throw new Refusal('invalid_request', { detail: `The body is not valid ${encoding}.` });
   }
@@ -81,5 +113,11 @@ function decompress(body: Buffer, encoding: string | undefined, maxBytes: number
 function tooLarge(maxBytes: number): Refusal {
   return new Refusal('payload_too_large', {
     detail: `The body may have at most ${maxBytes} bytes after decompression.`,
+  });
+}
+
+function tooDense(): Refusal {
+  return new Refusal('payload_too_large', {
+    detail: `A compressed byte may become at most ${RATIO_MAX} bytes.`,
   });
 }

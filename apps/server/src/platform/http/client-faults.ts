@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import { PROBLEM_MEDIA_TYPE, type ProblemCode } from '@tidegate/protocol/problems';
 import type { FastifyInstance } from 'fastify';
+import { leaveUnreadBody } from './unread-body.ts';
 
 interface Fault {
   status: number;
@@ -41,18 +42,31 @@ export function installClientFaults(app: Pick<FastifyInstance, 'server'>): void 
   });
 }
 
-function answerOf({ status, code, detail }: Fault): string {
+/** Answers a request whose head is not acceptable, before the framework sees it, and hangs up. */
+export function answerFault(request: IncomingMessage, response: ServerResponse, detail: string): void {
+  const { status, headers, body } = problemOf({ ...NOT_HTTP, detail });
+  response.writeHead(status, { ...headers, connection: 'close' });
+  leaveUnreadBody(request, response);
+  response.end(body);
+}
+
+function answerOf(fault: Fault): string {
+  const { status, headers, body } = problemOf(fault);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, 'connection: close'];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+function problemOf({ status, code, detail }: Fault) {
   const requestId = randomUUID();
   const title = STATUS_CODES[status] ?? 'Error';
   const body = JSON.stringify({ type: 'about:blank', title, status, code, detail, request_id: requestId });
-  const head = [
-    `HTTP/1.1 ${status} ${title}`,
-    `${REQUEST_ID_HEADER}: ${requestId}`,
-    `content-type: ${PROBLEM_MEDIA_TYPE}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    'x-content-type-options: nosniff',
-    'cache-control: no-store',
-    'connection: close',
-  ];
-  return `${head.join('\r\n')}\r\n\r\n${body}`;
+  const headers = {
+    [REQUEST_ID_HEADER]: requestId,
+    'content-type': PROBLEM_MEDIA_TYPE,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  };
+  return { status, headers, body };
 }

@@ -91,16 +91,6 @@ interface Known {
 const MALFORMED: Known = { code: 'invalid_request', members: { detail: 'The request is not well formed.' } };
 
 function fromFastify(error: Error): Known | null {
-  if ('validation' in error && Array.isArray(error.validation)) {
-    const where = 'validationContext' in error ? String(error.validationContext) : 'body';
-    const errors = error.validation
-      .slice(0, 20)
-      .map((fault: { instancePath?: string; message?: string }) => ({
-        path: where === 'body' ? (fault.instancePath ?? '') : `${where}${fault.instancePath ?? ''}`,
-        message: fault.message ?? 'is not valid',
-      }));
-    return { code: 'invalid_request', members: { detail: `The ${where} is not valid.`, errors } };
-  }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     return {

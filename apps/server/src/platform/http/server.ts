@@ -2,24 +2,44 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { systemRandom } from '../ids.ts';
 import type { Log } from '../log.ts';
+import { createWorkQueue } from '../work-queue.ts';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
-import { installBodyParser } from './body.ts';
+import { demandKnownEncoding, installBodyParser } from './body.ts';
+import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
+import { answerFault } from './client-faults.ts';
+import { headerFault } from './header-faults.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { KEEP_ALIVE_MS } from './ready-answer.ts';
 import { Refusal } from './refusal.ts';
 import { makeStrict } from './strict-routes.ts';
+import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
 
 /** Checks the credential and the limit of a route, in that order, and says who is calling. */
 export interface Guards {
   public(request: FastifyRequest, access: Extract<Access, { kind: 'public' }>): void;
+  anyone(
+    request: FastifyRequest,
+    access: Extract<Access, { kind: 'anyone' }>,
+  ): Promise<OperatorCaller | null>;
+  own: OwnGuard;
   agent(request: FastifyRequest, access: Extract<Access, { kind: 'agent' }>): Promise<AgentCaller>;
   operator(request: FastifyRequest, access: Extract<Access, { kind: 'operator' }>): Promise<OperatorCaller>;
 }
+
+/** The limit of an address on routes that check their own credential. */
+export interface OwnGuard {
+  /** Before the body is read: throws where the address is over its limit. */
+  judge(request: FastifyRequest, access: OwnAccess, reply: FastifyReply): void;
+  /** Counts a request that was refused and bore no genuine credential. */
+  countRefusal(request: FastifyRequest, access: OwnAccess): void;
+}
+
+type OwnAccess = Extract<Access, { kind: 'own' }>;
 
 export interface HttpOptions {
   log: Log;
@@ -28,6 +48,8 @@ export interface HttpOptions {
   trustedProxies: readonly string[];
   tls: { cert: string; key: string } | null;
   lane?: Lane;
+  /** REQUEST_TIMES unless a test says otherwise. */
+  times?: RequestTimes;
 }
 
 /**
@@ -38,8 +60,19 @@ export type Lane = (request: IncomingMessage, response: ServerResponse, next: Re
 
 export type App = ReturnType<typeof createHttpServer>;
 
-/** Slow clients are closed after this (headers and body each), in milliseconds. */
-const REQUEST_TIMEOUT_MS = 30_000;
+/** How long a request may take to arrive, in milliseconds. */
+export interface RequestTimes {
+  headersMs: number;
+  /** Head and body together. */
+  wholeMs: number;
+  /** How often connections are looked at: what is late is noticed by so much later. */
+  checkMs: number;
+}
+
+const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkMs: 2_000 };
+/** Decompressions in the thread pool at once, and those that wait: the pool is for files and DNS too. */
+const DECOMPRESSIONS_MAX = 1;
+const DECOMPRESSIONS_WAITING_MAX = 64;
 
 /** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
 export function createHttpServer(options: HttpOptions) {
@@ -48,7 +81,7 @@ export function createHttpServer(options: HttpOptions) {
   let isClosing = false;
   const app = Fastify({
     logger: false,
-    bodyLimit: BODY_MAX_BYTES,
+    bodyLimit: SMALL_BODY_MAX_BYTES,
     // Longer than a request line can be: the router's own refusal is not in our form, so the schema of a route judges.
     routerOptions: { maxParamLength: 65_536 },
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
@@ -68,7 +101,16 @@ export function createHttpServer(options: HttpOptions) {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.decorateRequest('agentCaller', null);
   app.decorateRequest('operatorCaller', null);
-  installBodyParser(app);
+  app.decorateRequest('isGenuine', false);
+  installBodyParser(
+    app,
+    createWorkQueue({
+      running: DECOMPRESSIONS_MAX,
+      waiting: DECOMPRESSIONS_WAITING_MAX,
+      what: 'compressed bodies',
+      random: systemRandom,
+    }),
+  );
   app.setErrorHandler(handleError);
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -77,8 +119,12 @@ export function createHttpServer(options: HttpOptions) {
   const routes: KnownRoute[] = [];
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) routes.push({ method, segments: segmentsOf(route.url) });
-    if (!route.config?.access)
-      throw new Error(`route ${String(route.method)} ${route.url} declares no access`);
+    const { access, bodyMaxBytes } = route.config ?? {};
+    if (!access) throw new Error(`route ${String(route.method)} ${route.url} declares no access`);
+    if (access.kind === 'public' && access.limit === null && route.method !== 'GET') {
+      throw new Error(`route ${String(route.method)} ${route.url} takes a body and declares no limit`);
+    }
+    if (bodyMaxBytes !== undefined) route.bodyLimit = bodyMaxBytes;
     makeStrict(route);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -87,11 +133,23 @@ export function createHttpServer(options: HttpOptions) {
     if (request.url.includes('%00')) {
       throw new Refusal('invalid_request', { detail: 'The address holds a NUL character.' });
     }
-    const access = request.routeOptions.config.access;
-    if (!access) return;
-    switch (access.kind) {
+    // Nobody reads a body at a path that is not there: the answer is 404 whatever it holds.
+    if (request.is404) return answerUnknown(routes, request, reply);
+    await admit(request, reply);
+    demandKnownEncoding(request);
+  });
+
+  /** Before any byte of the body is read: credential and limit, as the route declares them. */
+  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { access } = request.routeOptions.config;
+    switch (access?.kind) {
+      case undefined:
+        return;
       case 'public':
         guards.public(request, access);
+        return;
+      case 'anyone':
+        request.operatorCaller = await guards.anyone(request, access);
         return;
       case 'agent':
         request.agentCaller = await guards.agent(request, access);
@@ -101,27 +159,39 @@ export function createHttpServer(options: HttpOptions) {
         request.operatorCaller = await guards.operator(request, access);
         return;
       case 'own':
+        guards.own.judge(request, access, reply);
         return;
     }
+  }
+
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const { access } = request.routeOptions.config;
+    if (access?.kind === 'own' && reply.statusCode >= 400 && !request.isGenuine) {
+      guards.own.countRefusal(request, access);
+    }
+    leaveUnreadBody(request.raw, reply.raw);
+    done();
   });
   app.setNotFoundHandler((request, reply) => answerUnknown(routes, request, reply));
   return app;
 }
 
 function createNodeServer(
-  { lane, tls }: HttpOptions,
+  { lane, tls, times = REQUEST_TIMES }: HttpOptions,
   { next, isClosing }: { next: RequestListener; isClosing: () => boolean },
 ) {
-  const listener: RequestListener =
-    lane === undefined
-      ? next
-      : (request, response) => {
-          if (isClosing() || !lane(request, response, next)) next(request, response);
-        };
+  const listener: RequestListener = (request, response) => {
+    const fault = headerFault(request);
+    if (fault !== null) return answerFault(request, response, fault);
+    if (lane === undefined || isClosing() || !lane(request, response, next)) next(request, response);
+  };
   const limits = {
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: times.wholeMs,
+    headersTimeout: times.headersMs,
+    connectionsCheckingInterval: times.checkMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    // `headerFault` looks at it, and answers in our form.
+    requireHostHeader: false,
   };
   return tls ? createTlsServer({ ...limits, ...tls }, listener) : createServer(limits, listener);
 }
