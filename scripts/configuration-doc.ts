@@ -23,7 +23,7 @@ Allowed: ${setting.allowed}. Default: ${showDefault(setting.default)}.${secret}
   return [INTRODUCTION, ...sections].join('\n');
 }
 
-function showDefault(value: string | number | null | readonly string[]): string {
+function showDefault(value: string | number | boolean | null | readonly string[]): string {
   if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
   return `\`${String(value)}\``;
 }

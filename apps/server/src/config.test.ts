@@ -64,6 +64,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_MIN_AGENT_VERSION', 'v1', 'a version such as 1.2.3'],
     ['SERVICE_ADMIN_USERNAME', 'a b', '1 to 64 letters, digits and . _ @ -'],
     ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/8, proxy', 'addresses or CIDR ranges separated by commas'],
+    ['SERVICE_ALLOW_PLAIN_HTTP', 'yes', 'true or false'],
     ['SERVICE_LOG_LEVEL', 'trace', 'debug, info, warn or error'],
     ['SERVICE_LOG_FORMAT', 'xml', 'text or json'],
   ])('%s=%s', (name, given, allowed) => {
@@ -101,6 +102,8 @@ describe('good values', () => {
     ['SERVICE_PORT', '0', 'port', 0],
     ['SERVICE_SUPPLY_CHAIN_MIN_AGE_HOURS', '1.5', 'minAgeHours', 1.5],
     ['SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT', 'block', 'gateEnforcement', 'block'],
+    ['SERVICE_ALLOW_PLAIN_HTTP', 'true', 'allowPlainHttp', true],
+    ['SERVICE_ALLOW_PLAIN_HTTP', 'false', 'allowPlainHttp', false],
     ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/8, ::1,', 'trustedProxies', ['10.0.0.0/8', '::1']],
     ['SERVICE_DATABASE_URL', 'postgresql://u:p@h/db', 'databaseUrl', 'postgresql://u:p@h/db'],
     ['SERVICE_SIGNING_PRIVATE_KEY', ` ${'aB'.repeat(64)}\n`, 'signingPrivateKey', 'aB'.repeat(64)],

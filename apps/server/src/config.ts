@@ -23,6 +23,7 @@ const JWT_SECRET_MIN_BYTES = 32;
 
 const text = (s: string) => s;
 const number = (s: string) => (/^-?\d+(\.\d+)?$/.test(s.trim()) ? Number(s) : s);
+const flag = (s: string) => (s === 'true' || s === 'false' ? s === 'true' : s);
 const list = (s: string) =>
   s
     .split(',')
@@ -41,7 +42,7 @@ const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 export const SETTINGS = {
   host: setting({
     env: 'SERVICE_HOST',
-    doc: 'Address to listen on; localhost takes both loopback addresses, 0.0.0.0 every IPv4 address.',
+    doc: 'Address to listen on; localhost takes both loopback addresses, 0.0.0.0 every IPv4 address. One that other machines reach takes TLS, a trusted proxy or SERVICE_ALLOW_PLAIN_HTTP.',
     schema: Type.String({ minLength: 1 }),
     default: 'localhost',
     allowed: 'an address or host name',
@@ -308,6 +309,14 @@ export const SETTINGS = {
     default: null,
     allowed: 'empty, or a whole number of days from 1 to 3650',
     parse: number,
+  }),
+  allowPlainHttp: setting({
+    env: 'SERVICE_ALLOW_PLAIN_HTTP',
+    doc: 'true: listens beyond this machine without TLS and without a trusted proxy. Passwords and tokens then cross the network as they are.',
+    schema: Type.Boolean(),
+    default: false,
+    allowed: 'true or false',
+    parse: flag,
   }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',

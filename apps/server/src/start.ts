@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
 import { isCommonPassword } from './operators/common-passwords.ts';
 import { passwordFault } from './operators/password-rules.ts';
+import { plainHttpFault } from './plain-http.ts';
 import type { Clock } from './platform/clock.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
@@ -34,6 +35,8 @@ export type StartOutcome =
 
 /** Opens the database, brings it and the keys up to date, and listens. Leaves nothing open when it refuses. */
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
+  const plain = plainHttpFault(config);
+  if (plain !== null) return { ok: false, fault: plain };
   const tls = readTls(config);
   if (!tls.ok) return tls;
   const read = readTrustedRoot(config.sigstoreTrustedRoot);

@@ -4,6 +4,7 @@ import { type Config, readConfig } from '../config.ts';
 import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { countOperators } from '../operators/store.ts';
+import { plainHttpFault } from '../plain-http.ts';
 import { checkIntegrity, databaseNowMs } from '../platform/db/check-integrity.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
@@ -28,7 +29,7 @@ export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>)
     return [{ check: 'configuration', level: 'fail', detail: read.fault, todo }];
   }
   const { config } = read;
-  const findings: Finding[] = [judgeSettings(env), judgeAdvisories(config)];
+  const findings: Finding[] = [judgeSettings(env), judgeListening(config), judgeAdvisories(config)];
   if (!existsSync(config.dataDir)) {
     const detail = `${resolve(config.dataDir)} does not exist`;
     const todo = "set SERVICE_DATA_DIR to the server's folder, or start the server, which makes it";
@@ -50,6 +51,13 @@ function judgeSettings(env: CliWorld['env']): Finding {
     detail: `nothing reads ${names.join(', ')}`,
     todo: 'correct or remove them: what is misspelt has no effect',
   };
+}
+
+function judgeListening(config: Config): Finding {
+  const check = 'listening';
+  const fault = plainHttpFault(config);
+  if (fault === null) return { check, level: 'ok', detail: `on ${config.host}, port ${config.port}` };
+  return { check, level: 'fail', detail: fault, todo: 'set one of them, or the server does not start' };
 }
 
 function judgeAdvisories({ advisorySource, advisoryApiUrl }: Config): Finding {

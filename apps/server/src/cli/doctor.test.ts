@@ -86,6 +86,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     const it = await place(engine);
     const checks = [
       'configuration',
+      'listening',
       'advisory source',
       'permissions',
       'disk space',
