@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chown, lchown, lstat, open, readdir, readFile, rm, statfs } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Identity } from '../run-program.ts';
 import type { FetchOutcome } from './ecosystem.ts';
+import { removeGiven } from './given-folder.ts';
 
 /** Most that one plan of apt, dnf or PyPI may fetch, in bytes. */
 export const FETCH_MAX_BYTES = 16 * 1024 ** 3;
@@ -67,13 +68,6 @@ export async function downloadIdentity(sandboxUser: string | null): Promise<Iden
   return uid > 0 ? { uid, gid } : { uid: 65_534, gid: 65_534 };
 }
 
-/** The folder first: from then on nobody else can put another file in the place of one. */
-export async function takeBack(directory: string): Promise<void> {
-  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
-  await chown(directory, uid, gid);
-  for (const name of await readdir(directory)) await lchown(join(directory, name), uid, gid);
-}
-
 /** Leaves exactly the files of the plan, each a plain file with its size and SHA-256, or names the first that is not. */
 export async function checkFiles(
   directory: string,
@@ -81,11 +75,11 @@ export async function checkFiles(
 ): Promise<FetchOutcome> {
   const wanted = new Set(expected.map(({ filename }) => filename));
   for (const name of await readdir(directory)) {
-    if (!wanted.has(name)) await rm(join(directory, name), { recursive: true, force: true });
+    if (!wanted.has(name)) await removeGiven(null, [join(directory, name)]);
   }
   for (const file of expected) {
     if (await isIntact(join(directory, file.filename), file)) continue;
-    await rm(join(directory, file.filename), { recursive: true, force: true });
+    await removeGiven(null, [join(directory, file.filename)]);
     return { ok: false, reason: `artifact_mismatch: ${file.name}` };
   }
   return { ok: true };

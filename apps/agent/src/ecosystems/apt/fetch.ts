@@ -1,8 +1,8 @@
-import { chown } from 'node:fs/promises';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { runProgram } from '../../run-program.ts';
-import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles, takeBack } from '../downloads.ts';
+import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
+import { giveFolder, takeFolderBack } from '../given-folder.ts';
 import { readArchiveFiles } from './artifacts.ts';
 import { archiveFilename } from './parse-uris.ts';
 import { aptEnvironment, FIXED_OPTIONS, pin, withAptSession } from './session.ts';
@@ -28,7 +28,7 @@ export async function fetchActions(
   const identity = await downloadIdentity('_apt');
   const agreed = await withAptSession(paths, (session) => compareIndexes(session, expected), { identity });
   if (!agreed.ok) return agreed;
-  if (identity !== null) await chown(directory, identity.uid, identity.gid);
+  await giveFolder(directory, identity);
   try {
     const options = [
       '-o',
@@ -54,7 +54,7 @@ export async function fetchActions(
       return { ok: false, reason: mismatch ? `artifact_mismatch: ${mismatch}` : download.detail };
     }
   } finally {
-    if (identity !== null) await takeBack(directory);
+    if (identity !== null) await takeFolderBack(directory);
   }
   return checkFiles(directory, expected);
 }

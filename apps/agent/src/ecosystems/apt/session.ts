@@ -1,8 +1,9 @@
-import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
+import { giveFolder, removeGiven } from '../given-folder.ts';
 
 /** apt reads its package cache and resolves: seconds, but on a slow disk more. */
 const APT_TIMEOUT_MS = 120_000;
@@ -42,14 +43,15 @@ export async function withAptSession<T>(
   { identity = null, archives: given }: SessionOptions = {},
 ): Promise<T> {
   const root = await mkdtemp(join(tmpdir(), 'tidegate-apt-'));
+  // The folder above stays this process's: who asks could put a link in the place of one of his own.
+  const own = join(root, 'own');
   try {
-    const archives = given ?? join(root, 'archives');
+    const archives = given ?? join(own, 'archives');
+    await mkdir(own, { mode: 0o700 });
     if (given === undefined) await mkdir(join(archives, 'partial'), { recursive: true, mode: 0o700 });
-    if (identity !== null) {
-      for (const path of [root, archives, join(archives, 'partial')])
-        await chown(path, identity.uid, identity.gid);
-    }
-    const options = [...FIXED_OPTIONS, ...cacheOptions(root, archives)];
+    await giveFolder(own, identity);
+    await chmod(root, 0o711);
+    const options = [...FIXED_OPTIONS, ...cacheOptions(own, archives)];
     return await work({
       paths,
       archives,
@@ -65,6 +67,7 @@ export async function withAptSession<T>(
         }),
     });
   } finally {
+    if (identity !== null) await removeGiven(identity, [own]);
     await rm(root, { recursive: true, force: true });
   }
 }

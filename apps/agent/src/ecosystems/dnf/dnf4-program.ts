@@ -64,7 +64,7 @@ def open_base():
     conf.varsdir = [inside(path) for path in conf.varsdir]
     conf.persistdir = inside(conf.persistdir)
     conf.cachedir = conf.system_cachedir = request["cache"]
-    conf.logdir = os.path.dirname(sys.argv[1])  # of this session alone: a log that is kept would grow
+    conf.logdir = os.getcwd()  # of this session alone: a log that is kept would grow
     conf.plugins = False
     conf.deltarpm = False
     conf.assumeyes = False

@@ -46,7 +46,7 @@ def open_base():
     config.installroot = ROOT  # before the configuration is read: it is that of this root
     base.load_config()
     config.cachedir = config.system_cachedir = request["cache"]
-    config.logdir = os.path.dirname(sys.argv[1])  # of this session alone: a log that is kept would grow
+    config.logdir = os.getcwd()  # of this session alone: a log that is kept would grow
     config.plugins = False
     config.assumeyes = False
     config.clean_requirements_on_remove = False

@@ -1,7 +1,7 @@
-import { chown } from 'node:fs/promises';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles, takeBack } from '../downloads.ts';
+import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
+import { giveFolder, takeFolderBack } from '../given-folder.ts';
 import { FetchAnswer, parseAnswer } from './answers.ts';
 import { isSpeakable, rpmFilename } from './names-rules.ts';
 import { findDnfPlaces } from './places.ts';
@@ -27,7 +27,7 @@ export async function fetchActions(
   if (!places.ok) return places;
 
   const identity = await downloadIdentity(null);
-  if (identity !== null) await chown(directory, identity.uid, identity.gid);
+  await giveFolder(directory, identity);
   let fetched: FetchOutcome;
   try {
     fetched = await withDnfSession(places.value, identity, async (session) => {
@@ -39,7 +39,7 @@ export async function fetchActions(
       return answer.ok ? { ok: true } : answer;
     });
   } finally {
-    if (identity !== null) await takeBack(directory);
+    if (identity !== null) await takeFolderBack(directory);
   }
   const checked = await checkFiles(directory, fetched.ok ? expected : []);
   return fetched.ok ? checked : fetched;

@@ -1,7 +1,8 @@
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Identity, type OutputListener, type ProgramResult, runProgram } from '../../run-program.ts';
+import { giveFolder, removeGiven } from '../given-folder.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { openKeptCache } from './kept-cache.ts';
@@ -33,32 +34,33 @@ export interface DnfSession {
 
 /**
  * Opens a session in a private folder, which is removed in the end. `identity` is who asks; only root can choose.
- * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next; `given`
+ * Somebody else keeps what he fetched of the repositories in a folder of his own from one time to the next; `keptCache`
  * is one to be used instead.
  */
 export async function withDnfSession<T>(
   places: DnfPlaces,
   identity: Identity | null,
   work: (session: DnfSession) => Promise<T>,
-  given: string | null = null,
+  keptCache: string | null = null,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegate-dnf-'));
+  // The folder above stays this process's: who asks could put a link in the place of one of his own.
+  const own = join(folder, 'own');
   try {
-    const home = join(folder, 'home');
-    await mkdir(home, { mode: 0o700 });
+    const home = join(own, 'home');
+    await mkdir(home, { recursive: true, mode: 0o700 });
     // The database of an install root is where its own distribution has it, not where this one's rpm would.
     const database = `/${relative(places.root, places.database)}`;
     if (places.root !== '/') await writeFile(join(home, '.rpmmacros'), `%_dbpath ${database}\n`);
-    const cache = given ?? (await findKeptCache(places)) ?? join(folder, 'cache');
+    const cache = keptCache ?? (await findKeptCache(places)) ?? join(own, 'cache');
     await mkdir(cache, { recursive: true, mode: 0o700 });
     const request = join(folder, 'request.json');
     const run = (
       call: Pick<Parameters<typeof runProgram>[0], 'program' | 'args'>,
       limits: Parameters<DnfSession['rpm']>[1] & RunLimits,
-    ) => runProgram({ ...call, ...limits, env: { HOME: home }, identity, cwd: folder });
-    if (identity !== null) {
-      for (const path of [folder, home, cache]) await chown(path, identity.uid, identity.gid);
-    }
+    ) => runProgram({ ...call, ...limits, env: { HOME: home }, identity, cwd: own });
+    for (const path of keptCache === null ? [own] : [own, keptCache]) await giveFolder(path, identity);
+    await chmod(folder, 0o711);
     return await work({
       places,
       identity,
@@ -82,6 +84,7 @@ export async function withDnfSession<T>(
       },
     });
   } finally {
+    if (identity !== null) await removeGiven(identity, [own]);
     await rm(folder, { recursive: true, force: true });
   }
 }

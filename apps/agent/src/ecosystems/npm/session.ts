@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, lchown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import {
@@ -11,6 +11,7 @@ import {
   runProgram,
 } from '../../run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
+import { giveFolder, removeGiven } from '../given-folder.ts';
 
 export const PUBLIC_REGISTRY = 'https://registry.npmjs.org/';
 /** npm asks a registry for hundreds of documents; on a slow line that takes minutes. */
@@ -69,11 +70,7 @@ export async function withNpmSession<T>(
   // What is given away lies in a folder that is not: nobody can put a link in its place while it is used.
   const give = async (folder: string) => {
     given.push(folder);
-    if (identity === null) return;
-    for (const name of await readdir(folder, { recursive: true })) {
-      await lchown(join(folder, name), identity.uid, identity.gid);
-    }
-    await lchown(folder, identity.uid, identity.gid);
+    await giveFolder(folder, identity);
   };
   try {
     const [cache, home] = [join(root, 'cache'), join(root, 'home')];
@@ -109,16 +106,9 @@ export async function withNpmSession<T>(
         }),
     });
   } finally {
-    await removeAs(identity, given);
+    if (identity !== null) await removeGiven(identity, given);
     await rm(root, { recursive: true, force: true });
   }
-}
-
-/** Whoever owns folders could put a link into them while they are emptied: it must not be root who follows it. */
-async function removeAs(identity: Identity | null, folders: readonly string[]): Promise<void> {
-  if (identity === null || folders.length === 0) return;
-  const limits = { timeoutMs: NPM_TIMEOUT_MS, maxOutputBytes: 64 * 1024, onOverflow: 'keep_tail' as const };
-  await runProgram({ program: 'rm', args: ['-rf', '--', ...folders], identity, ...limits });
 }
 
 /** The host's own npm; null where npm, or the node that it runs on, is missing. */

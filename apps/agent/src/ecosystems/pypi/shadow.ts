@@ -1,7 +1,8 @@
-import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lchown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import { giveFolder, removeGiven } from '../given-folder.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { CoreMetadata } from './parse-metadata.ts';
 
@@ -45,12 +46,12 @@ export async function withShadow<T>(
   work: (shadow: Shadow) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'tidegate-pip-'));
+  const scratch = join(folder, 'scratch');
   try {
     await chmod(folder, 0o755);
     const site = join(folder, 'site');
-    const scratch = join(folder, 'scratch');
     await mkdir(scratch, { mode: 0o700 });
-    if (identity !== null) await chown(scratch, identity.uid, identity.gid);
+    await giveFolder(scratch, identity);
     await makeReadable(site);
     await symlink(interpreter.pip, join(site, 'pip'));
     const tool = join(folder, 'tool');
@@ -63,7 +64,7 @@ export async function withShadow<T>(
       addRequirements: async (text) => {
         const file = join(folder, `requirements-${++asked}.txt`);
         await writeFile(file, text, { flag: 'wx', mode: 0o600 });
-        if (identity !== null) await chown(file, identity.uid, identity.gid);
+        if (identity !== null) await lchown(file, identity.uid, identity.gid); // in a folder of our own
         return file;
       },
       run: (args, { timeoutMs } = { timeoutMs: PIP_TIMEOUT_MS }) =>
@@ -78,6 +79,7 @@ export async function withShadow<T>(
         }),
     });
   } finally {
+    if (identity !== null) await removeGiven(identity, [scratch]);
     await rm(folder, { recursive: true, force: true });
   }
 }

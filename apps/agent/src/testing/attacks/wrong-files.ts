@@ -223,6 +223,24 @@ export const ODD_ARTIFACTS: Attack[] = [
     agent: 'ok',
     executor: 'job_unreadable',
   },
+  {
+    name: 'a link in the place of the mark',
+    spoil: (job) => {
+      rmSync(join(job, READY_MARK));
+      symlinkSync('/nowhere', join(job, READY_MARK));
+    },
+    agent: 'ok',
+    executor: 'job_unreadable',
+  },
+  {
+    name: 'a pipe in the place of the mark',
+    spoil: (job) => {
+      rmSync(join(job, READY_MARK));
+      execFileSync('mkfifo', [join(job, READY_MARK)]);
+    },
+    agent: 'ok',
+    executor: 'job_unreadable',
+  },
 ];
 
 const drift = (change: (world: JobWorld) => JobWorld['simulated']) => ({

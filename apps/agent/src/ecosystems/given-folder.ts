@@ -1,0 +1,54 @@
+import { constants } from 'node:fs';
+import { lchown, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Identity, runProgram } from '../run-program.ts';
+
+/** Removing a large tree on a slow disk. */
+const REMOVE_TIMEOUT_MS = 15 * 60_000;
+const LOOK = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * Gives a folder of this process's own to whoever works in it: what is in it first and the folder last, so that nobody
+ * else can put anything in its place meanwhile. The folder above it stays this process's, or the folder itself could be
+ * exchanged. Nothing where nobody else works.
+ */
+export async function giveFolder(folder: string, identity: Identity | null): Promise<void> {
+  if (identity === null) return;
+  for (const name of await readdir(folder, { recursive: true })) {
+    await lchown(join(folder, name), identity.uid, identity.gid);
+  }
+  await lchown(folder, identity.uid, identity.gid);
+}
+
+/**
+ * Takes a folder back: first the folder, from when on nobody else makes a name in it, then its plain files, by their
+ * descriptors. What is none, or has another name elsewhere, keeps its owner: it may be any file of the host.
+ */
+export async function takeFolderBack(folder: string): Promise<void> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  await lchown(folder, uid, gid);
+  for (const name of await readdir(folder)) {
+    const file = await open(join(folder, name), LOOK).catch(() => null);
+    if (file === null) continue;
+    try {
+      const stat = await file.stat();
+      if (stat.isFile() && stat.nlink === 1) await file.chown(uid, gid);
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/**
+ * Removes folders that somebody else may change meanwhile: by rm(1), which follows no link that is put into its way,
+ * and as that user, who could remove them anyway.
+ */
+export async function removeGiven(identity: Identity | null, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0) return;
+  const limits = {
+    timeoutMs: REMOVE_TIMEOUT_MS,
+    maxOutputBytes: 64 * 1024,
+    onOverflow: 'keep_tail' as const,
+  };
+  await runProgram({ program: 'rm', args: ['-rf', '--', ...paths], identity, ...limits });
+}
