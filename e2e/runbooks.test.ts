@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
@@ -9,6 +9,9 @@ import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { logIn } from './harness/operator.ts';
 import { type CommandRun, missingLines, readRunbook, stepOf } from './harness/runbook.ts';
 import { createRunbookScene, type ReadingHost, RUNBOOKS, type RunbookScene } from './harness/runbook-host.ts';
+
+const GUIDE = join(RUNBOOKS, '../operator-guide.md');
+const README = join(RUNBOOKS, '../../README.md');
 
 describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (engine) => {
   async function openScene(file: string) {
@@ -140,6 +143,13 @@ test('the index of the runbooks names those that there are', async () => {
     ...['restore.md', 'divergence.md', 'mass-401.md', 're-enrolment.md'],
   ]);
   for (const name of named) expect(readRunbook(join(RUNBOOKS, name ?? '')).length).toBeGreaterThan(1);
+});
+
+test('no document puts a registration token into the arguments, where every user of the host can read it', async () => {
+  const files = [...(await readdir(RUNBOOKS)).map((name) => join(RUNBOOKS, name)), GUIDE, README];
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  expect(texts.join('\n')).toMatch(/TIDEGATE_TOKEN=\S+ tidegate-agent enrol/);
+  expect(texts.filter((text) => /enrol\b.*--token (?!-)/.test(text))).toEqual([]);
 });
 
 /** A copy of the host checks in with its identity, and then the host itself again. */

@@ -4,7 +4,7 @@ import { type AptHost, type AptHostOptions, createAptHost } from '@tidegate/test
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { AGENT_BINARY } from './agent-binary.ts';
+import { agentFor, asUser } from './agent-user.ts';
 import { type Child, startChild } from './child.ts';
 
 /** What one call of the agent came to. `json` is what it printed with --json. */
@@ -24,6 +24,8 @@ export type HostOptions = AptHostOptions & {
 /** The compiled agent in folders of its own. */
 export type InstalledAgent = {
   readonly configDir: string;
+  /** The program, where whoever runs it can start it. */
+  readonly binary: string;
   enrol(token: string): Promise<AgentRun>;
   /** The id that enrolment gave; throws before. */
   agentId(): string;
@@ -74,37 +76,49 @@ export async function createHost(dir: string, options: HostOptions): Promise<Hos
   };
 }
 
+type AgentOptions = {
+  serverUrl: string;
+  machineId: string;
+  places: readonly string[];
+  /** Who runs it, where that is not root: a user of this machine. */
+  user?: string | null;
+};
+
 /** Puts the agent into `dir`, for the host that `places` stands for: arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
-  { serverUrl, machineId, places }: { serverUrl: string; machineId: string; places: readonly string[] },
+  { serverUrl, machineId, places, user = null }: AgentOptions,
 ): Promise<InstalledAgent> {
   const configDir = join(dir, 'agent');
   const machineIdFile = join(dir, 'machine-id');
   await writeFile(machineIdFile, `${machineId}\n`);
   let agentId: string | null = null;
-  const start = (args: readonly string[], env: Record<string, string> = {}) =>
-    startChild(AGENT_BINARY, [...args, '--json', '--config', configDir], {
-      env: { PATH: SYSTEM_PATH, TMPDIR: '/tmp', ...env },
-    });
+  const binary = agentFor(user, dir);
+  const env = { PATH: SYSTEM_PATH, TMPDIR: '/tmp' };
+  const run = (...args: string[]) => {
+    const [program, ...words] = [...asUser(user), binary, 'run', ...args, '--json', '--config', configDir];
+    return startChild(program, words, { env });
+  };
   return {
     configDir,
+    binary,
     enrol: async (token) => {
       const state = ['--executor-state', join(dir, 'executor'), '--spool', join(dir, 'spool')];
       const machine = ['--machine-id-source', `file:${machineIdFile}`, ...places];
       const server = ['--server', serverUrl, '--allow-insecure-http'];
-      const enrolment = start(['enrol', ...server, ...machine, ...state], { TIDEGATE_TOKEN: token });
-      const run = await finish(enrolment);
-      if (typeof run.json.agent_id === 'string') agentId = run.json.agent_id;
-      return run;
+      const owner = user === null ? [] : ['--user', user];
+      const words = ['enrol', '--json', '--config', configDir, ...server, ...machine, ...state, ...owner];
+      const enrolled = await finish(startChild(binary, words, { env: { ...env, TIDEGATE_TOKEN: token } }));
+      if (typeof enrolled.json.agent_id === 'string') agentId = enrolled.json.agent_id;
+      return enrolled;
     },
     agentId: () => {
       if (agentId === null) throw new Error('the host is not enrolled');
       return agentId;
     },
-    runOnce: () => finish(start(['run', '--once'])),
-    startOnce: () => start(['run', '--once']),
-    run: () => start(['run']),
+    runOnce: () => finish(run('--once')),
+    startOnce: () => run('--once'),
+    run: () => run(),
   };
 }
 

@@ -5,7 +5,7 @@ import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
-import { AGENT_BINARY } from './agent-binary.ts';
+import { AGENT_USER, asUser, MAP_USER } from './agent-user.ts';
 import { createAgentOn, type InstalledAgent, must, ONLY_APT } from './host.ts';
 import { logIn, type Operator } from './operator.ts';
 import { type CommandRun, missingLines, type RunbookStep, runCommands, withVariables } from './runbook.ts';
@@ -73,6 +73,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
       serverUrl: server.url,
       machineId: `machine-${name}`,
       places: [...ONLY_APT, '--apt-config', aptConfig],
+      user: AGENT_USER,
     });
     must(await host.enrol(await operator.registrationToken()));
     must(await host.runOnce());
@@ -82,7 +83,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
     writeTool(
       bin,
       'tidegate-agent',
-      `exec "${AGENT_BINARY}" "$@" --allow-insecure-http ${places} ${machine}`,
+      `${MAP_USER}\nexec "${host.binary}" "$@" --allow-insecure-http ${places} ${machine}`,
     );
     return host;
   }
@@ -92,11 +93,14 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
 
 /** The key set that a host holds, as its agent says it. */
 export async function keySetOf(host: InstalledAgent): Promise<number> {
-  const { configDir } = host;
-  const run = await runCommands(`"${AGENT_BINARY}" status --json --config "${configDir}"`, {
-    env: { PATH: SYSTEM_PATH },
-    cwd: '/',
-  });
+  const { configDir, binary } = host;
+  const run = await runCommands(
+    `${asUser(AGENT_USER).join(' ')} "${binary}" status --json --config "${configDir}"`,
+    {
+      env: { PATH: SYSTEM_PATH },
+      cwd: '/',
+    },
+  );
   const status: { key_set_version?: number } = JSON.parse(run.stdout);
   return status.key_set_version ?? 0;
 }

@@ -7,7 +7,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { expect, onTestFinished } from 'vitest';
 import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
-import { AGENT_BINARY } from './agent-binary.ts';
+import { AGENT_USER, MAP_USER, RUNUSER } from './agent-user.ts';
 import { createAgentOn, type InstalledAgent, must, ONLY_APT } from './host.ts';
 import { logIn, type Operator, pause } from './operator.ts';
 import { type CommandRun, missingLines, readRunbook, runCommands, stepOf, withVariables } from './runbook.ts';
@@ -71,9 +71,10 @@ export async function createRunbookScene(engine: TestEngine, file: string): Prom
         serverUrl: url,
         places: [...ONLY_APT, '--apt-config', aptConfig],
         machineId: machineId ?? `machine-${name}`,
+        user: AGENT_USER,
       },
     });
-    const bin = await writePrograms(dir, { configDir: agent.configDir, aptConfig });
+    const bin = await writePrograms(dir, { ...agent, aptConfig });
     const variables: Record<string, string> = {
       ...{ SERVER: url, TOKEN: operator.token, MACHINE_ID_FILE: join(dir, 'machine-id') },
     };
@@ -135,7 +136,7 @@ async function follow(
 /** What a runbook calls on a host: the agent in the folders of this one, and the start of its unit. */
 async function writePrograms(
   dir: string,
-  { configDir, aptConfig }: { configDir: string; aptConfig: string },
+  { configDir, binary, aptConfig }: { configDir: string; binary: string; aptConfig: string },
 ): Promise<string> {
   const bin = join(dir, 'bin');
   await mkdir(bin);
@@ -144,14 +145,16 @@ async function writePrograms(
     join(bin, 'tidegate-agent'),
     `command=$1; shift
 if [ "$command" = enrol ]; then
+  ${MAP_USER}
   set -- "$@" --allow-insecure-http --machine-id-source "file:${dir}/machine-id" ${places}
 fi
-exec "${AGENT_BINARY}" "$command" "$@" --config "${configDir}"`,
+exec "${binary}" "$command" "$@" --config "${configDir}"`,
   );
-  // No systemd runs here: one round of what the unit starts.
+  await writeScript(join(bin, 'runuser'), RUNUSER);
+  // No systemd runs here: one round of what the unit starts, as its user.
   await writeScript(
     join(bin, 'systemctl'),
-    '[ "$*" = "start tidegate-agent" ] && exec tidegate-agent run --once',
+    '[ "$*" = "start tidegate-agent" ] && exec runuser -u tidegate -- tidegate-agent run --once',
   );
   return bin;
 }
