@@ -42,6 +42,7 @@ import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
 import { openCheckpointFile } from './events/checkpoint-file.ts';
 import { mountEvents } from './events/routes.ts';
+import { watchSeals } from './events/tell-broken-seals.ts';
 import { createEventUpkeep } from './events/upkeep.ts';
 import { mountHealth } from './health/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
@@ -112,6 +113,8 @@ export interface Application {
   http: App;
   /** Path of the one-time page for the first operator; null once one exists. */
   setupPath: string | null;
+  /** Ends when the events of rows that were refused are written. */
+  settled(): Promise<void>;
   /** Starts the workers, listens, and returns the URL. */
   listen(): Promise<string>;
   /** Ends requests under way, then the workers; what they had buffered is written. */
@@ -123,6 +126,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const { config, platform, secrets, keyFolder, keyRing, tls, journal } = parts;
   const { database, now, random } = platform;
   const bootedAt = now();
+  const seals = watchSeals(platform);
   const { refreshFamilyMaxDays } = config;
   const familyMaxAgeMs = refreshFamilyMaxDays === null ? null : refreshFamilyMaxDays * 86_400_000;
   const isHttps = tls !== null || (config.baseUrl ?? '').startsWith('https:');
@@ -289,6 +293,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   return {
     http,
     setupPath: first.kind === 'link' ? first.path : null,
+    settled: seals.settled,
     async listen() {
       await http.listen({ host: config.host, port: config.port });
       rateLimits.start();
@@ -322,6 +327,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await sumKeeper.stop();
       await snapshots.stop();
       await lastSeen.stop();
+      await seals.settled();
     },
   };
 }

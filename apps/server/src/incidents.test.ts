@@ -459,6 +459,8 @@ const INCIDENTS: Incident[] = [
 const ELSEWHERE = [
   'LOGINS_SLOWED',
   'RESTORE_DETECTED',
+  'ROWS_SEALED',
+  'ROW_SEAL_BROKEN',
   'SIGNING_ROOT_CHANGED',
   'advisories_stale',
   'agent_offline',

@@ -14,10 +14,12 @@ import { createIdMaker, type RandomBytes } from './platform/ids.ts';
 import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts';
 import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
+import { createRowSeals, sealedDatabase } from './platform/db/row-seals.ts';
 import { loadSecrets } from './platform/secrets.ts';
 import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
 import { openMemory } from './restore/open-memory.ts';
 import { raiseKeySets } from './restore/raise-key-sets.ts';
+import { prepareSealing, sealOnce } from './seal-at-upgrade.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
@@ -92,10 +94,16 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
   const { log, now, random } = world;
   const held = openDataDir(config, log);
   if (!held.ok) return held;
-  const { lock, database } = held;
+  const { lock } = held;
   opened.defer(lock.release);
-  opened.defer(database.close);
+  opened.defer(held.database.close);
+  const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
+  const database = sealedDatabase(
+    held.database,
+    createRowSeals(() => secrets.rowSeals),
+  );
   const plain: Platform = { ...world, database, newId: createIdMaker(now, random) };
+  await prepareSealing(plain, config.dataDir);
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
   if (!migrated.ok) {
     const versions = `the database is at version ${migrated.databaseVersion}, this program knows ${migrated.programVersion}`;
@@ -104,13 +112,13 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
       fault: `${versions}: start the newer program, or restore a backup made before the upgrade`,
     };
   }
+  await sealOnce(plain, config.dataDir);
   const keyFolder = openKeyFolder(config.dataDir);
   const remembered = await openMemory(plain, { config, keyFolder });
   if (!remembered.ok) return remembered;
   const { memory } = remembered;
   opened.defer(memory.close);
   const platform: Platform = { ...plain, database: memory.database };
-  const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) return keys;
   const keyRing = await openKeyRing(platform, keys);

@@ -42,6 +42,8 @@ export const SECURITY_EVENT_TYPES = [
   'REGISTRATION_TOKEN_CHANGED',
   'RATE_LIMITS_CHANGED',
   'RESTORE_DETECTED',
+  'ROW_SEAL_BROKEN',
+  'ROWS_SEALED',
 ] as const;
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number];
 

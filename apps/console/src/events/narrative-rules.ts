@@ -115,6 +115,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
     RESTORE_DETECTED: (read) =>
       `The database is older than what this server remembers: it was restored (epoch ${read('previous_epoch')} to ${read('epoch')}${read('events_lost') === '' ? '' : `, ${read('events_lost')} events lost`}).`,
+    ROW_SEAL_BROKEN: (read) =>
+      `A row of the database (${read('table') || 'unknown table'}, ${read('row') || 'unknown'}) bears no valid seal of this server: it was written or changed by somebody else, and is refused.`,
+    ROWS_SEALED: (read, { actor }) =>
+      `${by(actor)} sealed ${read('rows') || 'some'} rows of the database as they were${because(read('reason'))}.`,
     supply_chain_override: (read, { actor }) =>
       `${by(actor)} overrode the gate for ${packageOf(read)} (${read('cause.blocked_by') || 'blocked'}: ${read('cause.reason') || 'unknown'})${because(read('reason'))}. Signature and hashes are still verified.`,
     approval_blocked: (read, { actor }) =>

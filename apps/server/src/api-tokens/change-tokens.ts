@@ -37,7 +37,7 @@ export async function createApiToken(
   const secret = makeApiSecret(platform.random);
   const secretHash = hashApiSecret(secret);
   if (secretHash === null) throw new Error('a new API token has the wrong form');
-  const row: ApiTokenRow = {
+  const wanted = {
     ...{ id: platform.newId(), operator_id: by.operatorId, label: asked.label, secret_hash: secretHash },
     ...{ role: asked.role, groups: writeGroups(asked.groups ?? null) },
     scopes: asked.scopes ? JSON.stringify(asked.scopes) : null,
@@ -51,7 +51,8 @@ export async function createApiToken(
         detail: `There are ${API_TOKENS_MAX} API tokens: revoke those that nobody needs.`,
       });
     }
-    if (!(await insertApiToken(tx, row))) {
+    const row = await insertApiToken(tx, wanted);
+    if (!row) {
       throw new Refusal('conflict', {
         detail: 'You have an API token of this label: choose another, or revoke that one.',
       });

@@ -7,7 +7,7 @@ import { insertApiToken, markApiTokenRevoked, revokeTokensOf } from './store.ts'
 const OPERATOR = '01900000-0000-7000-8000-000000000001';
 const idOf = (n: number) => `01900000-0000-7000-9000-00000000000${n}`;
 
-function insert(tx: Tx, n: number, operatorId = OPERATOR): Promise<boolean> {
+function insert(tx: Tx, n: number, operatorId = OPERATOR): Promise<unknown> {
   return insertApiToken(tx, {
     ...{ id: idOf(n), operator_id: operatorId, label: `label ${n}`, secret_hash: `hash-${n}` },
     ...{ role: 'viewer', groups: null, scopes: null, created_by: 'ada', created_at: 1, expires_at: 9 },

@@ -1,38 +1,46 @@
+import { COVERED_OPERATOR, type OperatorRow, operatorOf } from '../operators/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import type { Tables } from '../platform/db/tables.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
+import {
+  type Covered,
+  listOpened,
+  type Opened,
+  opened,
+  sealed,
+  type Unsealed,
+} from '../platform/db/row-seals.ts';
 
-export type ApiTokenRow = Tables['api_tokens'];
+export type ApiTokenRow = Opened<'api_tokens'>;
 
 /** A token with who made it, as that operator is now; the columns are null where there is none any more. */
 export type MadeToken = ApiTokenRow & {
   maker_name: string | null;
-  maker_role: Tables['operators']['role'] | null;
+  maker_role: OperatorRow['role'] | null;
   maker_groups: string | null;
   maker_disabled_at: number | null;
 };
 
-/** False where the operator has a token of this label that is not revoked. */
-export async function insertApiToken(tx: Tx, row: ApiTokenRow): Promise<boolean> {
+/** Null where the operator has a token of this label that is not revoked. */
+export async function insertApiToken(tx: Tx, row: Unsealed<'api_tokens'>): Promise<ApiTokenRow | null> {
   const inserted = await tx
     .insertInto('api_tokens')
-    .values(row)
+    .values(sealed(tx, 'api_tokens', row))
     .onConflict((conflict) =>
       conflict.columns(['operator_id', 'label']).where('revoked_at', 'is', null).doNothing(),
     )
-    .returning('id')
+    .returningAll()
     .executeTakeFirst();
-  return inserted !== undefined;
+  return opened(tx, 'api_tokens', inserted);
 }
 
 export async function findTokenByHash(db: Db, secretHash: string): Promise<MadeToken | null> {
-  return (await made(db).where('t.secret_hash', '=', secretHash).executeTakeFirst()) ?? null;
+  return openedToken(db, await made(db).where('t.secret_hash', '=', secretHash).executeTakeFirst());
 }
 
 /** One that is not revoked. */
 export async function findApiToken(db: Db, id: string): Promise<MadeToken | null> {
   const query = made(db).where('t.id', '=', id).where('t.revoked_at', 'is', null);
-  return (await query.executeTakeFirst()) ?? null;
+  return openedToken(db, await query.executeTakeFirst());
 }
 
 /** Those that are not revoked, newest first; `before` is the id of the last row of the page before. */
@@ -40,9 +48,14 @@ export async function listApiTokens(
   db: Db,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<MadeToken[]> {
-  let query = made(db).where('t.revoked_at', 'is', null).orderBy('t.id', 'desc').limit(limit);
-  if (before !== null) query = query.where('t.id', '<', before);
-  return query.execute();
+  const rows = await listOpened(db, 'api_tokens', {
+    ...{ limit, after: before, keyOf: ({ id }: StoredToken) => id },
+    page(last) {
+      const query = made(db).where('t.revoked_at', 'is', null).orderBy('t.id', 'desc').limit(limit);
+      return (last === null ? query : query.where('t.id', '<', last)).execute();
+    },
+  });
+  return rows.flatMap((row) => openedToken(db, row) ?? []);
 }
 
 export async function countApiTokens(db: Db): Promise<number> {
@@ -74,7 +87,7 @@ export async function markApiTokenRevoked(
 ): Promise<boolean> {
   const result = await tx
     .updateTable('api_tokens')
-    .set({ revoked_at: atMs })
+    .set({ revoked_at: atMs, seal: null })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
@@ -90,7 +103,7 @@ export async function revokeTokensOf(
 ): Promise<number> {
   const rows = await tx
     .updateTable('api_tokens')
-    .set({ revoked_at: atMs })
+    .set({ revoked_at: atMs, seal: null })
     .where('operator_id', '=', operatorId)
     .where('revoked_at', 'is', null)
     .returning('id')
@@ -102,12 +115,30 @@ export async function revokeTokensOf(
 function made(db: Db) {
   return db
     .selectFrom('api_tokens as t')
-    .leftJoin('operators as o', 'o.id', 't.operator_id')
+    .leftJoin('operators', 'operators.id', 't.operator_id')
     .selectAll('t')
-    .select([
-      'o.username as maker_name',
-      'o.role as maker_role',
-      'o.groups as maker_groups',
-      'o.disabled_at as maker_disabled_at',
-    ]);
+    .select(COVERED_OPERATOR);
+}
+
+type StoredToken = Awaited<ReturnType<ReturnType<typeof made>['executeTakeFirstOrThrow']>>;
+
+/** The token and its maker, each with a seal that holds; a maker whose row is refused is as one who is gone. */
+function openedToken(db: Db, stored: StoredToken | undefined): MadeToken | null {
+  const token = opened(db, 'api_tokens', stored);
+  if (!token) return null;
+  const maker = opened(db, 'operators', makerOf(token));
+  return {
+    ...token,
+    maker_name: maker?.username ?? null,
+    maker_role: maker?.role ?? null,
+    maker_groups: maker?.groups ?? null,
+    maker_disabled_at: maker?.disabled_at ?? null,
+  };
+}
+
+function makerOf(row: StoredToken): (Covered<'operators'> & { seal: string | null }) | null {
+  const { o_id, o_username, o_password_hash, o_role, o_created_at, ...rest } = row;
+  const known = o_id !== null && o_username !== null && o_password_hash !== null;
+  if (!known || o_role === null || o_created_at === null) return null;
+  return operatorOf({ ...rest, o_id, o_username, o_password_hash, o_role, o_created_at });
 }

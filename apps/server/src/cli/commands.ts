@@ -7,6 +7,7 @@ import { eventsCommand } from './events.ts';
 import { keysCommand } from './keys.ts';
 import { operatorsCommand } from './operators.ts';
 import { restoreCommand } from './restore.ts';
+import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tokensCommand } from './tokens.ts';
 
@@ -19,6 +20,7 @@ export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['backup', backupCommand],
   ['restore', restoreCommand],
   ['doctor', doctorCommand],
+  ['seals', sealsCommand],
   ['events', eventsCommand],
   ['decisions', decisionsCommand],
   ['advisories', advisoriesCommand],

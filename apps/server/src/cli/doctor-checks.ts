@@ -17,6 +17,7 @@ import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
+import { judgeSeals, NO_SECRET, openSealed } from './doctor-seals.ts';
 
 /** Entries of the data folder that are looked at: a handful, keys, and backups. */
 const FILES_MAX = 10_000;
@@ -137,9 +138,16 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeEpochFile(config, database),
     await judgeLog(database),
     await judgeOperators(database),
-    await judgeSecondFactors(config, database),
+    ...(await judgeSealedRows(config, database)),
     clock,
   ];
+}
+
+/** Without the secret nothing can be said of operators: their rows are refused, here as in the server. */
+async function judgeSealedRows(config: Config, database: Database): Promise<Finding[]> {
+  const sealed = openSealed(config, database);
+  if (!sealed) return [NO_SECRET];
+  return [await judgeSecondFactors(config, sealed), await judgeSeals(sealed)];
 }
 
 async function judgeIntegrity(database: Database): Promise<Finding> {

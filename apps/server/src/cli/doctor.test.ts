@@ -97,6 +97,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'event log',
       'operators',
       'second factors',
+      'row seals',
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });

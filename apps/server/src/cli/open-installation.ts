@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
+import { watchSeals } from '../events/tell-broken-seals.ts';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
@@ -9,6 +10,8 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { createIdMaker } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { readSecrets } from '../platform/secrets.ts';
 import { type CliWorld, EXIT, type ExitCode } from './command.ts';
 
 /** The data directory and database of a server, which may be running. */
@@ -33,11 +36,19 @@ export async function withInstallation(
     const read = readConfig(world.env);
     if (!read.ok) throw new CommandFault(read.fault);
     const { config } = read;
-    database = await openExisting(config);
+    const plain = await openExisting(config);
+    database = plain;
     const { now, random } = world;
+    const seals = createRowSeals(() => sealKey(config));
     const log = createLog({ level: 'warn', format: 'text', now, write: world.err });
-    const platform: Platform = { database, log, now, random, newId: createIdMaker(now, random) };
-    return await use({ config, platform });
+    const newId = createIdMaker(now, random);
+    const platform: Platform = { database: sealedDatabase(plain, seals), log, now, random, newId };
+    const watch = watchSeals(platform);
+    try {
+      return await use({ config, platform });
+    } finally {
+      await watch.settled();
+    }
   } catch (error) {
     const isTold =
       error instanceof CommandFault || error instanceof DatabaseFault || error instanceof Refusal;
@@ -47,6 +58,14 @@ export async function withInstallation(
   } finally {
     await database?.close();
   }
+}
+
+function sealKey({ jwtSecret, dataDir }: Config): Buffer {
+  const secrets = readSecrets({ configured: jwtSecret, dataDir });
+  if (secrets) return secrets.rowSeals;
+  throw new CommandFault(
+    `the token secret that seals the rows of operators and tokens is not in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR or SERVICE_JWT_SECRET as the server has them`,
+  );
 }
 
 async function openExisting(config: Config): Promise<Database> {

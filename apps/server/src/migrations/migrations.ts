@@ -78,6 +78,7 @@ import { migration as m085 } from './085-password-proofs.ts';
 import { migration as m086 } from './086-operator-notices.ts';
 import { migration as m087 } from './087-password-lengths.ts';
 import { migration as m088 } from './088-factor-demands.ts';
+import { migration as m090 } from './090-row-seals.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -160,4 +161,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m086,
   m087,
   m088,
+  m090,
 ];

@@ -14,6 +14,7 @@ import {
   findOperator,
   insertOperator,
   lockFleetAdmins,
+  lockOperator,
   type OperatorRow,
   revokeOtherSessions,
   updateOperator,
@@ -31,7 +32,7 @@ export async function addOperator(
   { asked, by }: { asked: NewOperator; by: Changer },
 ): Promise<OperatorRow> {
   demandSoundPassword({ ...asked, hasSecondFactor: false }, '/password');
-  const row: OperatorRow = {
+  const wanted = {
     id: platform.newId(),
     username: asked.username.toLowerCase(),
     password_hash: await passwords.hash(asked.password),
@@ -41,7 +42,8 @@ export async function addOperator(
     disabled_at: null,
   };
   return platform.database.transact(async (tx) => {
-    if (!(await insertOperator(tx, row))) {
+    const row = await insertOperator(tx, wanted);
+    if (!row) {
       throw new Refusal('conflict', { detail: 'An operator with this name exists already.' });
     }
     const content = { change: 'created', role: row.role, groups: readGroups(row.groups) };
@@ -63,7 +65,7 @@ export async function changeOperator(
   const passwordHash = change.password === undefined ? null : await passwords.hash(change.password);
   return platform.database.transact(async (tx) => {
     const admins = await lockFleetAdmins(tx);
-    const before = await findOperator(tx, id);
+    const before = await lockOperator(tx, id);
     if (!before) throw notFound();
     if (change.password !== undefined) {
       const hasSecondFactor = keepsFactor(await countFactors(tx, id), keep);
@@ -81,7 +83,7 @@ export async function changeOperator(
     };
     if (!isFleetAdmin(after)) keepAnAdmin(admins, id);
     const { password_hash, role, groups, disabled_at } = after;
-    await updateOperator(tx, id, { password_hash, role, groups, disabled_at });
+    await updateOperator(tx, before, { password_hash, role, groups, disabled_at });
     if (passwordHash !== null) {
       await notify(tx, platform, { operatorId: id, kind: 'password_reset', by });
       await endAccess(tx, platform, { operator: after, by, keep, endTokens });

@@ -10,7 +10,13 @@ import { notifySelf } from './notices.ts';
 import { lengthMark } from './open-session.ts';
 import type { Passwords } from './passwords.ts';
 import { markProven } from './sessions-store.ts';
-import { findOperator, type OperatorRow, revokeOtherSessions, updateOperator } from './store.ts';
+import {
+  findOperator,
+  lockOperator,
+  type OperatorRow,
+  revokeOtherSessions,
+  updateOperator,
+} from './store.ts';
 
 /**
  * A new password for oneself, which ends the other sessions. The present one is asked for, and guesses at it are slowed
@@ -35,8 +41,8 @@ export async function changeOwnPassword(
   );
   if (!operator || !isRight) throw new Refusal('forbidden', { detail: 'The current password is wrong.' });
   const passwordHash = await passwords.hash(asked.new_password);
-  await platform.database.transact(async (tx) => {
-    const current = await findOperator(tx, operatorId);
+  return platform.database.transact(async (tx) => {
+    const current = await lockOperator(tx, operatorId);
     if (current?.password_hash !== operator.password_hash) {
       throw new Refusal('conflict', { detail: 'The password was changed in the meantime.' });
     }
@@ -44,7 +50,7 @@ export async function changeOwnPassword(
     if (!(await markProven(tx, { id: sessionId, proven }))) {
       throw new Refusal('access_token_invalid', { detail: 'This session has ended.' });
     }
-    await updateOperator(tx, operatorId, { password_hash: passwordHash });
+    const changed = await updateOperator(tx, current, { password_hash: passwordHash });
     await revokeOtherSessions(tx, { operatorId, keptSessionId: sessionId, nowMs: platform.now() });
     await appendEvent(tx, platform, {
       kind: 'security',
@@ -55,6 +61,6 @@ export async function changeOwnPassword(
       content: { change: 'own_password', operator_id: operatorId, username },
     });
     await notifySelf(tx, platform, { caller, kind: 'password_changed' });
+    return changed;
   });
-  return { ...operator, password_hash: passwordHash };
 }

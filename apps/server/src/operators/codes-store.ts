@@ -2,13 +2,13 @@ import type { SecondFactor } from '@tidegate/protocol/factors-api';
 import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import type { Tables } from '../platform/db/tables.ts';
+import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 
-export type TotpRow = Tables['operator_totp'];
+export type TotpRow = Opened<'operator_totp'>;
 
 export async function findTotp(db: Db, operatorId: string): Promise<TotpRow | null> {
   const query = db.selectFrom('operator_totp').selectAll().where('operator_id', '=', operatorId);
-  return (await query.executeTakeFirst()) ?? null;
+  return opened(db, 'operator_totp', await query.executeTakeFirst());
 }
 
 /** The same, with its row locked until the end of the transaction: guesses at once are judged one after the other. */
@@ -19,15 +19,16 @@ export async function lockTotp(tx: Tx, operatorId: string): Promise<TotpRow | nu
     .where('operator_id', '=', operatorId)
     .returningAll()
     .executeTakeFirst();
-  return locked ?? null;
+  return opened(tx, 'operator_totp', locked);
 }
 
 /** Begins anew; false where one is in use already, which stays. */
-export async function beginTotp(tx: Tx, row: TotpRow): Promise<boolean> {
-  const { operator_id: _, ...set } = row;
+export async function beginTotp(tx: Tx, row: Unsealed<'operator_totp'>): Promise<boolean> {
+  const values = sealed(tx, 'operator_totp', row);
+  const { operator_id: _, ...set } = values;
   const begun = await tx
     .insertInto('operator_totp')
-    .values(row)
+    .values(values)
     .onConflict((conflict) =>
       conflict.column('operator_id').doUpdateSet(set).where('operator_totp.confirmed_at', 'is', null),
     )
@@ -41,9 +42,10 @@ export async function confirmTotp(
   tx: Tx,
   { row, step, nowMs }: { row: TotpRow; step: number; nowMs: number },
 ): Promise<boolean> {
+  const { seal } = sealed(tx, 'operator_totp', { ...row, confirmed_at: nowMs });
   const confirmed = await tx
     .updateTable('operator_totp')
-    .set({ confirmed_at: nowMs, last_step: step, failures: 0, last_failed_at: null })
+    .set({ confirmed_at: nowMs, last_step: step, failures: 0, last_failed_at: null, seal })
     .where('operator_id', '=', row.operator_id)
     .where('sealed_secret', '=', row.sealed_secret)
     .where('confirmed_at', 'is', null)
@@ -95,12 +97,11 @@ export async function replaceRecoveryCodes(
   { operatorId, hashes, nowMs }: { operatorId: string; hashes: readonly string[]; nowMs: number },
 ): Promise<void> {
   await deleteRecoveryCodes(tx, operatorId);
-  const rows = hashes.map((hash) => ({
-    operator_id: operatorId,
-    code_hash: hash,
-    created_at: nowMs,
-    used_at: null,
-  }));
+  const rows = hashes.map((hash) =>
+    sealed(tx, 'operator_recovery_codes', {
+      ...{ operator_id: operatorId, code_hash: hash, created_at: nowMs, used_at: null },
+    }),
+  );
   await tx.insertInto('operator_recovery_codes').values(rows).execute();
 }
 
@@ -113,9 +114,17 @@ export async function useRecoveryCode(
   tx: Tx,
   { operatorId, hash, nowMs }: { operatorId: string; hash: string; nowMs: number },
 ): Promise<boolean> {
+  const stored = await tx
+    .selectFrom('operator_recovery_codes')
+    .selectAll()
+    .where('operator_id', '=', operatorId)
+    .where('code_hash', '=', hash)
+    .where('used_at', 'is', null)
+    .executeTakeFirst();
+  if (!opened(tx, 'operator_recovery_codes', stored)) return false;
   const used = await tx
     .updateTable('operator_recovery_codes')
-    .set({ used_at: nowMs })
+    .set({ used_at: nowMs, seal: null })
     .where('operator_id', '=', operatorId)
     .where('code_hash', '=', hash)
     .where('used_at', 'is', null)

@@ -85,7 +85,7 @@ export async function addPasskey(
     await database.transact((tx) => takeChallenge(tx, challenge));
     throw unfit(verified.reason);
   }
-  const row: PasskeyRow = {
+  const made = {
     id: platform.newId(),
     operator_id: operatorId,
     credential_id: verified.credentialId,
@@ -101,7 +101,8 @@ export async function addPasskey(
   return database.transact(async (tx) => {
     if (!(await takeChallenge(tx, challenge))) throw unfit('challenge');
     demandRoom((await listPasskeys(tx, operatorId)).length);
-    if (!(await insertPasskey(tx, row))) {
+    const row = await insertPasskey(tx, made);
+    if (!row) {
       throw new Refusal('conflict', { detail: 'This passkey is known already.' });
     }
     const { recoveryCodesLeft } = await countFactors(tx, operatorId);
@@ -167,7 +168,7 @@ async function recordRename(
   await notifySelf(tx, platform, { caller: owner, kind: 'passkey_renamed', subject: row.name });
 }
 
-function noteOf({ id, name }: PasskeyRow) {
+function noteOf({ id, name }: Pick<PasskeyRow, 'id' | 'name'>) {
   return { factor: 'passkey', passkey_id: id, name } as const;
 }
 

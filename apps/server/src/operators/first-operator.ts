@@ -111,7 +111,7 @@ async function createAdmin(
   platform: Platform,
   admin: { username: string; passwordHash: string; actor: string },
 ): Promise<OperatorRow | null> {
-  const row: OperatorRow = {
+  const row = await insertOperator(tx, {
     id: platform.newId(),
     username: admin.username.toLowerCase(),
     password_hash: admin.passwordHash,
@@ -119,8 +119,8 @@ async function createAdmin(
     groups: null,
     created_at: platform.now(),
     disabled_at: null,
-  };
-  if (!(await insertOperator(tx, row))) return null;
+  });
+  if (!row) return null;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'OPERATOR_CHANGED',

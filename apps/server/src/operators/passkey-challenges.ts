@@ -33,7 +33,7 @@ export async function openChallenge(tx: Tx, platform: Platform, asked: Challenge
   if ((await countChallenges(tx)) >= CHALLENGES_MAX) {
     throw new Refusal('unavailable', { detail: 'Too many logins are under way.', retryAfterSeconds: 60 });
   }
-  const row: ChallengeRow = {
+  const row = await insertChallenge(tx, {
     ...of,
     id: platform.newId(),
     challenge: platform.random(CHALLENGE_BYTES).toString('base64url'),
@@ -41,8 +41,7 @@ export async function openChallenge(tx: Tx, platform: Platform, asked: Challenge
     origin: site.origin,
     created_at: nowMs,
     expires_at: nowMs + CHALLENGE_LIFETIME_MS,
-  };
-  await insertChallenge(tx, row);
+  });
   if (of.operator_id !== null) {
     await keepNewestChallenges(tx, { operatorId: of.operator_id, kept: PER_OPERATOR_MAX });
   }

@@ -1,33 +1,34 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
-import type { Tables } from '../platform/db/tables.ts';
+import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 
-export type PasskeyRow = Tables['operator_passkeys'];
-export type ChallengeRow = Tables['passkey_challenges'];
+export type PasskeyRow = Opened<'operator_passkeys'>;
+export type ChallengeRow = Opened<'passkey_challenges'>;
 
 /** Oldest first; there are never more than one operator may have. */
 export async function listPasskeys(db: Db, operatorId: string): Promise<PasskeyRow[]> {
-  return db
+  const rows = await db
     .selectFrom('operator_passkeys')
     .selectAll()
     .where('operator_id', '=', operatorId)
     .orderBy('id')
     .execute();
+  return rows.flatMap((row) => opened(db, 'operator_passkeys', row) ?? []);
 }
 
 export async function findPasskeyByCredential(db: Db, credentialId: string): Promise<PasskeyRow | null> {
   const query = db.selectFrom('operator_passkeys').selectAll().where('credential_id', '=', credentialId);
-  return (await query.executeTakeFirst()) ?? null;
+  return opened(db, 'operator_passkeys', await query.executeTakeFirst());
 }
 
-/** False where the credential is known already, to whomever it belongs. */
-export async function insertPasskey(tx: Tx, row: PasskeyRow): Promise<boolean> {
+/** Null where the credential is known already, to whomever it belongs. */
+export async function insertPasskey(tx: Tx, row: Unsealed<'operator_passkeys'>): Promise<PasskeyRow | null> {
   const inserted = await tx
     .insertInto('operator_passkeys')
-    .values(row)
+    .values(sealed(tx, 'operator_passkeys', row))
     .onConflict((conflict) => conflict.column('credential_id').doNothing())
-    .returning('id')
+    .returningAll()
     .executeTakeFirst();
-  return inserted !== undefined;
+  return opened(tx, 'operator_passkeys', inserted);
 }
 
 /**
@@ -60,14 +61,14 @@ export async function renamePasskey(
     .where('operator_id', '=', operatorId)
     .returningAll()
     .executeTakeFirst();
-  return renamed ?? null;
+  return opened(tx, 'operator_passkeys', renamed);
 }
 
-/** Null where the operator has no such passkey. */
+/** Null where the operator has no such passkey; one that is refused goes too. */
 export async function deletePasskey(
   tx: Tx,
   { id, operatorId }: { id: string; operatorId: string },
-): Promise<PasskeyRow | null> {
+): Promise<Unsealed<'operator_passkeys'> | null> {
   const deleted = await tx
     .deleteFrom('operator_passkeys')
     .where('id', '=', id)
@@ -86,8 +87,12 @@ export async function deletePasskeys(tx: Tx, operatorId: string): Promise<number
   return deleted.length;
 }
 
-export async function insertChallenge(tx: Tx, row: ChallengeRow): Promise<void> {
-  await tx.insertInto('passkey_challenges').values(row).execute();
+export async function insertChallenge(tx: Tx, row: Unsealed<'passkey_challenges'>): Promise<ChallengeRow> {
+  const values = sealed(tx, 'passkey_challenges', row);
+  const inserted = await tx.insertInto('passkey_challenges').values(values).returningAll().executeTakeFirst();
+  const challenge = opened(tx, 'passkey_challenges', inserted);
+  if (!challenge) throw new Error('a challenge that was just sealed does not open');
+  return challenge;
 }
 
 /** One that is open for these acts, in this session (null: where nobody is logged in). */
@@ -105,7 +110,7 @@ export async function findChallenge(
     .where('session_id', asked.session_id === null ? 'is' : '=', asked.session_id)
     .where('purpose', 'in', asked.purposes)
     .where('expires_at', '>', asked.nowMs);
-  return (await query.executeTakeFirst()) ?? null;
+  return opened(db, 'passkey_challenges', await query.executeTakeFirst());
 }
 
 /** Uses it up: of two who answer one challenge at once, one finds nothing. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { sealed } from '../platform/db/row-seals.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createFactorScene } from '../testing/factor-scene.ts';
 import { ADMIN } from '../testing/operator-app.ts';
@@ -288,8 +289,12 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
       .executeTakeFirstOrThrow();
     const rows = Array.from({ length: 500 }, (_, i) => ({ ...template, operator_id: null, id: `x${i}` }));
     for (let page = 0; page < 20; page++) {
-      const values = rows.map((row) => ({ ...row, id: `${row.id}-${page}` }));
-      await database.transact((tx) => tx.insertInto('passkey_challenges').values(values).execute());
+      await database.transact((tx) => {
+        const values = rows.map((row) =>
+          sealed(tx, 'passkey_challenges', { ...row, id: `${row.id}-${page}` }),
+        );
+        return tx.insertInto('passkey_challenges').values(values).execute();
+      });
     }
     const full = await send('POST', `${LOGIN}/options`);
     expect([full.statusCode, full.headers['retry-after']]).toEqual([503, '60']);

@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { listOpened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import { type SessionRow, wasUsedSince } from './store.ts';
 
 /** Live sessions of an operator, newest first; `before` is the id of the last one of the page before. */
@@ -6,9 +8,13 @@ export async function listSessions(
   db: Db,
   asked: { operatorId: string; nowMs: number; idleMs: number; limit: number; before: string | null },
 ): Promise<SessionRow[]> {
-  let query = liveOf(db, asked).selectAll().orderBy('id', 'desc').limit(asked.limit);
-  if (asked.before !== null) query = query.where('id', '<', asked.before);
-  return query.execute();
+  return listOpened(db, 'operator_sessions', {
+    ...{ limit: asked.limit, after: asked.before, keyOf: ({ id }) => id },
+    page(before) {
+      const query = liveOf(db, asked).selectAll().orderBy('id', 'desc').limit(asked.limit);
+      return (before === null ? query : query.where('id', '<', before)).execute();
+    },
+  });
 }
 
 export async function countSessions(
@@ -37,10 +43,10 @@ function liveOf(
 export async function endSession(
   tx: Tx,
   { id, operatorId, nowMs }: { id: string; operatorId: string | null; nowMs: number },
-): Promise<SessionRow | null> {
+): Promise<Unsealed<'operator_sessions'> | null> {
   let query = tx
     .updateTable('operator_sessions')
-    .set({ revoked_at: nowMs })
+    .set({ revoked_at: nowMs, seal: null })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', nowMs);
@@ -74,14 +80,33 @@ export async function markProven(
     proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at' | 'password_is_long'>>;
   },
 ): Promise<boolean> {
-  const marked = await tx
-    .updateTable('operator_sessions')
-    .set(proven)
+  const locked = await lockedSessions(tx)
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
-    .returning('id')
     .executeTakeFirst();
-  return marked !== undefined;
+  const session = opened(tx, 'operator_sessions', locked);
+  if (!session) return false;
+  await setProofs(tx, session, proven);
+  return true;
+}
+
+function lockedSessions(tx: Tx) {
+  const unchanged = { created_at: sql<number>`created_at` };
+  return tx.updateTable('operator_sessions').set(unchanged).returningAll();
+}
+
+/** Of a session whose row the transaction has locked. */
+async function setProofs(
+  tx: Tx,
+  session: SessionRow,
+  proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at' | 'password_is_long'>>,
+): Promise<void> {
+  const { seal } = sealed(tx, 'operator_sessions', { ...session, ...proven });
+  await tx
+    .updateTable('operator_sessions')
+    .set({ ...proven, seal })
+    .where('id', '=', session.id)
+    .execute();
 }
 
 /** Locks the row of a session until the end of the transaction; false where the session has ended. */
@@ -102,12 +127,15 @@ export async function forgetProofs(
   { operatorId, keptSessionId }: { operatorId: string; keptSessionId: string },
 ): Promise<void> {
   await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
-  await tx
-    .updateTable('operator_sessions')
-    .set({ second_factor_at: null, password_at: null })
+  const locked = await lockedSessions(tx)
     .where('operator_id', '=', operatorId)
     .where('id', '!=', keptSessionId)
+    .where('revoked_at', 'is', null)
     .execute();
+  for (const row of locked) {
+    const session = opened(tx, 'operator_sessions', row);
+    if (session) await setProofs(tx, session, { second_factor_at: null, password_at: null });
+  }
 }
 
 /** Whether the password that was last proven in this session may stand alone; null where nobody knows. */

@@ -1,21 +1,41 @@
 import { FACTOR_METHODS, type FactorMethod } from '@tidegate/protocol/factors-api';
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import type { Tables } from '../platform/db/tables.ts';
+import {
+  type Covered,
+  listOpened,
+  type Opened,
+  opened,
+  sealed,
+  type Unsealed,
+} from '../platform/db/row-seals.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
-export type OperatorRow = Tables['operators'];
-export type SessionRow = Tables['operator_sessions'];
+export type OperatorRow = Opened<'operators'>;
+export type SessionRow = Opened<'operator_sessions'>;
 
 export async function findOperator(db: Db, id: string): Promise<OperatorRow | null> {
-  return (await db.selectFrom('operators').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+  const query = db.selectFrom('operators').selectAll().where('id', '=', id);
+  return opened(db, 'operators', await query.executeTakeFirst());
+}
+
+/** The same, with its row locked until the end of the transaction: what is sealed next is what is stored then. */
+export async function lockOperator(tx: Tx, id: string): Promise<OperatorRow | null> {
+  const locked = await tx
+    .updateTable('operators')
+    .set({ created_at: sql<number>`created_at` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst();
+  return opened(tx, 'operators', locked);
 }
 
 export async function findOperatorByName(db: Db, username: string): Promise<OperatorRow | null> {
   const query = db.selectFrom('operators').selectAll().where('username', '=', username.toLowerCase());
-  return (await query.executeTakeFirst()) ?? null;
+  return opened(db, 'operators', await query.executeTakeFirst());
 }
 
+/** Rows that are refused count too: whoever breaks every seal opens no set-up. */
 export async function countOperators(db: Db): Promise<number> {
   const row = await db
     .selectFrom('operators')
@@ -29,28 +49,40 @@ export async function listOperators(
   db: Db,
   { limit, after }: { limit: number; after: string | null },
 ): Promise<OperatorRow[]> {
-  let query = db.selectFrom('operators').selectAll().orderBy('username').limit(limit);
-  if (after !== null) query = query.where('username', '>', after);
-  return query.execute();
+  return listOpened(db, 'operators', {
+    ...{ limit, after, keyOf: ({ username }) => username },
+    page(last) {
+      const query = db.selectFrom('operators').selectAll().orderBy('username').limit(limit);
+      return (last === null ? query : query.where('username', '>', last)).execute();
+    },
+  });
 }
 
-/** False when the name is taken. */
-export async function insertOperator(tx: Tx, row: OperatorRow): Promise<boolean> {
+/** Null when the name is taken. */
+export async function insertOperator(tx: Tx, row: Unsealed<'operators'>): Promise<OperatorRow | null> {
   const inserted = await tx
     .insertInto('operators')
-    .values(row)
+    .values(sealed(tx, 'operators', row))
     .onConflict((conflict) => conflict.column('username').doNothing())
-    .returning('id')
+    .returningAll()
     .executeTakeFirst();
-  return inserted !== undefined;
+  return opened(tx, 'operators', inserted);
 }
 
+/** Of a row that the transaction has locked. Returns what it is now. */
 export async function updateOperator(
   tx: Tx,
-  id: string,
+  before: OperatorRow,
   set: Partial<Pick<OperatorRow, 'password_hash' | 'role' | 'groups' | 'disabled_at'>>,
-): Promise<void> {
-  await tx.updateTable('operators').set(set).where('id', '=', id).execute();
+): Promise<OperatorRow> {
+  const after = { ...before, ...set };
+  const { seal } = sealed(tx, 'operators', after);
+  await tx
+    .updateTable('operators')
+    .set({ ...set, seal })
+    .where('id', '=', before.id)
+    .execute();
+  return after;
 }
 
 /** Sessions go with the operator. A restored backup must not let either in again. */
@@ -68,13 +100,16 @@ export async function lockFleetAdmins(tx: Tx): Promise<string[]> {
     .where('role', '=', 'admin')
     .where('groups', 'is', null)
     .where('disabled_at', 'is', null)
-    .returning('id')
+    .returningAll()
     .execute();
-  return rows.map((row) => row.id);
+  return rows.flatMap((row) => opened(tx, 'operators', row)?.id ?? []);
 }
 
-export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
-  await tx.insertInto('operator_sessions').values(row).execute();
+export async function insertSession(tx: Tx, row: Unsealed<'operator_sessions'>): Promise<void> {
+  await tx
+    .insertInto('operator_sessions')
+    .values(sealed(tx, 'operator_sessions', row))
+    .execute();
 }
 
 export type LiveSession = Pick<
@@ -105,16 +140,8 @@ export async function findLiveSession(
   const row = await db
     .selectFrom('operator_sessions')
     .innerJoin('operators', 'operators.id', 'operator_sessions.operator_id')
-    .select(['operators.id', 'operators.username', 'operators.role', 'operators.groups'])
-    .select([
-      'operator_sessions.csrf_hash',
-      'operator_sessions.created_at',
-      'operator_sessions.expires_at',
-      'operator_sessions.last_used_at',
-      'operator_sessions.second_factor_at',
-      'operator_sessions.password_at',
-      'operator_sessions.factor_due_at',
-    ])
+    .selectAll('operator_sessions')
+    .select(COVERED_OPERATOR)
     .select((e) => [
       e
         .exists(
@@ -150,10 +177,51 @@ export async function findLiveSession(
     .where('operators.disabled_at', 'is', null)
     .where(wasUsedSince(nowMs - idleMs))
     .executeTakeFirst();
-  if (!row) return null;
-  const { has_totp, has_passkey, has_recovery_code, ...session } = row;
-  const has = { totp: has_totp, passkey: has_passkey, recovery_code: has_recovery_code };
-  return { ...session, factors: FACTOR_METHODS.filter((method) => Boolean(has[method])) };
+  const session = opened(db, 'operator_sessions', row);
+  const operator = row ? opened(db, 'operators', operatorOf(row)) : null;
+  if (!session || !operator) return null;
+  const { csrf_hash, created_at, expires_at, last_used_at } = session;
+  const { second_factor_at, password_at, factor_due_at } = session;
+  const { id, username, role, groups } = operator;
+  const has = {
+    totp: session.has_totp,
+    passkey: session.has_passkey,
+    recovery_code: session.has_recovery_code,
+  };
+  const factors = FACTOR_METHODS.filter((method) => Boolean(has[method]));
+  return {
+    ...{ csrf_hash, created_at, expires_at, last_used_at, second_factor_at, password_at, factor_due_at },
+    ...{ id, username, role, groups, factors },
+  };
+}
+
+/** What the seal of an operator is over, for reads that join it beside something else. */
+export const COVERED_OPERATOR = [
+  'operators.id as o_id',
+  'operators.username as o_username',
+  'operators.password_hash as o_password_hash',
+  'operators.role as o_role',
+  'operators.groups as o_groups',
+  'operators.created_at as o_created_at',
+  'operators.disabled_at as o_disabled_at',
+  'operators.seal as o_seal',
+] as const;
+
+export function operatorOf(row: {
+  o_id: string;
+  o_username: string;
+  o_password_hash: string;
+  o_role: OperatorRow['role'];
+  o_groups: string | null;
+  o_created_at: number;
+  o_disabled_at: number | null;
+  o_seal: string | null;
+}): Covered<'operators'> & { seal: string | null } {
+  return {
+    ...{ id: row.o_id, username: row.o_username, password_hash: row.o_password_hash, role: row.o_role },
+    ...{ groups: row.o_groups, created_at: row.o_created_at, disabled_at: row.o_disabled_at },
+    seal: row.o_seal,
+  };
 }
 
 /** How exactly it is known when a session was last used, in milliseconds. */
@@ -167,7 +235,7 @@ export function wasUsedSince(sinceMs: number) {
 export async function revokeSession(tx: Tx, id: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('operator_sessions')
-    .set({ revoked_at: nowMs })
+    .set({ revoked_at: nowMs, seal: null })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .execute();
@@ -184,7 +252,7 @@ export async function revokeOtherSessions(
   await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
   const ended = await tx
     .updateTable('operator_sessions')
-    .set({ revoked_at: nowMs })
+    .set({ revoked_at: nowMs, seal: null })
     .where('operator_id', '=', operatorId)
     .where('id', '!=', keptSessionId)
     .where('revoked_at', 'is', null)
@@ -198,8 +266,11 @@ export async function deleteExpiredSessions(tx: Tx, nowMs: number): Promise<void
   await tx.deleteFrom('operator_sessions').where('expires_at', '<=', nowMs).execute();
 }
 
-export async function insertSetupLink(tx: Tx, row: Tables['setup_links']): Promise<void> {
-  await tx.insertInto('setup_links').values(row).execute();
+export async function insertSetupLink(tx: Tx, row: Unsealed<'setup_links'>): Promise<void> {
+  await tx
+    .insertInto('setup_links')
+    .values(sealed(tx, 'setup_links', row))
+    .execute();
 }
 
 export async function isSetupLinkOpen(
@@ -208,12 +279,12 @@ export async function isSetupLinkOpen(
 ): Promise<boolean> {
   const row = await db
     .selectFrom('setup_links')
-    .select('id')
+    .selectAll()
     .where('secret_hash', '=', secretHash)
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .executeTakeFirst();
-  return row !== undefined;
+  return opened(db, 'setup_links', row) !== null;
 }
 
 /**
@@ -224,9 +295,10 @@ export async function useSetupLinks(
   tx: Tx,
   { secretHash, nowMs }: { secretHash: string; nowMs: number },
 ): Promise<boolean> {
+  if (!(await isSetupLinkOpen(tx, { secretHash, nowMs }))) return false;
   const used = await tx
     .updateTable('setup_links')
-    .set({ used_at: nowMs })
+    .set({ used_at: nowMs, seal: null })
     .where('used_at', 'is', null)
     .where('expires_at', '>', nowMs)
     .returning('secret_hash')

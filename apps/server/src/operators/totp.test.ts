@@ -1,5 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
+import { sealed } from '../platform/db/row-seals.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createFactorScene } from '../testing/factor-scene.ts';
 import { ADMIN } from '../testing/operator-app.ts';
@@ -226,11 +227,12 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
       expect(kept).not.toContain(form.replaceAll('-', ''));
     }
     // Moved to another operator's row, or changed in one letter, it does not open.
-    const sealed = row.sealed_secret;
-    const changed = `${sealed.slice(0, -4)}${sealed.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`;
-    await scene.database.transact((tx) =>
-      tx.updateTable('operator_totp').set({ sealed_secret: changed }).execute(),
-    );
+    const { sealed_secret: text } = row;
+    const changed = `${text.slice(0, -4)}${text.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`;
+    await scene.database.transact((tx) => {
+      const { sealed_secret, seal } = sealed(tx, 'operator_totp', { ...row, sealed_secret: changed });
+      return tx.updateTable('operator_totp').set({ sealed_secret, seal }).execute();
+    });
     expect(await scene.tryLogIn({ totp: app.code() })).toBe(ASKED);
     expect(scene.platform.lines.join('\n')).toContain('the token secret is not the one that sealed');
   });

@@ -13,6 +13,7 @@ export interface Secrets {
   operatorSessions: Buffer;
   operatorFactors: Buffer;
   knownDevices: Buffer;
+  rowSeals: Buffer;
 }
 
 /** Takes the configured secret, or the one that an earlier start made, or makes one and keeps it with mode 0600. */
@@ -22,7 +23,17 @@ export function loadSecrets(options: {
   random: RandomBytes;
   log: Log;
 }): Secrets {
-  const secret = options.configured ?? keptSecret(options);
+  return derivedFrom(options.configured ?? keptSecret(options));
+}
+
+/** The same beside a server: makes nothing. Null where there is no secret. */
+export function readSecrets(options: { configured: string | null; dataDir: string }): Secrets | null {
+  if (options.configured !== null) return derivedFrom(options.configured);
+  const path = join(options.dataDir, FILE);
+  return existsSync(path) ? derivedFrom(readFileSync(path, 'utf8').trim()) : null;
+}
+
+function derivedFrom(secret: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `tidegate ${purpose}`, 32));
   return {
     accessTokens: derive('access tokens'),
@@ -30,6 +41,7 @@ export function loadSecrets(options: {
     operatorSessions: derive('operator sessions'),
     operatorFactors: derive('operator factors'),
     knownDevices: derive('known devices'),
+    rowSeals: derive('row seals'),
   };
 }
 

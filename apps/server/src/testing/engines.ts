@@ -6,6 +6,7 @@ import { inject, onTestFinished } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
@@ -22,7 +23,7 @@ const sqlite: TestEngine = {
   async open() {
     const file = join(temporaryFolder(), 'test.db');
     copyFileSync(inject('sqliteTemplate'), file);
-    return closing(openSqlite(file));
+    return sealing(closing(openSqlite(file)));
   },
   async openEmpty() {
     return closing(openSqlite(join(temporaryFolder(), 'test.db')));
@@ -36,7 +37,7 @@ function postgres({ url, template }: { url: string; template: string }): TestEng
   return {
     name: 'postgres',
     async open() {
-      return closing(openPostgres(await copyOf(url, nameOf(template)), { connections: 8 }));
+      return sealing(closing(openPostgres(await copyOf(url, nameOf(template)), { connections: 8 })));
     },
     async openEmpty() {
       return closing(openPostgres(await copyOf(url, 'template0'), { connections: 8 }));
@@ -83,6 +84,14 @@ async function run(adminUrl: string, statement: string): Promise<void> {
 function closing(database: Database): Database {
   onTestFinished(() => database.close());
   return database;
+}
+
+/** Rows of a test's database are sealed under a key that no server has. */
+function sealing(database: Database): Database {
+  return sealedDatabase(
+    database,
+    createRowSeals(() => Buffer.alloc(32, 9)),
+  );
 }
 
 function temporaryFolder(): string {

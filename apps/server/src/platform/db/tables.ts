@@ -2,6 +2,7 @@ import type { NoticeKind } from '@tidegate/protocol/notices-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { LoginMethod } from '@tidegate/protocol/sessions-api';
 import type { Generated } from 'kysely';
+import type { SealColumn } from './seal.ts';
 
 /**
  * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans)
@@ -137,6 +138,7 @@ export interface Tables {
     groups: string | null;
     created_at: number;
     disabled_at: number | null;
+    seal: SealColumn;
   };
   api_tokens: {
     id: string;
@@ -153,6 +155,7 @@ export interface Tables {
     expires_at: number;
     last_used_at: number | null;
     revoked_at: number | null;
+    seal: SealColumn;
   };
   operator_sessions: {
     id: string;
@@ -174,6 +177,7 @@ export interface Tables {
     password_is_long: number | null;
     /** From when on this session can only enrol a second factor, while there is none. */
     factor_due_at: number | null;
+    seal: SealColumn;
   };
   operator_factor_demands: { operator_id: string; since: number };
   operator_notices: {
@@ -199,12 +203,14 @@ export interface Tables {
     /** Wrong codes since the last right one. */
     failures: number;
     last_failed_at: number | null;
+    seal: SealColumn;
   };
   operator_recovery_codes: {
     operator_id: string;
     code_hash: string;
     created_at: number;
     used_at: number | null;
+    seal: SealColumn;
   };
   operator_passkeys: {
     id: string;
@@ -221,6 +227,7 @@ export interface Tables {
     name: string;
     created_at: number;
     last_used_at: number | null;
+    seal: SealColumn;
   };
   passkey_challenges: {
     id: string;
@@ -232,6 +239,7 @@ export interface Tables {
     origin: string;
     created_at: number;
     expires_at: number;
+    seal: SealColumn;
   };
   setup_links: {
     id: string;
@@ -239,6 +247,7 @@ export interface Tables {
     created_at: number;
     expires_at: number;
     used_at: number | null;
+    seal: SealColumn;
   };
   agent_packages: {
     agent_id: string;

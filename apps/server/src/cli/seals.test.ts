@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../platform/db/open.ts';
+import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { ENGINES, type TestEngine } from '../testing/engines.ts';
+
+async function place(engine: TestEngine) {
+  const it = await createCliPlace(engine);
+  await (await it.start()).stop();
+  for (const name of ['ada', 'bob']) {
+    await it.run(['operators', 'add', name, '--role', 'admin'], { stdin: 'a long enough password\n' });
+  }
+  return it;
+}
+
+async function write(it: CliPlace, statement: string): Promise<void> {
+  const database = openDatabase(it);
+  await database.transact((tx) => sql.raw(statement).execute(tx));
+  await database.close();
+}
+
+const names = async (it: CliPlace) => {
+  const { operators } = JSON.parse((await it.run(['operators', 'list', '--json'])).out);
+  return operators.map(({ username }: { username: string }) => username);
+};
+
+describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
+  test('says that all is well', async () => {
+    const it = await place(engine);
+    expect(await it.run(['seals'])).toMatchObject({
+      code: 0,
+      out: 'Every row that gives a right bears its seal.',
+    });
+    expect((await it.run(['doctor'])).out).toContain('ok   row seals: every row');
+  });
+
+  test('lists what somebody else wrote, and removes it when told so', async () => {
+    const it = await place(engine);
+    await write(it, "UPDATE operators SET groups = '[]' WHERE username = 'bob'");
+    const listed = await it.run(['seals', '--json']);
+    expect([listed.code, JSON.parse(listed.out)]).toMatchObject([
+      1,
+      { broken: [{ table: 'operators', reason: 'wrong' }] },
+    ]);
+    expect((await it.run(['doctor'])).out).toMatch(/FAIL row seals: 1 rows .*operators .* \(wrong\)\n/);
+    expect(await names(it)).toEqual(['ada']);
+    const unsure = await it.run(['seals', 'remove']);
+    expect([unsure.code, unsure.err]).toEqual([1, expect.stringContaining('add --yes')]);
+    expect(await it.run(['seals', 'remove', '--yes'])).toMatchObject({ code: 0, out: '1 rows removed.' });
+    expect((await it.run(['seals'])).code).toBe(0);
+    const exported = await it.run(['events', 'export']);
+    expect(exported.out).toMatch(/"type":"ROWS_SEALED"/);
+  });
+
+  test('a lost token secret: every row is refused until somebody with the data folder accepts them', async () => {
+    const it = await place(engine);
+    const env = { SERVICE_JWT_SECRET: 'another secret, of forty-eight bytes or even more of them' };
+    expect(JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out).operators).toEqual([]);
+    expect((await it.run(['seals', 'accept'], { env })).err).toContain('add --yes');
+    expect(await it.run(['seals', 'accept', '--yes', '--json'], { env })).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\{"rows":\d\}$/),
+    });
+    const after = JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out);
+    expect(after.operators.length).toBe(2);
+    expect(await names(it)).toEqual([]);
+  });
+
+  test('wrong words are told', async () => {
+    const it = await place(engine);
+    expect((await it.run(['seals', 'renew'])).code).toBe(2);
+  });
+});

@@ -1,0 +1,93 @@
+import { appendEvent } from '../events/append-event.ts';
+import { findBrokenSeals, removeBrokenRows } from '../platform/db/seal-rows.ts';
+import { sealAsTheyAre } from '../seal-at-upgrade.ts';
+import type { CliWorld } from './command.ts';
+import { type CliCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
+import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
+import { showTable } from './show-table.ts';
+
+export const sealsCommand: CliCommand = {
+  summary: 'rows of the database that give rights and bear no valid seal: list, remove, accept',
+  usage: `Usage: tidegate seals [list] [--json]
+       tidegate seals remove --yes [--json]
+       tidegate seals accept --yes [--json]
+
+Operators, their factors and sessions, API tokens and other rows that give rights bear a seal: a MAC under the token
+secret (SERVICE_JWT_SECRET, or jwt-secret in the data folder). The server refuses a row without one.
+
+  list     the rows that are refused; exit status 1 where there is any
+  remove   deletes those rows: somebody else wrote or changed them
+  accept   seals those rows AS THEY ARE: for a database whose token secret was lost, and after a restore on a machine
+           that has another one. Whatever somebody wrote into the database counts from then on: look through the list,
+           the operators and the tokens first
+  --yes    remove and accept do nothing without it
+
+Both are critical events with the actor "cli".`,
+  async run(args, world) {
+    const { values, positionals } = readArgs(args, { yes: { type: 'boolean' }, json: { type: 'boolean' } });
+    const [act = 'list', ...more] = positionals;
+    const { yes = false, json = false } = values;
+    if (more.length > 0 || !isAct(act)) throw new UsageError('seals takes one of: list, remove, accept');
+    return withInstallation(world, (installation) => ACTS[act]({ ...installation, world, json, yes }));
+  },
+};
+
+interface Desk extends Installation {
+  world: CliWorld;
+  json: boolean;
+  yes: boolean;
+}
+
+const ACTS = { list, remove, accept } as const;
+
+function isAct(text: string): text is keyof typeof ACTS {
+  return text in ACTS;
+}
+
+async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+  const broken = await findBrokenSeals(platform.database.read);
+  if (json) world.out(JSON.stringify({ broken }, null, 2));
+  else if (broken.length === 0) world.out('Every row that gives a right bears its seal.');
+  else
+    world.out(
+      showTable([['TABLE', 'ROW', 'SEAL'], ...broken.map((one) => [one.table, one.row, one.reason])]),
+    );
+  return broken.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+async function remove(desk: Desk): Promise<ExitCode> {
+  demandYes(desk, 'deletes every row that `tidegate seals` lists');
+  const { platform } = desk;
+  const rows = await platform.database.transact(async (tx) => {
+    const counts = await removeBrokenRows(tx);
+    const removed = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    if (removed === 0) return 0;
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'ROWS_SEALED',
+      severity: 'critical',
+      component: 'security',
+      actor: 'cli',
+      content: { act: 'removed', rows: removed, tables: counts, reason: 'removed by hand' },
+    });
+    return removed;
+  });
+  return told(desk, rows, 'removed');
+}
+
+async function accept(desk: Desk): Promise<ExitCode> {
+  demandYes(desk, 'lets every row that `tidegate seals` lists count as it is');
+  const { platform } = desk;
+  const asked = { which: 'broken', actor: 'cli', reason: 'accepted by hand' } as const;
+  const rows = await platform.database.transact((tx) => sealAsTheyAre(tx, platform, asked));
+  return told(desk, rows, 'sealed as they are');
+}
+
+function demandYes({ yes }: Desk, what: string): void {
+  if (!yes) throw new CommandFault(`this ${what}: add --yes where that is meant`);
+}
+
+function told({ world, json }: Desk, rows: number, what: string): ExitCode {
+  world.out(json ? JSON.stringify({ rows }) : `${rows} rows ${what}.`);
+  return EXIT.ok;
+}

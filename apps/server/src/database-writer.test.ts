@@ -1,0 +1,302 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
+import { ENGINES } from './testing/engines.ts';
+import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
+import { writeRaw } from './testing/write-raw.ts';
+
+/** What somebody can do who writes to the database and has none of the keys of the data folder (SECURITY.md). */
+
+const SECRET = `tg_${'A'.repeat(43)}`;
+const API_TOKENS = '/api/v1/admin/api-tokens';
+const OPERATORS = '/api/v1/admin/operators';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+const Commands = Type.Object({ commands: Type.Array(Type.Object({ payload: Type.String() })) });
+const Payload = Type.Object({ action: Type.String() });
+const Secret = Type.Object({ id: Type.String(), token: Type.String() });
+const Made = Type.Object({ id: Type.String() });
+const Told = Type.Object({
+  items: Type.Array(Type.Object({ severity: Type.String(), content: Type.Object({ table: Type.String() }) })),
+});
+
+const run = ({ database }: IncidentScene, statement: string) =>
+  database.transact((tx) => sql.raw(statement).execute(tx));
+
+/** The tables of the critical events so far, each once. */
+async function toldOf({ app, database }: IncidentScene): Promise<string[]> {
+  await app.settled();
+  const query = database.read.selectFrom('events').select(['severity', 'content']);
+  const rows = await query.where('type', '=', 'ROW_SEAL_BROKEN').execute();
+  const { items } = Value.Parse(Told, {
+    items: rows.map((row) => ({ ...row, content: JSON.parse(row.content) })),
+  });
+  return [...new Set(items.flatMap((it) => (it.severity === 'critical' ? it.content.table : [])))];
+}
+
+/** Whether somebody gets in: the status of a list that everybody may read. */
+const reads = async ({ send }: IncidentScene, token: string) =>
+  (await send({ method: 'GET', url: '/api/v1/agents', token })).status;
+
+const logIn = async ({ send }: IncidentScene, username: string, password = OPERATOR_PASSWORD) =>
+  (await send({ method: 'POST', url: '/api/v1/auth/login', body: { username, password } })).status;
+
+async function makeToken({ must, asAdmin, app }: IncidentScene, asked: object = {}) {
+  const expires_at = new Date(app.platform.now() + 86_400_000).toISOString();
+  const body = { label: 'ci', role: 'viewer', groups: ['web'], scopes: ['read'], expires_at, ...asked };
+  return Value.Parse(Secret, await must(asAdmin(API_TOKENS, body), 201));
+}
+
+interface Attack {
+  what: string;
+  table: string;
+  /** What the writer makes of it, and whether they got what they wanted: a status of 401 or 404, or false. */
+  attempt: (scene: IncidentScene) => Promise<number | boolean>;
+  refused: number | boolean;
+}
+
+const ATTACKS: Attack[] = [
+  ...[
+    "role = 'admin'",
+    'groups = NULL',
+    'scopes = NULL',
+    'expires_at = expires_at + 1',
+    "operator_id = 'x'",
+  ].map(
+    (change): Attack => ({
+      what: `an API token with ${change.split(' ', 1)[0]} changed`,
+      table: 'api_tokens',
+      async attempt(scene) {
+        const { token } = await makeToken(scene);
+        expect(await reads(scene, token)).toBe(200);
+        await run(scene, `UPDATE api_tokens SET ${change}`);
+        return reads(scene, token);
+      },
+      refused: 401,
+    }),
+  ),
+  {
+    what: 'an API token under the secret of another',
+    table: 'api_tokens',
+    async attempt(scene) {
+      await makeToken(scene, { label: 'strong', role: 'admin', groups: null, scopes: null });
+      const { id, token } = await makeToken(scene);
+      await run(scene, `DELETE FROM api_tokens WHERE id = '${id}'`);
+      await run(scene, `UPDATE api_tokens SET secret_hash = '${sha256(token)}'`);
+      return reads(scene, token);
+    },
+    refused: 401,
+  },
+  ...["role = 'admin'", 'groups = \'["web"]\'', "username = 'root'"].map(
+    (change): Attack => ({
+      what: `an operator with ${change.split(' ', 1)[0]} changed`,
+      table: 'operators',
+      async attempt(scene) {
+        expect(await reads(scene, scene.viewer)).toBe(200);
+        await run(scene, `UPDATE operators SET ${change} WHERE username = 'viewer'`);
+        return reads(scene, scene.viewer);
+      },
+      refused: 401,
+    }),
+  ),
+  {
+    what: 'an API token whose maker was made an admin',
+    table: 'operators',
+    async attempt(scene) {
+      const { token } = await makeToken(scene, { groups: null });
+      await run(scene, `UPDATE operators SET groups = '["web"]' WHERE username = 'admin'`);
+      return reads(scene, token);
+    },
+    refused: 401,
+  },
+  {
+    what: 'a password hash of another operator',
+    table: 'operators',
+    async attempt(scene) {
+      const hash = `(SELECT o.password_hash FROM (SELECT * FROM operators) o WHERE o.username = 'viewer')`;
+      await run(scene, `UPDATE operators SET password_hash = ${hash} WHERE username = 'admin'`);
+      return logIn(scene, 'admin');
+    },
+    refused: 401,
+  },
+  {
+    what: 'an inserted operator with a known password',
+    table: 'operators',
+    async attempt(scene) {
+      await run(
+        scene,
+        `INSERT INTO operators (id, username, password_hash, role, groups, created_at, disabled_at, seal)
+          SELECT 'mallory', 'mallory', password_hash, 'admin', NULL, 1, NULL, seal FROM operators
+          WHERE username = 'viewer'`,
+      );
+      return logIn(scene, 'mallory');
+    },
+    refused: 401,
+  },
+  {
+    what: 'a disabled operator made active again',
+    table: 'operators',
+    async attempt(scene) {
+      const asked = { username: 'gone', password: OPERATOR_PASSWORD, role: 'admin' };
+      const { id } = Value.Parse(Made, await scene.must(scene.asAdmin(OPERATORS, asked), 201));
+      expect(await logIn(scene, 'gone')).toBe(200);
+      const { admin: token } = scene;
+      await scene.must({ method: 'PATCH', url: `${OPERATORS}/${id}`, token, body: { disabled: true } });
+      await run(scene, `UPDATE operators SET disabled_at = NULL WHERE id = '${id}'`);
+      return logIn(scene, 'gone');
+    },
+    refused: 401,
+  },
+  ...['second_factor_at = 1795251600000', 'expires_at = expires_at + 1', "method = 'passkey'"].map(
+    (change): Attack => ({
+      what: `a session with ${change.split(' ', 1)[0]} changed`,
+      table: 'operator_sessions',
+      async attempt(scene) {
+        await run(scene, `UPDATE operator_sessions SET ${change}`);
+        return reads(scene, scene.viewer);
+      },
+      refused: 401,
+    }),
+  ),
+  {
+    what: 'a session that had ended, opened again',
+    table: 'operator_sessions',
+    async attempt(scene) {
+      await scene.must({ method: 'POST', url: '/api/v1/auth/logout', token: scene.viewer }, 204);
+      await run(scene, 'UPDATE operator_sessions SET revoked_at = NULL');
+      return reads(scene, scene.viewer);
+    },
+    refused: 401,
+  },
+  {
+    what: 'a revoked API token, revived',
+    table: 'api_tokens',
+    async attempt(scene) {
+      const { id, token } = await makeToken(scene);
+      await scene.must({ method: 'DELETE', url: `${API_TOKENS}/${id}`, token: scene.admin }, 204);
+      await run(scene, 'UPDATE api_tokens SET revoked_at = NULL');
+      return reads(scene, token);
+    },
+    refused: 401,
+  },
+  {
+    what: 'a recovery code of one operator given to another',
+    table: 'operator_recovery_codes',
+    async attempt(scene) {
+      const { recoveryCodes } = await scene.enrolTotp(scene.viewer);
+      await scene.enrolTotp(scene.admin);
+      await run(scene, `DELETE FROM operator_recovery_codes WHERE operator_id = ${idOf('admin')}`);
+      await run(scene, `UPDATE operator_recovery_codes SET operator_id = ${idOf('admin')}`);
+      const body = { username: 'admin', password: 'correct horse battery' };
+      const given = { ...body, recovery_code: recoveryCodes[0] };
+      return (await scene.send({ method: 'POST', url: '/api/v1/auth/login', body: given })).status;
+    },
+    refused: 401,
+  },
+  {
+    what: 'an authenticator app of one operator given to another',
+    table: 'operator_totp',
+    async attempt(scene) {
+      const { code } = await scene.enrolTotp(scene.viewer);
+      await run(scene, `UPDATE operator_totp SET operator_id = ${idOf('admin')}`);
+      const body = { username: 'admin', password: 'correct horse battery', totp: code() };
+      return (await scene.send({ method: 'POST', url: '/api/v1/auth/login', body })).status;
+    },
+    refused: 401,
+  },
+  {
+    what: 'a secret of an app that was begun, turned on',
+    table: 'operator_totp',
+    async attempt(scene) {
+      const { code } = await scene.beginTotp(scene.viewer);
+      await run(scene, 'UPDATE operator_totp SET confirmed_at = created_at');
+      const body = { username: 'viewer', password: OPERATOR_PASSWORD, totp: code() };
+      return (await scene.send({ method: 'POST', url: '/api/v1/auth/login', body })).status;
+    },
+    refused: 401,
+  },
+  {
+    what: 'a set-up link on a server whose operators were deleted',
+    table: 'setup_links',
+    async attempt(scene) {
+      await run(scene, 'DELETE FROM operator_sessions');
+      await run(scene, 'DELETE FROM operators');
+      const [link, nowMs] = ['B'.repeat(22), scene.app.platform.now()];
+      await writeRaw(scene.database, 'setup_links', {
+        ...{ id: 'x', secret_hash: sha256(link), created_at: nowMs, expires_at: nowMs + 1_000 },
+      });
+      return (await scene.send({ method: 'GET', url: `/setup/${link}` })).status;
+    },
+    refused: 404,
+  },
+];
+
+const idOf = (username: string) => `(SELECT id FROM operators WHERE username = '${username}')`;
+
+describe.each(ENGINES)('a database writer, on $name', (engine) => {
+  test('one inserted API token row signs no install', async () => {
+    const scene = await openIncidentScene(engine);
+    const { database, send, must, checkIn, app } = scene;
+    const update = await scene.planned('npm');
+    const admins = database.read.selectFrom('operators').select('id').where('role', '=', 'admin');
+    const maker = await admins.executeTakeFirstOrThrow();
+    const nowMs = app.platform.now();
+    await writeRaw(database, 'api_tokens', {
+      ...{ id: app.platform.newId(), operator_id: maker.id, label: 'mallory', secret_hash: sha256(SECRET) },
+      ...{ role: 'admin', groups: null, scopes: null, created_by: 'admin', created_at: nowMs },
+      ...{ expires_at: nowMs + 86_400_000, last_used_at: null, revoked_at: null },
+    });
+    const approved = await send({ method: 'POST', url: `/api/v1/updates/${update}/approve`, token: SECRET });
+    const { commands } = Value.Parse(Commands, await must(checkIn()));
+    const actions = commands.map(({ payload }) => {
+      const text = Buffer.from(payload, 'base64').toString();
+      return Value.Parse(Payload, JSON.parse(text)).action;
+    });
+    expect({ status: approved.status, actions }).toEqual({ status: 401, actions: [] });
+    expect(await toldOf(scene)).toEqual(['api_tokens']);
+  });
+
+  test.each(ATTACKS)('gains nothing by $what, and leaves a critical event', async (attack) => {
+    const scene = await openIncidentScene(engine);
+    expect(await toldOf(scene)).toEqual([]);
+    expect(await attack.attempt(scene)).toBe(attack.refused);
+    expect(await toldOf(scene)).toContain(attack.table);
+  });
+
+  test('is told once an hour for each row, however often it is used', async () => {
+    const scene = await openIncidentScene(engine);
+    const { token } = await makeToken(scene);
+    await run(scene, "UPDATE api_tokens SET role = 'admin'");
+    const count = async () => {
+      await scene.app.settled();
+      const query = scene.database.read.selectFrom('events').select('id');
+      return (await query.where('type', '=', 'ROW_SEAL_BROKEN').execute()).length;
+    };
+    for (let i = 0; i < 3; i++) await reads(scene, token);
+    expect(await count()).toBe(1);
+    scene.app.platform.clock.advance(3_600_000);
+    for (let i = 0; i < 3; i++) await reads(scene, token);
+    expect(await count()).toBe(2);
+    const lines = scene.app.platform.lines.filter((line) =>
+      line.startsWith('[SECURITY] a row of the database'),
+    );
+    expect(lines.length).toBe(2);
+    expect(lines[0]).toContain('table=api_tokens');
+  });
+
+  test('does not make a page of a list end early', async () => {
+    const scene = await openIncidentScene(engine);
+    for (const label of ['a', 'b', 'c', 'd']) await makeToken(scene, { label });
+    await run(scene, "UPDATE api_tokens SET role = 'admin' WHERE label IN ('b', 'c')");
+    const url = `${API_TOKENS}?limit=2`;
+    const Page = Type.Object({
+      items: Type.Array(Type.Object({ label: Type.String() })),
+      next_cursor: Type.Union([Type.String(), Type.Null()]),
+    });
+    const page = Value.Parse(Page, await scene.must({ method: 'GET', url, token: scene.admin }));
+    expect([page.items.map(({ label }) => label), page.next_cursor]).toEqual([['d', 'a'], null]);
+  });
+});
