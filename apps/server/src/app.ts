@@ -144,7 +144,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const devices = createKnownDevices({ key: secrets.knownDevices, now, random, secure: isHttps });
   const operators = createOperatorGuard({
     ...{ platform, limiter, tokens, cookies, sessionIdleMs },
-    tokenCallers: createTokenCallers(platform),
+    tokenCallers: createTokenCallers(platform, journal),
   });
   const callers = createCallerReads(database);
   const lastSeen = createLastSeen({ database, log: platform.log });

@@ -3,9 +3,13 @@ import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { liveAgeExceptions } from './approvals/store.ts';
+import { openDatabase } from './platform/db/open.ts';
+import { createResyncGate } from './restore/resync.ts';
 import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
+import { createHousehold } from './testing/restored-server.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
 /** What somebody can do who writes to the database and has none of the keys of the data folder (SECURITY.md). */
@@ -13,6 +17,7 @@ import { writeRaw } from './testing/write-raw.ts';
 const SECRET = `tg_${'A'.repeat(43)}`;
 const API_TOKENS = '/api/v1/admin/api-tokens';
 const OPERATORS = '/api/v1/admin/operators';
+const REGISTRATION = '/api/v1/admin/registration-tokens';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const Commands = Type.Object({ commands: Type.Array(Type.Object({ payload: Type.String() })) });
@@ -48,6 +53,12 @@ async function makeToken({ must, asAdmin, app }: IncidentScene, asked: object = 
   const expires_at = new Date(app.platform.now() + 86_400_000).toISOString();
   const body = { label: 'ci', role: 'viewer', groups: ['web'], scopes: ['read'], expires_at, ...asked };
   return Value.Parse(Secret, await must(asAdmin(API_TOKENS, body), 201));
+}
+
+async function register({ send }: IncidentScene, token: string, machineId: string): Promise<number> {
+  const os = { family: 'linux', id: 'debian', version_id: '12', arch: 'amd64' };
+  const body = { hostname: 'host', os, agent_version: '1.0.0' };
+  return (await send({ method: 'POST', url: '/api/v1/agents/register', token, machineId, body })).status;
 }
 
 interface Attack {
@@ -218,6 +229,116 @@ const ATTACKS: Attack[] = [
     },
     refused: 401,
   },
+  ...[
+    'seats = 100',
+    'seats_used = 0',
+    "group_name = 'prod'",
+    'expires_at = expires_at + 1',
+    "label = 'x'",
+  ].map(
+    (change): Attack => ({
+      what: `a registration token with ${change.split(' ', 1)[0]} changed`,
+      table: 'registration_tokens',
+      async attempt(scene) {
+        const { token } = Value.Parse(
+          Secret,
+          await scene.must(scene.asAdmin(REGISTRATION, { label: 'one' }), 201),
+        );
+        expect(await register(scene, token, 'machine-8')).toBe(201);
+        await run(scene, `UPDATE registration_tokens SET ${change} WHERE label = 'one'`);
+        return register(scene, token, 'machine-9');
+      },
+      refused: 401,
+    }),
+  ),
+  {
+    what: 'an inserted registration token',
+    table: 'registration_tokens',
+    async attempt(scene) {
+      const [token, nowMs] = [`tgr_${'A'.repeat(43)}`, scene.app.platform.now()];
+      await writeRaw(scene.database, 'registration_tokens', {
+        ...{ id: 'x', label: 'x', secret_hash: sha256(token), seats: 9, seats_used: 0, group_name: null },
+        ...{ created_by: 'admin', created_at: nowMs, expires_at: nowMs + 1_000, deleted_at: null },
+      });
+      return register(scene, token, 'machine-9');
+    },
+    refused: 401,
+  },
+  {
+    what: 'a withdrawn registration token, revived',
+    table: 'registration_tokens',
+    async attempt(scene) {
+      const made = await scene.must(scene.asAdmin(REGISTRATION, { label: 'one' }), 201);
+      const { id, token } = Value.Parse(Secret, made);
+      await scene.must({ method: 'DELETE', url: `${REGISTRATION}/${id}`, token: scene.admin }, 204);
+      await run(scene, 'UPDATE registration_tokens SET deleted_at = NULL');
+      return register(scene, token, 'machine-9');
+    },
+    refused: 401,
+  },
+  {
+    what: 'an inserted age exception',
+    table: 'age_exceptions',
+    async attempt({ app, database }) {
+      const nowMs = app.platform.now();
+      await writeRaw(database, 'age_exceptions', {
+        ...{
+          id: 'x',
+          ecosystem: 'npm',
+          name: 'left-pad',
+          version: '1.0.0',
+          reason: 'ours',
+          created_by: 'admin',
+        },
+        ...{ created_at: nowMs, expires_at: nowMs + 1_000, deleted_at: null },
+      });
+      const asked = { ecosystem: 'npm', versions: ['1.0.0'], nowMs };
+      return (await liveAgeExceptions(database.read, asked)).length > 0;
+    },
+    refused: false,
+  },
+  ...["version = '2.0.0'", 'expires_at = expires_at + 1', 'deleted_at = NULL'].map(
+    (change): Attack => ({
+      what: `an age exception with ${change.split(' ', 1)[0]} changed`,
+      table: 'age_exceptions',
+      async attempt(scene) {
+        const { app, database, must, asAdmin, admin } = scene;
+        const nowMs = app.platform.now();
+        const expires_at = new Date(nowMs + 86_400_000).toISOString();
+        const body = { ecosystem: 'npm', name: 'left-pad', version: '1.0.0', reason: 'ours', expires_at };
+        const url = '/api/v1/admin/age-exceptions';
+        const { id } = Value.Parse(Made, await must(asAdmin(url, body), 201));
+        const live = async (version: string) =>
+          (await liveAgeExceptions(database.read, { ecosystem: 'npm', versions: [version], nowMs })).length >
+          0;
+        expect(await live('1.0.0')).toBe(true);
+        if (change.startsWith('deleted'))
+          await must({ method: 'DELETE', url: `${url}/${id}`, token: admin }, 204);
+        await run(scene, `UPDATE age_exceptions SET ${change}`);
+        return live(change.startsWith('version') ? '2.0.0' : '1.0.0');
+      },
+      refused: false,
+    }),
+  ),
+  ...['inserted', 'held open'].map(
+    (how): Attack => ({
+      what: `a resync that was ${how}`,
+      table: 'resyncs',
+      async attempt(scene) {
+        const { app, database } = scene;
+        const nowMs = app.platform.now();
+        const row = { opened_at: nowMs, closes_at: nowMs + 1_000, reason: 'x', opened_by: 'admin' };
+        if (how === 'inserted') await writeRaw(database, 'resyncs', { id: 'x', closed_at: null, ...row });
+        else {
+          await scene.must(scene.asAdmin('/api/v1/admin/resync', { hours: 1, reason: 'restored' }), 201);
+          await run(scene, 'UPDATE resyncs SET closes_at = closes_at + 1');
+        }
+        const gate = createResyncGate({ has: () => false });
+        return database.transact((tx) => gate.isOpenFor(tx, { familyId: 'x', nowMs }));
+      },
+      refused: false,
+    }),
+  ),
   {
     what: 'a set-up link on a server whose operators were deleted',
     table: 'setup_links',
@@ -264,6 +385,24 @@ describe.each(ENGINES)('a database writer, on $name', (engine) => {
     expect(await toldOf(scene)).toEqual([]);
     expect(await attack.attempt(scene)).toBe(attack.refused);
     expect(await toldOf(scene)).toContain(attack.table);
+  });
+
+  test('does not revive a revoked API token with the row and seal of before: the journal names it', async () => {
+    const home = await createHousehold(engine);
+    const server = await home.start();
+    const token = await server.admin();
+    const expires_at = new Date(home.clock.now() + 86_400_000).toISOString();
+    const asked = { label: 'ci', role: 'viewer', expires_at };
+    const made = (await server.call('POST', API_TOKENS, { token, body: asked })).body;
+    const uses = async () => (await server.call('GET', '/api/v1/agents', { token: made.token })).status;
+    expect(await uses()).toBe(200);
+    const database = openDatabase(home.config);
+    const before = await database.read.selectFrom('api_tokens').selectAll().executeTakeFirstOrThrow();
+    expect((await server.call('DELETE', `${API_TOKENS}/${made.id}`, { token })).status).toBe(204);
+    await database.transact((tx) => sql`DELETE FROM api_tokens`.execute(tx));
+    await writeRaw(database, 'api_tokens', before);
+    await database.close();
+    expect(await uses()).toBe(401);
   });
 
   test('is told once an hour for each row, however often it is used', async () => {

@@ -10,6 +10,7 @@ import { actionOf } from './testing/approvals-app.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createAuthenticator } from './testing/software-authenticator.ts';
+import { writeRaw } from './testing/write-raw.ts';
 
 /** One incident: what leads to it, the one request that is it, and the event that it has to leave. */
 interface Incident {
@@ -140,12 +141,7 @@ const INCIDENTS: Incident[] = [
       const id = app.platform.newId();
       const times = { created_at: nowMs, not_before: nowMs, expires_at: nowMs + 1_000 };
       const row = { id, agent_id: agent.agentId, action: 'shell', params: '{}', status: 'pending' };
-      await database.transact((tx) =>
-        tx
-          .insertInto('agent_commands')
-          .values({ ...row, ...times, created_by: 'mallory' })
-          .execute(),
-      );
+      await writeRaw(database, 'agent_commands', { ...row, ...times, created_by: 'mallory' });
       return checkIn();
     },
   },

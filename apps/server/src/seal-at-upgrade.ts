@@ -1,9 +1,9 @@
 import { appendEvent } from './events/append-event.ts';
 import type { Tx } from './platform/db/engine.ts';
 import { schemaVersion } from './platform/db/schema-version.ts';
+import { sealRows } from './platform/db/seal-rows.ts';
 import type { Platform } from './platform/platform.ts';
 import { readSealMarker, SEALS_SCHEMA_VERSION, writeSealMarker } from './platform/seal-marker.ts';
-import { sealRows } from './platform/db/seal-rows.ts';
 
 /**
  * Before the migrations: notes whether this is the upgrade that brings the seals. A database that has them already is

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { createCallerReader } from './read-callers.ts';
 
 describe.each(ENGINES)('the read of callers on $name', (engine) => {
@@ -110,7 +111,7 @@ async function insertCommand(
 ): Promise<void> {
   const times = { created_at: 1, not_before: 1, expires_at: 2 };
   const row = { id, agent_id: agentId, action: 'scan', params: '{}', status, created_by: 'test', ...times };
-  await database.transact((tx) => tx.insertInto('agent_commands').values(row).execute());
+  await writeRaw(database, 'agent_commands', row);
 }
 
 function countReads(database: Database) {

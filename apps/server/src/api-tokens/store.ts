@@ -1,6 +1,5 @@
 import { COVERED_OPERATOR, type OperatorRow, operatorOf } from '../operators/store.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import { noteRevocation } from '../platform/forward-facts.ts';
 import {
   type Covered,
   listOpened,
@@ -9,6 +8,7 @@ import {
   sealed,
   type Unsealed,
 } from '../platform/db/row-seals.ts';
+import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type ApiTokenRow = Opened<'api_tokens'>;
 

@@ -10,7 +10,11 @@ import { findTokenByHash, type MadeToken, touchApiToken } from './store.ts';
 const USE_STEP_MS = 60_000;
 
 /** Who calls with an API token: an identity of its own, with no more rights than who made it has now. */
-export function createTokenCallers(platform: Platform): TokenCallers {
+export function createTokenCallers(
+  platform: Platform,
+  /** What was revoked for good: a row that was put back as it was before is not believed. */
+  journal: { has(kind: 'api_token', id: string): boolean },
+): TokenCallers {
   const { database, now } = platform;
 
   async function noteUse({ id, last_used_at }: MadeToken): Promise<void> {
@@ -30,6 +34,7 @@ export function createTokenCallers(platform: Platform): TokenCallers {
       const secretHash = hashApiSecret(bearer);
       const row = secretHash === null ? null : await findTokenByHash(database.read, secretHash);
       if (!row || secretHash === null || !isSameHash(row.secret_hash, secretHash)) return INVALID;
+      if (journal.has('api_token', row.id)) return INVALID;
       const verdict = verdictOf(row, now());
       if (verdict.state === 'expired') return { ok: false, code: 'access_token_expired' };
       if (verdict.state !== 'active') return INVALID;

@@ -85,7 +85,7 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
       const { ecosystem, name, version, reason, expires_at } = request.body;
       const actor = operatorOf(request).username;
       const nowMs = platform.now();
-      const row = {
+      const wanted = {
         id: platform.newId(),
         ecosystem,
         name,
@@ -96,16 +96,23 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
         expires_at: expiryOf(expires_at, nowMs),
         deleted_at: null,
       };
-      await database.transact(async (tx) => {
-        await insertAgeException(tx, row);
+      const row = await database.transact(async (tx) => {
+        const made = await insertAgeException(tx, wanted);
         await appendEvent(tx, platform, {
           kind: 'system',
           type: 'age_exception_added',
           severity: 'warning',
           component: 'security',
           actor,
-          content: { exception_id: row.id, package: { ecosystem, name, version }, reason, expires_at, actor },
+          content: {
+            exception_id: made.id,
+            package: { ecosystem, name, version },
+            reason,
+            expires_at,
+            actor,
+          },
         });
+        return made;
       });
       return reply.code(201).send(view(row));
     },

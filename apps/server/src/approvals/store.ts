@@ -1,9 +1,10 @@
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type ApprovalRow = Tables['approvals'];
-export type AgeExceptionRow = Tables['age_exceptions'];
+export type AgeExceptionRow = Opened<'age_exceptions'>;
 
 export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Promise<void> {
   for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();
@@ -151,18 +152,22 @@ export async function awaitingUpdates(
   return rows.map(({ id }) => id);
 }
 
-export async function insertAgeException(tx: Tx, row: AgeExceptionRow): Promise<void> {
-  await tx.insertInto('age_exceptions').values(row).execute();
+export async function insertAgeException(tx: Tx, row: Unsealed<'age_exceptions'>): Promise<AgeExceptionRow> {
+  const values = sealed(tx, 'age_exceptions', row);
+  const inserted = await tx.insertInto('age_exceptions').values(values).returningAll().executeTakeFirst();
+  const exception = opened(tx, 'age_exceptions', inserted);
+  if (!exception) throw new Error('an age exception that was just sealed does not open');
+  return exception;
 }
 
-/** Ends an exception; null where there is none, or somebody ended it first. */
+/** Ends an exception; null where there is none, or somebody ended it first. One that is refused is ended too. */
 export async function deleteAgeException(
   tx: Tx,
   { id, nowMs }: { id: string; nowMs: number },
-): Promise<AgeExceptionRow | null> {
+): Promise<Unsealed<'age_exceptions'> | null> {
   const row = await tx
     .updateTable('age_exceptions')
-    .set({ deleted_at: nowMs })
+    .set({ deleted_at: nowMs, seal: null })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .returningAll()
@@ -172,7 +177,7 @@ export async function deleteAgeException(
 
 export async function findAgeException(db: Db, id: string): Promise<AgeExceptionRow | null> {
   const query = db.selectFrom('age_exceptions').selectAll().where('id', '=', id);
-  return (await query.where('deleted_at', 'is', null).executeTakeFirst()) ?? null;
+  return opened(db, 'age_exceptions', await query.where('deleted_at', 'is', null).executeTakeFirst());
 }
 
 /** Newest first, with the expired ones; `before` is the id of the last row of the page before. */
@@ -180,9 +185,14 @@ export async function listAgeExceptions(
   db: Db,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<AgeExceptionRow[]> {
-  let query = db.selectFrom('age_exceptions').selectAll().where('deleted_at', 'is', null);
-  if (before !== null) query = query.where('id', '<', before);
-  return query.orderBy('id', 'desc').limit(limit).execute();
+  return listOpened(db, 'age_exceptions', {
+    ...{ limit, after: before, keyOf: ({ id }) => id },
+    page(last) {
+      const query = db.selectFrom('age_exceptions').selectAll().where('deleted_at', 'is', null);
+      const page = last === null ? query : query.where('id', '<', last);
+      return page.orderBy('id', 'desc').limit(limit).execute();
+    },
+  });
 }
 
 export async function countAgeExceptions(db: Db): Promise<number> {
@@ -203,13 +213,13 @@ export async function liveAgeExceptions(
   for (const some of chunks([...new Set(versions)])) {
     const rows = await db
       .selectFrom('age_exceptions')
-      .select(['name', 'version'])
+      .selectAll()
       .where('ecosystem', '=', ecosystem)
       .where('version', 'in', some)
       .where('deleted_at', 'is', null)
       .where('expires_at', '>', nowMs)
       .execute();
-    found.push(...rows);
+    found.push(...rows.flatMap((row) => opened(db, 'age_exceptions', row) ?? []));
   }
   return found;
 }

@@ -3,7 +3,9 @@ import { RESYNC_MAX_HOURS } from '@tidegate/protocol/resync-api';
 import { readConfig } from '../config.ts';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { createIdMaker } from '../platform/ids.ts';
+import { createLog } from '../platform/log.ts';
 import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
+import { sealsOfFolder } from '../restore/seals-of-folder.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
 export const restoreCommand: CliCommand = {
@@ -51,6 +53,8 @@ async function restore(world: CliWorld, { file, resyncHours, json }: Wanted): Pr
   const read = readConfig(world.env);
   if (!read.ok) return fail(read.fault);
   const { dataDir, databaseUrl } = read.config;
+  const { now, random } = world;
+  const log = createLog({ level: 'warn', format: 'text', now, write: world.err });
   let outcome: RestoreOutcome;
   try {
     outcome = await restoreBackup({
@@ -59,7 +63,8 @@ async function restore(world: CliWorld, { file, resyncHours, json }: Wanted): Pr
       databaseUrl,
       resyncHours,
       migrations: MIGRATIONS,
-      world: { now: world.now, newId: createIdMaker(world.now, world.random) },
+      world: { now, newId: createIdMaker(now, random) },
+      seals: sealsOfFolder({ config: read.config, random, log }),
       onTable: (table, rows) => {
         if (world.isTerminal) world.err(`  ${table}: ${rows} rows`);
       },

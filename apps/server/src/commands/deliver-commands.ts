@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
 import { queueEnforcement } from '../artifacts/enforcement-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import { isSealed } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { needsApproval } from './approval-rules.ts';
@@ -74,6 +75,10 @@ export async function deliverCommands(
       command.epoch === keyRing.epoch();
     if (stands) {
       outgoing.push({ seq, text: envelope });
+      continue;
+    }
+    if (!isSealed(tx, 'agent_commands', command)) {
+      await refuseToSign(tx, platform, { command, check: 'not_sealed' });
       continue;
     }
     if (!(await isApproved(tx, platform, keyRing, command))) continue;

@@ -3,6 +3,7 @@ import { insertTestAgent, insertTestUpdate, type TestUpdate } from '../testing/a
 import { ENGINES } from '../testing/engines.ts';
 import { createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { deliverCommands } from './deliver-commands.ts';
 import { COMMAND_LIFETIME_MS, queueCommand } from './queue-command.ts';
 import { findCommand, insertCommands } from './store.ts';
@@ -176,6 +177,37 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
       });
     },
   );
+
+  test.each([
+    ['reboot', {}],
+    ['scan', {}],
+    ['set_polling', { interval_seconds: 60 }],
+  ])('T6: a valid %s that this server did not write is never signed', async (action, params) => {
+    const { database, platform, keyRing, agentId, deliver, events } = await setUp();
+    await database.transact((tx) => tx.deleteFrom('agent_commands').execute());
+    const id = platform.newId();
+    const [nowMs, expires_at] = [platform.now(), platform.now() + COMMAND_LIFETIME_MS];
+    await writeRaw(database, 'agent_commands', {
+      ...{ id, agent_id: agentId, action, params: JSON.stringify(params), status: 'pending' },
+      ...{ created_by: 'ada', created_at: nowMs, not_before: nowMs, expires_at },
+    });
+    keyRing.signatures = 0;
+    expect(await deliver()).toEqual([]);
+    expect(keyRing.signatures).toBe(0);
+    expect(await findCommand(database.read, id)).toMatchObject({ status: 'cancelled', reason: 'not_sealed' });
+    expect(await events()).toMatchObject([{ severity: 'critical', agent_id: agentId }]);
+  });
+
+  test('T6: a command of one host, moved to another or done once more, is never signed', async () => {
+    const { database, id, deliver } = await setUp();
+    expect((await deliver()).length).toBe(1);
+    const again = { status: 'pending', seq: null, envelope: null, not_before: 1, changed_at: null } as const;
+    await database.transact((tx) =>
+      tx.updateTable('agent_commands').set(again).where('id', '=', id).execute(),
+    );
+    expect(await deliver()).toEqual([]);
+    expect(await findCommand(database.read, id)).toMatchObject({ reason: 'not_sealed' });
+  });
 
   test('an update that a forged approval had moved goes back to a human', async () => {
     const { database, install, deliver } = await setUp({ update: { keyRing: stranger } });

@@ -15,7 +15,7 @@ const COLUMN_MAX_CHARS = 64;
 export async function refuseToSign(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { command, check }: { command: CommandRow; check: ApprovalFault | 'not_valid' },
+  { command, check }: { command: CommandRow; check: ApprovalFault | 'not_valid' | 'not_sealed' },
 ): Promise<void> {
   const change = { status: 'cancelled', reason: check, finished_at: platform.now() };
   if (

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { COMMAND_LIFETIME_MS } from './queue-command.ts';
-import type { CommandRow } from './store.ts';
+import type { OpenedCommand } from './store.ts';
 
 export type SignedCommand =
   | { ok: true; signed: { key_id: string; epoch: number; envelope: string } }
@@ -16,7 +16,7 @@ const payloads = Compile(CommandPayload);
 /** Signs a command for its agent and machine, with the key in use. Whether it may be signed at all was judged before. */
 export function signCommand(
   keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer'>,
-  args: { command: CommandRow; seq: number; machineSha256: string; nowMs: number },
+  args: { command: OpenedCommand; seq: number; machineSha256: string; nowMs: number },
 ): SignedCommand {
   const { command } = args;
   const { keyId, keyVersion, sign } = keyRing.signer();

@@ -3,17 +3,19 @@ import type { Insertable, Selectable, Updateable } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
+import { type Covered, type Opened, sealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;
+/** One whose seal was checked: what else says who asked for it is the row itself. */
+export type OpenedCommand = CommandRow & Opened<'agent_commands'>;
+type NewRow = Omit<Insertable<Tables['agent_commands']>, 'seal'> & Covered<'agent_commands'>;
 /** A command with the name of its host, as operators see it. */
 export type HostedCommand = CommandRow & { hostname: string };
 
-export async function insertCommands(
-  tx: Tx,
-  rows: readonly Insertable<Tables['agent_commands']>[],
-): Promise<void> {
-  for (const some of chunks(rows)) await tx.insertInto('agent_commands').values(some).execute();
+export async function insertCommands(tx: Tx, rows: readonly NewRow[]): Promise<void> {
+  const values = rows.map((row) => sealed(tx, 'agent_commands', row));
+  for (const some of chunks(values)) await tx.insertInto('agent_commands').values(some).execute();
 }
 
 export async function findCommand(db: Db, id: string): Promise<CommandRow | null> {

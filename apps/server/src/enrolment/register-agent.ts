@@ -9,7 +9,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { MachineId } from '../platform/http/identities.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hashRegistrationSecret } from './registration-secrets.ts';
-import { findUsableToken, type RegistrationTokenRow, takeSeat } from './store.ts';
+import { lockUsableToken, type RegistrationTokenRow, takeSeat } from './store.ts';
 
 export type RegisterOutcome =
   | { ok: true; agentId: string; family: StartedFamily }
@@ -52,7 +52,7 @@ export async function registerAgent(
   const secretHash = hashRegistrationSecret(secret);
   if (secretHash === null) return { ok: false, code: 'registration_token_invalid' };
   return platform.database.transact(async (tx) => {
-    const token = await findUsableToken(tx, { secretHash, nowMs });
+    const token = await lockUsableToken(tx, { secretHash, nowMs });
     if (!token) return { ok: false, code: 'registration_token_invalid' } as const;
     if (machineId === null) return { ok: false, code: 'machine_missing' } as const;
     if (isTooOld(host.agent_version, minAgentVersion)) return { ok: false, code: 'agent_too_old' } as const;
@@ -66,7 +66,7 @@ export async function registerAgent(
     if (known && (await hasLiveFamily(tx, platform, { agentId: known.id, nowMs, maxAgeMs }))) {
       return { ok: false, code: 'machine_already_registered' } as const;
     }
-    if (!(await takeSeat(tx, { id: token.id, nowMs }))) {
+    if (!(await takeSeat(tx, token))) {
       return { ok: false, code: 'registration_token_invalid' } as const;
     }
     const agentId = known?.id ?? platform.newId();

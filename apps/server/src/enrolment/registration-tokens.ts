@@ -35,7 +35,7 @@ export async function createRegistrationToken(
   const secret = makeRegistrationSecret(platform.random);
   const secretHash = hashRegistrationSecret(secret);
   if (secretHash === null) throw new Error('a new registration token has the wrong form');
-  const row: RegistrationTokenRow = {
+  const wanted = {
     id: platform.newId(),
     label: request.label,
     secret_hash: secretHash,
@@ -47,9 +47,10 @@ export async function createRegistrationToken(
     expires_at: expiresAtMs,
     deleted_at: null,
   };
-  await platform.database.transact(async (tx) => {
-    await insertRegistrationToken(tx, row);
-    await recordChange(tx, platform, { change: 'created', row, actor });
+  const row = await platform.database.transact(async (tx) => {
+    const made = await insertRegistrationToken(tx, wanted);
+    await recordChange(tx, platform, { change: 'created', row: made, actor });
+    return made;
   });
   return { ok: true, row, secret };
 }

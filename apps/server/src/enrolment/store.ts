@@ -1,12 +1,23 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
-import type { Tables } from '../platform/db/tables.ts';
+import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 
-export type RegistrationTokenRow = Tables['registration_tokens'];
+export type RegistrationTokenRow = Opened<'registration_tokens'>;
 
-export async function insertRegistrationToken(tx: Tx, row: RegistrationTokenRow): Promise<void> {
-  await tx.insertInto('registration_tokens').values(row).execute();
+export async function insertRegistrationToken(
+  tx: Tx,
+  row: Unsealed<'registration_tokens'>,
+): Promise<RegistrationTokenRow> {
+  const values = sealed(tx, 'registration_tokens', row);
+  const inserted = await tx
+    .insertInto('registration_tokens')
+    .values(values)
+    .returningAll()
+    .executeTakeFirst();
+  const token = opened(tx, 'registration_tokens', inserted);
+  if (!token) throw new Error('a registration token that was just sealed does not open');
+  return token;
 }
 
 /** Null where there is none, or no more, and where its group is out of the scope. */
@@ -15,42 +26,42 @@ export async function findRegistrationToken(
   { id, scope }: { id: string; scope: GroupScope },
 ): Promise<RegistrationTokenRow | null> {
   const row = await present(db, scope).selectAll().where('id', '=', id).executeTakeFirst();
-  return row ?? null;
+  return opened(db, 'registration_tokens', row);
 }
 
-/** The token of a secret while it is neither deleted nor expired; it may have no free seat. */
-export async function findUsableToken(
-  db: Db,
+/**
+ * The token of a secret while it is neither deleted nor expired; it may have no free seat. Its row is this transaction's
+ * from then on, so that a seat is taken of what was opened.
+ */
+export async function lockUsableToken(
+  tx: Tx,
   { secretHash, nowMs }: { secretHash: string; nowMs: number },
 ): Promise<RegistrationTokenRow | null> {
-  const row = await db
-    .selectFrom('registration_tokens')
-    .selectAll()
+  const row = await tx
+    .updateTable('registration_tokens')
+    .set({ seats_used: sql<number>`seats_used` })
     .where('secret_hash', '=', secretHash)
     .where('deleted_at', 'is', null)
     .where('expires_at', '>', nowMs)
+    .returningAll()
     .executeTakeFirst();
-  return row ?? null;
+  return opened(tx, 'registration_tokens', row);
 }
 
-/** Compare-and-swap: takes a seat while there is one; false when the last one is gone, or the token. */
-export async function takeSeat(tx: Tx, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
-  const result = await tx
-    .updateTable('registration_tokens')
-    .set({ seats_used: sql<number>`seats_used + 1` })
-    .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .where('expires_at', '>', nowMs)
-    .where((e) => e('seats_used', '<', e.ref('seats')))
-    .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+/** Takes a seat of a token that the transaction has locked; false when the last one is gone. */
+export async function takeSeat(tx: Tx, token: RegistrationTokenRow): Promise<boolean> {
+  if (token.seats_used >= token.seats) return false;
+  const seats_used = token.seats_used + 1;
+  const { seal } = sealed(tx, 'registration_tokens', { ...token, seats_used });
+  await tx.updateTable('registration_tokens').set({ seats_used, seal }).where('id', '=', token.id).execute();
+  return true;
 }
 
 /** False when there is no such token, or no more. */
 export async function markTokenDeleted(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<boolean> {
   const result = await tx
     .updateTable('registration_tokens')
-    .set({ deleted_at: atMs })
+    .set({ deleted_at: atMs, seal: null })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
@@ -62,9 +73,13 @@ export async function listRegistrationTokens(
   db: Db,
   { scope, limit, before }: { scope: GroupScope; limit: number; before: string | null },
 ): Promise<RegistrationTokenRow[]> {
-  let query = present(db, scope).selectAll().orderBy('id', 'desc').limit(limit);
-  if (before !== null) query = query.where('id', '<', before);
-  return query.execute();
+  return listOpened(db, 'registration_tokens', {
+    ...{ limit, after: before, keyOf: ({ id }) => id },
+    page(last) {
+      const query = present(db, scope).selectAll().orderBy('id', 'desc').limit(limit);
+      return (last === null ? query : query.where('id', '<', last)).execute();
+    },
+  });
 }
 
 export async function countRegistrationTokens(db: Db, scope: GroupScope): Promise<number> {

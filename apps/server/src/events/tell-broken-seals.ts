@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
-import type { Platform } from '../platform/platform.ts';
 import { type BrokenSeal, sealsOf } from '../platform/db/row-seals.ts';
+import type { Platform } from '../platform/platform.ts';
 import { appendEvent } from './append-event.ts';
 
 /** How long a row that was told stays told, in milliseconds. */

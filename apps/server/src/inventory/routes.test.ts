@@ -7,6 +7,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { createLargeReports } from './large-reports.ts';
 import { mountInventory } from './routes.ts';
 
@@ -153,12 +154,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     });
     const command = { id: 'c', agent_id: agentId, action: 'install_update', params: '{}', status: 'pending' };
     const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15, update_id: updateId };
-    await database.transact((tx) =>
-      tx
-        .insertInto('agent_commands')
-        .values({ ...command, ...times })
-        .execute(),
-    );
+    await writeRaw(database, 'agent_commands', { ...command, ...times });
     await put({ ...report, packages: [{ name: 'package-5', version: '1.1-1', arch: 'amd64' }], updates: [] });
     expect(voided).toEqual([updateId]);
     const row = await database.read

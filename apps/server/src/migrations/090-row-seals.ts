@@ -4,7 +4,7 @@ import type { Migration } from '../platform/db/migrate.ts';
 const TABLES = [
   ...['operators', 'operator_sessions', 'operator_totp', 'operator_recovery_codes', 'operator_passkeys'],
   ...['passkey_challenges', 'setup_links', 'api_tokens', 'registration_tokens', 'age_exceptions'],
-  ...['artifact_divergences', 'artifact_divergent_hashes', 'rate_limits', 'resyncs', 'agent_commands'],
+  ...['resyncs', 'agent_commands'],
 ];
 
 export const migration: Migration = {

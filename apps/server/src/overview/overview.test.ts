@@ -1,5 +1,6 @@
 import type { Figure, Overview } from '@tidegate/protocol/overview-api';
 import { describe, expect, test } from 'vitest';
+import { insertCommands } from '../commands/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
@@ -89,13 +90,13 @@ async function fillFleet(platform: OperatorPlatform, { group = null }: { group?:
       .values({ agent_id: first, since: nowMs, evidence: '[]', raised_at: nowMs, accepted_addresses: '[]' })
       .execute();
     for (const status of ['pending', 'sent'] as const) {
-      await tx
-        .insertInto('agent_commands')
-        .values({
+      await insertCommands(tx, [
+        {
           ...{ id: platform.newId(), agent_id: first, action: 'install_update', params: '{}', status },
           ...{ created_by: 'ada', created_at: nowMs, not_before: nowMs, expires_at: nowMs + HOUR_MS },
-        })
-        .execute();
+          ...{ update_id: null, approval_id: null, approval_sha256: null },
+        },
+      ]);
     }
     for (const [i, outcome] of (['blocked', 'blocked', 'handed_back', 'minted'] as const).entries()) {
       await tx

@@ -7,6 +7,7 @@ import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type RowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { syncPath } from '../platform/sync-path.ts';
 import type { BackupManifest } from './backup-lines.ts';
@@ -27,6 +28,8 @@ export interface RestoreJob {
   resyncHours: number | null;
   migrations: readonly Migration[];
   world: Pick<Platform, 'now' | 'newId'>;
+  /** Of the data folder as it is after the restore: its key is asked for when a row is written. */
+  seals: RowSeals;
   onTable: (table: string, rows: number) => void;
 }
 
@@ -96,7 +99,7 @@ async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
   const final = join(job.dataDir, SQLITE_FILE);
   const fresh = join(job.dataDir, `.${SQLITE_FILE}.restoring`);
   for (const part of PARTS) rmSync(fresh + part, { force: true });
-  const database = openSqlite(fresh);
+  const database = sealedDatabase(openSqlite(fresh), job.seals);
   try {
     await fill(database, job, filling);
     const fault = await faultOfSqlite(database.read);
@@ -133,7 +136,7 @@ function setAside(file: string, nowMs: number): string {
 }
 
 async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> {
-  const database = openDatabase(job);
+  const database = sealedDatabase(openDatabase(job), job.seals);
   try {
     if ((await contentOf(database)) === 'foreign') {
       const fault =
@@ -163,10 +166,12 @@ async function fill(database: Database, job: RestoreJob, { manifest, secrets }: 
     await forgetTheLiving(tx);
     const backupCreatedAtMs = Date.parse(manifest.created_at);
     await markRestored(tx, { atMs: world.now(), backupCreatedAtMs });
-    if (resyncHours === null) return;
-    const opening = { hours: resyncHours, reason: 'tidegate restore --resync-hours', actor: 'server' };
-    await openNewResync(tx, world, opening);
   });
+  if (resyncHours === null) return;
+  // A backup of an older version has no place for the seal of the row.
+  await migrate(database, { migrations: job.migrations, now: world.now });
+  const opening = { hours: resyncHours, reason: 'tidegate restore --resync-hours', actor: 'server' };
+  await database.transact((tx) => openNewResync(tx, world, opening));
 }
 
 /** What is here stays: a secret that the server uses by now is not exchanged behind its back. */

@@ -38,15 +38,14 @@ export async function openNewResync(
 ): Promise<ResyncRow | null> {
   const nowMs = platform.now();
   if (await openResync(tx, nowMs)) return null;
-  const row: ResyncRow = {
+  const row = await insertResync(tx, {
     id: platform.newId(),
     opened_at: nowMs,
     closes_at: nowMs + hours * HOUR_MS,
     closed_at: null,
     reason,
     opened_by: actor,
-  };
-  await insertResync(tx, row);
+  });
   await appendChange(tx, platform, { actor, content: { act: 'opened', hours, reason } });
   return row;
 }

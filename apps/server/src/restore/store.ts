@@ -1,6 +1,7 @@
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Revocation } from '../platform/forward-facts.ts';
+import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 
 /** Ids that one statement names. */
 export const IDS_MAX = 500;
@@ -220,30 +221,37 @@ export async function absentIds(
   return absent;
 }
 
-export type ResyncRow = Tables['resyncs'];
+export type ResyncRow = Opened<'resyncs'>;
 
-export async function insertResync(tx: Tx, row: ResyncRow): Promise<void> {
-  await tx.insertInto('resyncs').values(row).execute();
+export async function insertResync(tx: Tx, row: Unsealed<'resyncs'>): Promise<ResyncRow> {
+  const values = sealed(tx, 'resyncs', row);
+  const inserted = await tx.insertInto('resyncs').values(values).returningAll().executeTakeFirst();
+  const resync = opened(tx, 'resyncs', inserted);
+  if (!resync) throw new Error('a resync that was just sealed does not open');
+  return resync;
 }
 
 /** The resync that is open at this time; null where none is. */
 export async function openResync(db: Db, nowMs: number): Promise<ResyncRow | null> {
-  const row = await db
+  const rows = await db
     .selectFrom('resyncs')
     .selectAll()
     .where('closed_at', 'is', null)
     .where('closes_at', '>', nowMs)
     .orderBy('opened_at', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? null;
+    .execute();
+  for (const row of rows) {
+    const resync = opened(db, 'resyncs', row);
+    if (resync) return resync;
+  }
+  return null;
 }
 
 /** Compare-and-swap from open to closed; false where none of that id is open. */
 export async function closeResync(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<boolean> {
   const result = await tx
     .updateTable('resyncs')
-    .set({ closed_at: atMs })
+    .set({ closed_at: atMs, seal: null })
     .where('id', '=', id)
     .where('closed_at', 'is', null)
     .where('closes_at', '>', atMs)

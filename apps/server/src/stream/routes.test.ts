@@ -1,6 +1,7 @@
 import { StreamMessage } from '@tidegate/protocol/stream-api';
 import { Value } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { insertCommands } from '../commands/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
@@ -114,9 +115,8 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
           ...{ blocked: 0, waiting: 0, skipped: 0, started_at: nowMs, updated_at: nowMs },
         })
         .execute();
-      await tx
-        .insertInto('agent_commands')
-        .values({
+      await insertCommands(tx, [
+        {
           ...{ id: platform.newId(), agent_id: agentId, action: 'scan', params: '{}', status: 'pending' },
           ...{
             created_by: 'ada',
@@ -125,8 +125,9 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
             expires_at: nowMs,
             changed_at: nowMs,
           },
-        })
-        .execute();
+          ...{ update_id: null, approval_id: null, approval_sha256: null },
+        },
+      ]);
     });
     const topics = () => new Set(stream.messages().map(({ topic }) => topic));
     await expect

@@ -2,7 +2,9 @@ import { join } from 'node:path';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
 import { createIdMaker, systemRandom } from '../platform/ids.ts';
+import { createLog } from '../platform/log.ts';
 import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
+import { sealsOfFolder } from '../restore/seals-of-folder.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import type { Household } from './restored-server.ts';
 
@@ -32,5 +34,8 @@ export async function restore(
 ): Promise<RestoreOutcome> {
   const { dataDir, databaseUrl } = home.config;
   const world = { now: home.clock.now, newId: createIdMaker(home.clock.now, systemRandom) };
-  return restoreBackup({ file, dataDir, databaseUrl, resyncHours, migrations, world, onTable: () => {} });
+  const log = createLog({ level: 'error', format: 'text', now: home.clock.now, write: () => {} });
+  const seals = sealsOfFolder({ config: home.config, random: systemRandom, log });
+  const job = { file, dataDir, databaseUrl, resyncHours, migrations, world, seals };
+  return restoreBackup({ ...job, onTable: () => {} });
 }

@@ -5,8 +5,8 @@ import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
-import { openSqlite } from '../platform/db/sqlite.ts';
 import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { openSqlite } from '../platform/db/sqlite.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';

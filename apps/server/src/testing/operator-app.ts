@@ -67,7 +67,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   });
   const { guard, identify } = createOperatorGuard({
     ...{ platform, limiter, tokens, cookies, sessionIdleMs },
-    tokenCallers: createTokenCallers(platform),
+    tokenCallers: createTokenCallers(platform, { has: () => false }),
   });
   const app = createHttpServer({
     log: platform.log,

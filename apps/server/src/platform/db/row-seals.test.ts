@@ -16,6 +16,24 @@ const OPEN: Readonly<Record<string, readonly string[]>> = {
   operator_passkeys: ['sign_count', 'transports', 'backed_up', 'name', 'last_used_at'],
   setup_links: ['used_at'],
   api_tokens: ['last_used_at', 'revoked_at'],
+  registration_tokens: ['deleted_at'],
+  age_exceptions: ['deleted_at'],
+  resyncs: ['closed_at'],
+  // What became of a command; agents check its envelope, and the seal is asked for before each signature.
+  agent_commands: [
+    ...[
+      'status',
+      'seq',
+      'key_id',
+      'machine_sha256',
+      'epoch',
+      'envelope',
+      'sent_at',
+      'received_at',
+      'started_at',
+    ],
+    ...['finished_at', 'reason', 'exit_code', 'output_tail', 'installed', 'changed_at'],
+  ],
 };
 
 function sample(table: SealedTable): Record<string, string | number | null> {

@@ -21,6 +21,8 @@ export const SEALED_COLUMNS = {
       'method',
       'second_factor_at',
       'password_at',
+      'password_is_long',
+      'factor_due_at',
     ],
   ] as const,
   operator_totp: ['operator_id', 'sealed_secret', 'created_at', 'confirmed_at'],
@@ -43,6 +45,18 @@ export const SEALED_COLUMNS = {
   api_tokens: [
     ...['id', 'operator_id', 'label', 'secret_hash', 'role', 'groups', 'scopes', 'created_by', 'created_at'],
     'expires_at',
+  ] as const,
+  registration_tokens: [
+    ...['id', 'label', 'secret_hash', 'seats', 'seats_used', 'group_name', 'created_by', 'created_at'],
+    'expires_at',
+  ] as const,
+  age_exceptions: [
+    ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
+  ] as const,
+  resyncs: ['id', 'opened_at', 'closes_at', 'reason', 'opened_by'],
+  agent_commands: [
+    ...['id', 'agent_id', 'action', 'params', 'update_id', 'approval_id', 'approval_sha256', 'created_by'],
+    ...['created_at', 'not_before', 'expires_at'],
   ] as const,
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 
@@ -157,6 +171,15 @@ export function opened<T extends SealedTable, R extends Covered<T> & { readonly 
   if (isOpened(seals, table, row)) return row;
   seals.tell({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
   return null;
+}
+
+/** The same for who tells of a broken seal by an event of their own. */
+export function isSealed<T extends SealedTable, R extends Covered<T> & { readonly seal: string | null }>(
+  db: Db,
+  table: T,
+  row: R,
+): row is R & Opened<T> {
+  return isOpened(sealsOf(db), table, row);
 }
 
 function isOpened<T extends SealedTable, R extends Covered<T> & { readonly seal: string | null }>(

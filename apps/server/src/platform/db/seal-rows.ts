@@ -8,6 +8,10 @@ const ENDED: Readonly<Partial<Record<SealedTable, string>>> = {
   operator_recovery_codes: 'used_at IS NULL',
   setup_links: 'used_at IS NULL',
   api_tokens: 'revoked_at IS NULL',
+  registration_tokens: 'deleted_at IS NULL',
+  age_exceptions: 'deleted_at IS NULL',
+  resyncs: 'closed_at IS NULL',
+  agent_commands: "status IN ('pending', 'sent')",
 };
 /** Where it is not the column `id`. */
 const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {

@@ -28,6 +28,7 @@ export interface Tables {
     closed_at: number | null;
     reason: string;
     opened_by: string;
+    seal: SealColumn;
   };
   resynced_families: { resync_id: string; family_id: string; at: number };
   agents: {
@@ -129,6 +130,7 @@ export interface Tables {
     created_at: number;
     expires_at: number;
     deleted_at: number | null;
+    seal: SealColumn;
   };
   operators: {
     id: string;
@@ -485,6 +487,7 @@ export interface Tables {
     installed: string | null;
     /** When the server last wrote it. */
     changed_at?: number | null;
+    seal: SealColumn;
   };
   command_output: { command_id: string; seq: number; stream: string; data: string; received_at: number };
   events: {
@@ -534,6 +537,7 @@ export interface Tables {
     created_at: number;
     expires_at: number;
     deleted_at: number | null;
+    seal: SealColumn;
   };
   /** One row for each artifact of the fleet, each kind of hash for itself, with the first claim. */
   artifacts: {

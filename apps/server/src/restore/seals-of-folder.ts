@@ -1,0 +1,22 @@
+import type { Config } from '../config.ts';
+import type { RandomBytes } from '../platform/ids.ts';
+import type { Log } from '../platform/log.ts';
+import { createRowSeals, type RowSeals } from '../platform/db/row-seals.ts';
+import { loadSecrets } from '../platform/secrets.ts';
+
+/**
+ * Seals under the secret that the data folder has when the first one is made: a restore may have brought it along; where
+ * there is none, one is made, as by a start.
+ */
+export function sealsOfFolder({
+  config,
+  random,
+  log,
+}: {
+  config: Pick<Config, 'jwtSecret' | 'dataDir'>;
+  random: RandomBytes;
+  log: Log;
+}): RowSeals {
+  const { jwtSecret: configured, dataDir } = config;
+  return createRowSeals(() => loadSecrets({ configured, dataDir, random, log }).rowSeals);
+}
