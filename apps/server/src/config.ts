@@ -318,6 +318,14 @@ export const SETTINGS = {
     allowed: 'true or false',
     parse: flag,
   }),
+  backupRecipients: setting({
+    env: 'SERVICE_BACKUP_RECIPIENTS',
+    doc: 'Public keys of age (`age1…`), separated by commas, that every `tidegate backup` is encrypted to.',
+    schema: Type.Array(Type.String({ pattern: '^age1[0-9a-z]{10,4000}$' }), { maxItems: 16 }),
+    default: [],
+    allowed: 'public keys of age (age1…) separated by commas',
+    parse: ranges,
+  }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',
     doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed.',

@@ -5,48 +5,67 @@ import { MIGRATIONS } from '../migrations/migrations.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { SQLITE_FILE } from '../platform/db/open.ts';
 import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';
+import { readSecrets } from '../platform/secrets.ts';
+import { recipientFault } from '../restore/backup-crypto.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
 export const backupCommand: CliCommand = {
   summary: 'write a backup, also while the server runs',
-  usage: `Usage: tidegate backup [--to FILE] [--with-keys] [--json]
+  usage: `Usage: tidegate backup [--to FILE] [--with-keys] [--recipient age1…]... [--json]
 
 Writes the whole database, as it is at this moment, into one compressed file, and a copy of the
-revocation journal beside it (FILE.revocations.jsonl). The server may go on running.
+revocation journal beside it (FILE.revocations.jsonl). The server may go on running. The file bears
+a MAC under the token secret, without which \`tidegate restore\` takes nothing of it.
 
   --to FILE     where to; a new file in the folder "backups" of the data folder unless given
   --with-keys   put the private signing keys and the token secret of the data folder in too:
                 whoever has such a file is the server. Those of the environment are never in it
+  --recipient   encrypt it to this public key of age, in the age format; may be given more than once,
+                and adds to SERVICE_BACKUP_RECIPIENTS. The identity opens it: \`tidegate restore
+                FILE --identity KEYFILE\`, or \`age --decrypt\`
   --json        say what is in the backup as JSON`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       to: { type: 'string' },
       'with-keys': { type: 'boolean' },
+      recipient: { type: 'string', multiple: true },
       json: { type: 'boolean' },
     });
     if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
-    const { to, json = false, 'with-keys': withKeys = false } = values;
-    return backUp(world, { to: to ?? null, withKeys, json });
+    const { to, json = false, recipient: recipients = [], 'with-keys': withKeys = false } = values;
+    for (const recipient of recipients) {
+      const fault = recipientFault(recipient);
+      if (fault !== null) throw new UsageError(fault);
+    }
+    return backUp(world, { to: to ?? null, withKeys, recipients, json });
   },
 };
 
 interface Wanted {
   to: string | null;
   withKeys: boolean;
+  recipients: readonly string[];
   json: boolean;
 }
 
-async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<ExitCode> {
+async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted): Promise<ExitCode> {
   const fail = (fault: string): ExitCode => {
     world.err(`No backup was made: ${fault}`);
     return EXIT.failed;
   };
   const read = readConfig(world.env);
   if (!read.ok) return fail(read.fault);
-  const { dataDir, databaseUrl } = read.config;
+  const { dataDir, databaseUrl, jwtSecret, backupRecipients } = read.config;
+  const recipients = [...new Set([...backupRecipients, ...wanted.recipients])];
   if (databaseUrl === null && !existsSync(join(dataDir, SQLITE_FILE))) {
     return fail(`there is no database in ${dataDir} (SERVICE_DATA_DIR)`);
+  }
+  const secrets = readSecrets({ configured: jwtSecret, dataDir });
+  if (!secrets) {
+    return fail(
+      `the token secret that signs it off is not in ${dataDir} (SERVICE_DATA_DIR, SERVICE_JWT_SECRET)`,
+    );
   }
   let snapshot: Snapshot | null = null;
   try {
@@ -54,8 +73,10 @@ async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<
     const nowMs = world.now();
     const outcome = await writeBackup(snapshot, {
       dataDir,
-      to: to === null ? newName(dataDir, nowMs) : resolve(to),
+      to: to === null ? newName(dataDir, { nowMs, isEncrypted: recipients.length > 0 }) : resolve(to),
       withKeys,
+      key: secrets.backups,
+      recipients,
       migrations: MIGRATIONS,
       nowMs,
       onTable: (table, rows) => {
@@ -76,6 +97,7 @@ async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<
       withKeys
         ? 'It holds the private keys and the token secret: whoever has it is the server.'
         : 'It holds no private keys and no token secret: keep those of the data folder apart.',
+      ...(recipients.length === 0 ? [] : [`Encrypted to ${recipients.join(', ')}`]),
     ];
     world.out(lines.join('\n'));
     return EXIT.ok;
@@ -86,8 +108,11 @@ async function backUp(world: CliWorld, { to, withKeys, json }: Wanted): Promise<
   }
 }
 
-function newName(dataDir: string, nowMs: number): string {
+function newName(dataDir: string, { nowMs, isEncrypted }: { nowMs: number; isEncrypted: boolean }): string {
   const folder = join(resolve(dataDir), 'backups');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return join(folder, `tidegate-${rfc3339(nowMs).replace(/[-:]|\.\d+/g, '')}.backup`);
+  return join(
+    folder,
+    `tidegate-${rfc3339(nowMs).replace(/[-:]|\.\d+/g, '')}.backup${isEncrypted ? '.age' : ''}`,
+  );
 }

@@ -5,12 +5,12 @@ import { watchSeals } from '../events/tell-broken-seals.ts';
 import { MIGRATIONS } from '../migrations/migrations.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { createIdMaker } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import type { Platform } from '../platform/platform.ts';
-import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { readSecrets } from '../platform/secrets.ts';
 import { type CliWorld, EXIT, type ExitCode } from './command.ts';
 

@@ -14,6 +14,7 @@ export interface Secrets {
   operatorFactors: Buffer;
   knownDevices: Buffer;
   rowSeals: Buffer;
+  backups: Buffer;
 }
 
 /** Takes the configured secret, or the one that an earlier start made, or makes one and keeps it with mode 0600. */
@@ -23,17 +24,18 @@ export function loadSecrets(options: {
   random: RandomBytes;
   log: Log;
 }): Secrets {
-  return derivedFrom(options.configured ?? keptSecret(options));
+  return secretsOf(options.configured ?? keptSecret(options));
 }
 
 /** The same beside a server: makes nothing. Null where there is no secret. */
 export function readSecrets(options: { configured: string | null; dataDir: string }): Secrets | null {
-  if (options.configured !== null) return derivedFrom(options.configured);
+  if (options.configured !== null) return secretsOf(options.configured);
   const path = join(options.dataDir, FILE);
-  return existsSync(path) ? derivedFrom(readFileSync(path, 'utf8').trim()) : null;
+  return existsSync(path) ? secretsOf(readFileSync(path, 'utf8').trim()) : null;
 }
 
-function derivedFrom(secret: string): Secrets {
+/** What is derived from a token secret. */
+export function secretsOf(secret: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `tidegate ${purpose}`, 32));
   return {
     accessTokens: derive('access tokens'),
@@ -42,6 +44,7 @@ function derivedFrom(secret: string): Secrets {
     operatorFactors: derive('operator factors'),
     knownDevices: derive('known devices'),
     rowSeals: derive('row seals'),
+    backups: derive('backups'),
   };
 }
 

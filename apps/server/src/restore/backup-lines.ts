@@ -2,8 +2,10 @@ import { Count, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/sc
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 
-/** The newest form of the file that this program writes, and the only one that it reads. */
-export const BACKUP_VERSION = 1;
+/** The form of the file that this program writes. Form 1 has no MAC. */
+export const BACKUP_VERSION = 2;
+/** The forms that it reads. */
+export const BACKUP_VERSIONS: readonly number[] = [1, BACKUP_VERSION];
 
 const TableName = Type.String({ pattern: '^[a-z][a-z0-9_]{0,62}$' });
 
@@ -28,12 +30,13 @@ const SecretFile = strict({
   file: Type.String({ pattern: '^(jwt-secret|keys/[0-9a-f-]{36}\\.key)$' }),
   text: Type.String({ maxLength: 4_096 }),
 });
-/** The last line: how much there is, and the SHA-256 of every byte before it. */
+/** The last line: how much there is, the SHA-256 of every byte before it, and a MAC over both. */
 const End = strict({
   end: Type.Literal(true),
   tables: Type.Record(TableName, Count),
   files: Count,
   sha256: Sha256Hex,
+  mac: Type.Optional(Sha256Hex),
 });
 
 export type BackupLine =
@@ -41,7 +44,7 @@ export type BackupLine =
   | { kind: 'table'; table: string; columns: string[] }
   | { kind: 'row'; row: (string | number | null)[] }
   | { kind: 'file'; file: string; text: string }
-  | { kind: 'end'; tables: Record<string, number>; files: number; sha256: string };
+  | { kind: 'end'; tables: Record<string, number>; files: number; sha256: string; mac: string | null };
 
 /** A backup as `--json` shows it. */
 export interface BackupManifest extends BackupHeader {
@@ -69,7 +72,9 @@ export function readBackupLine(text: string): BackupLine | null {
   if (table.Check(value)) return { kind: 'table', ...value };
   if (header.Check(value)) return { kind: 'header', header: value };
   if (secretFile.Check(value)) return { kind: 'file', ...value };
-  if (end.Check(value))
-    return { kind: 'end', tables: value.tables, files: value.files, sha256: value.sha256 };
+  if (end.Check(value)) {
+    const { tables, files, sha256, mac = null } = value;
+    return { kind: 'end', tables, files, sha256, mac };
+  }
   return null;
 }

@@ -9,6 +9,7 @@ const BATCH_ROWS = 500;
 
 export interface Import {
   file: string;
+  identities: readonly string[];
   engine: Database['engine'];
   /** Those that the empty database has. */
   migrations: readonly Migration[];
@@ -32,7 +33,7 @@ export async function importBackup(tx: Tx, job: Import): Promise<void> {
       if (open) job.onTable(open.table, open.count);
       open = null;
     };
-    await eachBackupLine(job.file, async (line) => {
+    await eachBackupLine(job.file, job, async (line) => {
       switch (line.kind) {
         case 'header':
           return;

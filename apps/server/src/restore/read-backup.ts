@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+import { secretsOf } from '../platform/secrets.ts';
+import { AGE_MAGIC, type BackupEnd, decryptWith, isMacOf, UndecryptedBackup } from './backup-crypto.ts';
 import {
-  BACKUP_VERSION,
+  BACKUP_VERSIONS,
   type BackupHeader,
   type BackupLine,
   type BackupManifest,
@@ -14,32 +17,74 @@ import {
 const LINE_MAX_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
+/** What a backup is opened and held against. */
+export interface BackupKeys {
+  /** Of the MAC, from the token secret that is here; null where there is none. */
+  key: Buffer | null;
+  /** Of the age format, for one that is encrypted. */
+  identities: readonly string[];
+  /** Whether one is taken whose MAC is missing or not of the secret here. */
+  acceptUnverified: boolean;
+}
+
+/** `own`: made by an installation with the secret that is here; `carried`: with the secret that it holds itself. */
+export type Authenticity = 'own' | 'carried' | 'unverified';
+
 export type VerifyOutcome =
-  | { ok: true; manifest: BackupManifest }
+  | { ok: true; manifest: BackupManifest; authenticity: Authenticity }
   /** One line for who asked. */
   | { ok: false; fault: string };
 
 /** Reads a whole backup and holds it against its own end: nothing of it is used before. */
-export async function verifyBackup(path: string): Promise<VerifyOutcome> {
+export async function verifyBackup(path: string, keys: BackupKeys): Promise<VerifyOutcome> {
   const bad = (why: string): VerifyOutcome => ({ ok: false, fault: `${path} cannot be restored: ${why}` });
   const check = createCheck();
   try {
-    await eachLine(path, async (bytes) => check.take(bytes));
+    await eachLine(path, keys, async (bytes) => check.take(bytes));
   } catch (error) {
     if (error instanceof DamagedBackup) return bad(error.message);
+    if (error instanceof UndecryptedBackup) return bad(NOT_DECRYPTED);
     if (error instanceof Error && 'code' in error) return bad(faultOf(String(error.code)));
     throw error;
   }
   const fault = check.fault();
-  return fault === null ? { ok: true, manifest: check.manifest() } : bad(fault);
+  if (fault !== null) return bad(fault);
+  const authenticity = judgeMac(keys.key, check.macFacts());
+  if (authenticity !== null) return { ok: true, manifest: check.manifest(), authenticity };
+  return keys.acceptUnverified
+    ? { ok: true, manifest: check.manifest(), authenticity: 'unverified' }
+    : bad(NOT_VERIFIED);
+}
+
+const NOT_DECRYPTED =
+  'none of the identities decrypts it, or it was changed or cut short: give the file of the right one by --identity';
+const NOT_VERIFIED =
+  'nothing here shows that this installation made it: bring jwt-secret (or SERVICE_JWT_SECRET) of the server that made it. --unverified restores it all the same, as whoever wrote the file has it';
+
+interface MacFacts {
+  end: BackupEnd & { mac: string | null };
+  /** The token secret that the backup itself holds. */
+  carriedKey: Buffer | null;
+}
+
+/** Null where no key that may be asked fits. The secret in the file counts alone where there is none here. */
+function judgeMac(
+  key: Buffer | null,
+  { end, carriedKey }: MacFacts,
+): Exclude<Authenticity, 'unverified'> | null {
+  const { mac } = end;
+  if (mac === null) return null;
+  if (key !== null) return isMacOf(key, { ...end, mac }) ? 'own' : null;
+  return carriedKey !== null && isMacOf(carriedKey, { ...end, mac }) ? 'carried' : null;
 }
 
 /** Hands out the lines of a backup that was verified. */
 export async function eachBackupLine(
   path: string,
+  keys: Pick<BackupKeys, 'identities'>,
   onLine: (line: BackupLine) => Promise<void>,
 ): Promise<void> {
-  await eachLine(path, async (bytes) => {
+  await eachLine(path, keys, async (bytes) => {
     const line = readBackupLine(bytes.toString('utf8'));
     if (!line) throw new DamagedBackup('it has changed while it was read');
     await onLine(line);
@@ -65,6 +110,7 @@ function createCheck() {
   let table: string | null = null;
   let header: BackupHeader | null = null;
   let end: Extract<BackupLine, { kind: 'end' }> | null = null;
+  let carriedKey: Buffer | null = null;
   let fault: string | null = null;
 
   function judge(bytes: Buffer): string | null {
@@ -75,8 +121,8 @@ function createCheck() {
     switch (line.kind) {
       case 'header':
         header = line.header;
-        if (line.header.v !== BACKUP_VERSION)
-          return `it has form ${line.header.v}, this program reads ${BACKUP_VERSION}`;
+        if (!BACKUP_VERSIONS.includes(line.header.v))
+          return `it has form ${line.header.v}, this program reads ${BACKUP_VERSIONS.join(' and ')}`;
         break;
       case 'table':
         [table, width] = [line.table, line.columns.length];
@@ -88,6 +134,7 @@ function createCheck() {
         break;
       case 'file':
         files++;
+        if (line.file === 'jwt-secret') carriedKey = secretsOf(line.text.trim()).backups;
         break;
       case 'end': {
         end = line;
@@ -107,6 +154,10 @@ function createCheck() {
       if (fault !== null) throw new DamagedBackup(fault);
     },
     fault: () => (end ? fault : 'it was cut short'),
+    macFacts(): MacFacts {
+      if (!end) throw new Error('a backup that was read has a last line');
+      return { end, carriedKey };
+    },
     manifest(): BackupManifest {
       if (!header || !end) throw new Error('a backup that was verified has a first and a last line');
       return { ...header, tables: end.tables, files: end.files, sha256: end.sha256 };
@@ -114,8 +165,12 @@ function createCheck() {
   };
 }
 
-async function eachLine(path: string, onLine: (bytes: Buffer) => Promise<void>): Promise<void> {
-  await pipeline(createReadStream(path), createGunzip(), async (source: AsyncIterable<Buffer>) => {
+async function eachLine(
+  path: string,
+  { identities }: Pick<BackupKeys, 'identities'>,
+  onLine: (bytes: Buffer) => Promise<void>,
+): Promise<void> {
+  const readLines = async (source: AsyncIterable<Buffer>) => {
     let rest: Buffer[] = [];
     let restBytes = 0;
     for await (const chunk of source) {
@@ -133,5 +188,20 @@ async function eachLine(path: string, onLine: (bytes: Buffer) => Promise<void>):
       }
     }
     if (restBytes > 0) throw new DamagedBackup('it was cut short');
-  });
+  };
+  if (!(await isEncrypted(path))) return pipeline(createReadStream(path), createGunzip(), readLines);
+  if (identities.length === 0) {
+    throw new DamagedBackup('it is encrypted: give the file of an identity of age by --identity');
+  }
+  return pipeline(createReadStream(path), decryptWith(identities), createGunzip(), readLines);
+}
+
+async function isEncrypted(path: string): Promise<boolean> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(AGE_MAGIC.length), 0, AGE_MAGIC.length, 0);
+    return buffer.equals(AGE_MAGIC);
+  } finally {
+    await file.close();
+  }
 }

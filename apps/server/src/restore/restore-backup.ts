@@ -4,16 +4,17 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { type Migration, migrate } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
+import { type RowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type RowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { SEALS_SCHEMA_VERSION, writeSealMarker } from '../platform/seal-marker.ts';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { syncPath } from '../platform/sync-path.ts';
 import type { BackupManifest } from './backup-lines.ts';
 import { importBackup } from './import-backup.ts';
 import { readLines } from './journal-lines.ts';
-import { verifyBackup } from './read-backup.ts';
+import { type Authenticity, type BackupKeys, verifyBackup } from './read-backup.ts';
 import { openNewResync } from './resync.ts';
 import { openJournal, type RevocationJournal } from './revocation-journal.ts';
 import { markRestored } from './store.ts';
@@ -28,6 +29,8 @@ export interface RestoreJob {
   resyncHours: number | null;
   migrations: readonly Migration[];
   world: Pick<Platform, 'now' | 'newId'>;
+  /** What the backup is opened and held against. */
+  keys: BackupKeys;
   /** Of the data folder as it is after the restore: its key is asked for when a row is written. */
   seals: RowSeals;
   onTable: (table: string, rows: number) => void;
@@ -37,6 +40,7 @@ export type RestoreOutcome =
   | {
       ok: true;
       manifest: BackupManifest;
+      authenticity: Authenticity;
       /** Where the database before is kept; null where there was none. */
       aside: string | null;
       /** Secrets that came from the backup, and those that were here and stay as they are. */
@@ -55,7 +59,7 @@ export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
   const lock = holdInstanceLock(job.dataDir);
   if (!lock) return { ok: false, fault: `a server is running on ${job.dataDir}: stop it first` };
   try {
-    const verified = await verifyBackup(job.file);
+    const verified = await verifyBackup(job.file, job.keys);
     if (!verified.ok) return verified;
     const { manifest } = verified;
     const known = job.migrations.at(-1)?.version ?? 0;
@@ -63,13 +67,21 @@ export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
       const versions = `the backup is of database version ${manifest.schema_version}, this program knows ${known}`;
       return { ok: false, fault: `${versions}: use the program that made it, or a newer one` };
     }
-    return await putInPlace(job, manifest);
+    const restored = await putInPlace(job, manifest);
+    if (!restored.ok) return restored;
+    // Rows of a backup from before there were seals: the next start seals them.
+    if (manifest.schema_version < SEALS_SCHEMA_VERSION) writeSealMarker(job.dataDir, 'pending');
+    return { ...restored, authenticity: verified.authenticity };
   } finally {
     lock.release();
   }
 }
 
-async function putInPlace(job: RestoreJob, manifest: BackupManifest): Promise<RestoreOutcome> {
+type Placed =
+  | Omit<Extract<RestoreOutcome, { ok: true }>, 'authenticity'>
+  | Extract<RestoreOutcome, { ok: false }>;
+
+async function putInPlace(job: RestoreJob, manifest: BackupManifest): Promise<Placed> {
   const copied = readJournalCopy(job.file);
   if (!copied.ok) return copied;
   const opened = openJournal(job.dataDir);
@@ -158,6 +170,7 @@ async function fill(database: Database, job: RestoreJob, { manifest, secrets }: 
   await database.transact(async (tx) => {
     await importBackup(tx, {
       file: job.file,
+      identities: job.keys.identities,
       engine: database.engine,
       migrations,
       onTable: job.onTable,

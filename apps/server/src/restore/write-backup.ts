@@ -9,6 +9,7 @@ import type { Migration } from '../platform/db/migrate.ts';
 import type { Snapshot } from '../platform/db/snapshot.ts';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { syncPath } from '../platform/sync-path.ts';
+import { encryptTo, macOfBackup } from './backup-crypto.ts';
 import { BACKUP_VERSION, type BackupHeader, type BackupManifest } from './backup-lines.ts';
 import { JOURNAL_FILE } from './revocation-journal.ts';
 import { tablesOf } from './table-store.ts';
@@ -22,6 +23,10 @@ export interface BackupJob {
   dataDir: string;
   to: string;
   withKeys: boolean;
+  /** Of the MAC, from the token secret. */
+  key: Buffer;
+  /** Whom it is encrypted to, in the age format; nobody: it is not encrypted. */
+  recipients: readonly string[];
   migrations: readonly Migration[];
   nowMs: number;
   /** Told after each table. */
@@ -47,7 +52,9 @@ export async function writeBackup(snapshot: Snapshot, job: BackupJob): Promise<B
   try {
     const end: { manifest: BackupManifest | null } = { manifest: null };
     const lines = backupLines(snapshot, { ...job, header: read.header, onEnd: (m) => (end.manifest = m) });
-    await pipeline(lines, createGzip(), createWriteStream(temporary, { mode: 0o600, flags: 'wx' }));
+    const file = createWriteStream(temporary, { mode: 0o600, flags: 'wx' });
+    if (job.recipients.length === 0) await pipeline(lines, createGzip(), file);
+    else await pipeline(lines, createGzip(), encryptTo(job.recipients), file);
     syncPath(temporary);
     if (!end.manifest) throw new Error('a backup that was written has an end');
     renameSync(temporary, to);
@@ -129,7 +136,7 @@ async function* backupLines(
   for (const file of files) yield line({ file, text: readFileSync(join(job.dataDir, file), 'utf8') });
   const end = { tables: counts, files: files.length, sha256: hash.digest('hex') };
   job.onEnd({ ...job.header, ...end });
-  yield `${JSON.stringify({ end: true, ...end })}\n`;
+  yield `${JSON.stringify({ end: true, ...end, mac: macOfBackup(job.key, end) })}\n`;
 }
 
 /** The secrets that a server made itself; those of the environment are not here. */

@@ -3,18 +3,37 @@ import { MIGRATIONS } from '../migrations/migrations.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
 import { createIdMaker, systemRandom } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
+import { readSecrets } from '../platform/secrets.ts';
 import { type RestoreOutcome, restoreBackup } from '../restore/restore-backup.ts';
 import { sealsOfFolder } from '../restore/seals-of-folder.ts';
 import { writeBackup } from '../restore/write-backup.ts';
 import type { Household } from './restored-server.ts';
 
 /** `tidegate backup` without the command around it. */
-export async function backUp(home: Household, { withKeys = false, name = 'one.backup' } = {}) {
+export async function backUp(
+  home: Household,
+  {
+    withKeys = false,
+    name = 'one.backup',
+    recipients = [],
+  }: { withKeys?: boolean; name?: string; recipients?: string[] } = {},
+) {
   const { dataDir } = home.config;
   const snapshot = await openSnapshot(home.config);
   try {
     const to = join(dataDir, name);
-    const job = { dataDir, to, withKeys, migrations: MIGRATIONS, nowMs: home.clock.now(), onTable: () => {} };
+    const key = keyOf(home);
+    if (!key) throw new Error('no server has started on this folder');
+    const job = {
+      dataDir,
+      to,
+      withKeys,
+      key,
+      recipients,
+      migrations: MIGRATIONS,
+      nowMs: home.clock.now(),
+      onTable: () => {},
+    };
     const outcome = await writeBackup(snapshot, job);
     if (!outcome.ok) throw new Error(outcome.fault);
     return { ...outcome, to };
@@ -30,12 +49,25 @@ export async function restore(
   {
     migrations = MIGRATIONS,
     resyncHours = null,
-  }: { migrations?: typeof MIGRATIONS; resyncHours?: number | null } = {},
+    identities = [],
+    acceptUnverified = false,
+  }: {
+    migrations?: typeof MIGRATIONS;
+    resyncHours?: number | null;
+    identities?: readonly string[];
+    acceptUnverified?: boolean;
+  } = {},
 ): Promise<RestoreOutcome> {
   const { dataDir, databaseUrl } = home.config;
   const world = { now: home.clock.now, newId: createIdMaker(home.clock.now, systemRandom) };
   const log = createLog({ level: 'error', format: 'text', now: home.clock.now, write: () => {} });
   const seals = sealsOfFolder({ config: home.config, random: systemRandom, log });
-  const job = { file, dataDir, databaseUrl, resyncHours, migrations, world, seals };
+  const keys = { key: keyOf(home), identities, acceptUnverified };
+  const job = { file, dataDir, databaseUrl, resyncHours, migrations, world, seals, keys };
   return restoreBackup({ ...job, onTable: () => {} });
+}
+
+export function keyOf({ config }: Household): Buffer | null {
+  const { jwtSecret: configured, dataDir } = config;
+  return readSecrets({ configured, dataDir })?.backups ?? null;
 }
