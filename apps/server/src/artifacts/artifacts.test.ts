@@ -1,5 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { revokeAgent } from '../agents/revoke-agent.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -7,6 +8,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { writeRaw } from '../testing/write-raw.ts';
 import { sightingsOf } from './identity-rules.ts';
 import { createLedgerUpkeep } from './ledger-upkeep.ts';
 import { HOSTS_PER_HASH, noteArtifacts } from './note-artifacts.ts';
@@ -268,6 +270,26 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(
       (await it.call('POST', '/01900000-0000-7000-8000-00000000beef/undo', { reason: 'x' })).status,
     ).toBe(404);
+  });
+
+  test('T6: an inserted decision about an artifact, or one that was changed, counts for nothing', async () => {
+    const it = await setUp(engine);
+    await it.note(0, [action(hash(1))]);
+    await it.note(1, [action(hash(2))]);
+    const [{ id }] = (await it.call('GET', '')).body.items;
+    const write = (statement: string) => it.database.transact((tx) => sql.raw(statement).execute(tx));
+    await writeRaw(it.database, 'artifact_decisions', {
+      ...{ id: 'x', divergence_id: id, kind: 'accept', accepted: JSON.stringify([hash(2)]), refused: '[]' },
+      ...{ reason: 'mine', actor: 'ada', decided_at: 1 },
+    });
+    await write(
+      "UPDATE artifact_divergences SET decision_id = 'x', state = 'decided', settled_by = 'operator'",
+    );
+    expect(await it.bound([action(hash(2))])).toEqual([hash(2)]);
+    await it.call('POST', `/${id}/decide`, { accept: hash(1), reason: 'looked at it' });
+    expect(await it.bound([1, 2].map((n) => action(hash(n))))).toEqual([hash(2)]);
+    await write(`UPDATE artifact_decisions SET accepted = '["${hash(2)}"]', refused = '[]'`);
+    expect(await it.bound([1, 2].map((n) => action(hash(n))))).toEqual([hash(1), hash(2)]);
   });
 
   test('many are decided at once, each for itself, and what cannot be is told', async () => {

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
+import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { byScope, type Named, namesOf, versionsOf } from './named.ts';
 
 export type ArtifactRow = Tables['artifacts'];
 export type DivergenceRow = Tables['artifact_divergences'];
 export type HashRow = Tables['artifact_hashes'];
-export type DecisionRow = Tables['artifact_decisions'];
+export type DecisionRow = Opened<'artifact_decisions'>;
 
 /** Keeps what was there: of two first claims at once one is the first. Returns how many are new. */
 export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Promise<number> {
@@ -123,8 +124,11 @@ export async function hashesOf(db: Db, divergenceIds: readonly string[]): Promis
   return found;
 }
 
-export async function insertDecision(tx: Tx, row: DecisionRow): Promise<void> {
-  await tx.insertInto('artifact_decisions').values(row).execute();
+export async function insertDecision(tx: Tx, row: Unsealed<'artifact_decisions'>): Promise<void> {
+  await tx
+    .insertInto('artifact_decisions')
+    .values(sealed(tx, 'artifact_decisions', row))
+    .execute();
 }
 
 /** The decisions in force of these divergences. */
@@ -135,7 +139,8 @@ export async function decisionsInForce(
   const ids = divergences.flatMap(({ decision_id: id }) => id ?? []);
   const found: DecisionRow[] = [];
   for (const some of chunks(ids)) {
-    found.push(...(await db.selectFrom('artifact_decisions').selectAll().where('id', 'in', some).execute()));
+    const rows = await db.selectFrom('artifact_decisions').selectAll().where('id', 'in', some).execute();
+    found.push(...rows.flatMap((row) => opened(db, 'artifact_decisions', row) ?? []));
   }
   return found;
 }

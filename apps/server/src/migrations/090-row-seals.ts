@@ -4,7 +4,7 @@ import type { Migration } from '../platform/db/migrate.ts';
 const TABLES = [
   ...['operators', 'operator_sessions', 'operator_totp', 'operator_recovery_codes', 'operator_passkeys'],
   ...['passkey_challenges', 'setup_links', 'api_tokens', 'registration_tokens', 'age_exceptions'],
-  ...['resyncs', 'agent_commands'],
+  ...['resyncs', 'agent_commands', 'artifact_decisions'],
 ];
 
 export const migration: Migration = {

@@ -53,6 +53,9 @@ export const SEALED_COLUMNS = {
   age_exceptions: [
     ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
   ] as const,
+  artifact_decisions: [
+    ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
+  ] as const,
   resyncs: ['id', 'opened_at', 'closes_at', 'reason', 'opened_by'],
   agent_commands: [
     ...['id', 'agent_id', 'action', 'params', 'update_id', 'approval_id', 'approval_sha256', 'created_by'],

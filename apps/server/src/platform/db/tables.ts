@@ -607,6 +607,7 @@ export interface Tables {
     reason: string;
     actor: string;
     decided_at: number;
+    seal: SealColumn;
   };
   /** The hashes of a divergence as they were settled last; the gate judges the sightings themselves. */
   artifact_hashes: {
