@@ -97,6 +97,7 @@ describeConsole(
       await page.getByText('What these hosts say of packages does not count').waitFor();
       await inspect(page, 'divergences-flood');
       await page.getByRole('link', { name: 'vault-5' }).click();
+      await page.getByRole('heading', { name: 'vault-5', exact: true }).waitFor();
       await page.getByRole('button', { name: 'Trust again: vault-5' }).click();
       const dialog = page.getByRole('dialog', { name: 'Trust vault-5 again' });
       await dialog.getByLabel('Reason').fill('its mirror is mended');

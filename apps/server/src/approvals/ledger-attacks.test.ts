@@ -2,11 +2,13 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
 import { revokeAgent } from '../agents/revoke-agent.ts';
 import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { trustHost } from '../artifacts/trust-host.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
+import { noteTrustedHost, TRUSTED_DIFFERING_MAX } from './note-trusted-hosts.ts';
 
 const DAY_MS = 86_400_000;
 const TRUE_HASH = 'a'.repeat(64);
@@ -196,5 +198,48 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     });
     // Its own word does not count, not even where nobody says anything else.
     expect(await approve(ids[0] ?? '')).toBe(409);
+  });
+
+  test('a host that an operator trusts again is noted anew, and what it contradicts can be decided', async () => {
+    const { it, host, tell, approve, openDivergences } = await setUp(engine);
+    await tell(
+      await host(1),
+      tolds(20, (i) => invented(i)),
+    );
+    const plan = tolds(20, () => TRUE_HASH).map(({ name }) => actionOf({ name, version: '1-1' }));
+    const id = await it.addUpdate({ name: 'p4', version: '1-1', plan });
+    const alone = await it.addUpdate({ name: 'alone', version: '1-1' });
+    const blocked = async () => (await it.approve(id)).body.divergences;
+    expect(await blocked()).toContainEqual(expect.objectContaining({ package: 'p4', divergence_id: null }));
+    expect(await approve(alone)).toBe(409);
+    const trusted = { agentId: it.agentId, reason: 'its mirror builds anew', operator: 'ada' };
+    expect(await trustHost(it.platform, trusted)).toBe(true);
+    expect(await trustHost(it.platform, trusted)).toBe(false);
+    await noteTrustedHost(it.deps);
+    expect(await openDivergences()).toHaveLength(20);
+    const ids = (await blocked()).map((one: { divergence_id: unknown }) => one.divergence_id);
+    expect(ids).not.toContain(null);
+    expect(await approve(alone)).toBe(200);
+    // Within new limits, of which what was noted anew takes nothing.
+    await tell(
+      it.agentId,
+      tolds(20, () => TRUE_HASH),
+    );
+    expect(await openDivergences()).toHaveLength(20);
+  });
+
+  test('one that contradicts too much even then is set aside again', async () => {
+    const { it, host, tell, events } = await setUp(engine);
+    const count = TRUSTED_DIFFERING_MAX + 1;
+    await tell(
+      await host(1),
+      tolds(count, (i) => invented(i)),
+    );
+    const plan = tolds(count, () => TRUE_HASH).map(({ name }) => actionOf({ name, version: '1-1' }));
+    await it.addUpdate({ name: 'p4', version: '1-1', plan });
+    await trustHost(it.platform, { agentId: it.agentId, reason: 'it will be right', operator: 'ada' });
+    await noteTrustedHost(it.deps);
+    const floods = await events('ARTIFACT_LEDGER_FLOOD');
+    expect(floods.map(({ agent_id }) => agent_id)).toEqual([it.agentId, it.agentId]);
   });
 });

@@ -28,7 +28,7 @@ export async function insertDistrust(
   tx: Tx,
   { agentId, role, nowMs }: { agentId: string; role: DistrustRow['role']; nowMs: number },
 ): Promise<boolean> {
-  const lifted = { lifted_at: null, lifted_by: null, reason: null };
+  const lifted = { lifted_at: null, lifted_by: null, reason: null, noted_at: null };
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('artifact_distrusts')
     .values({ agent_id: agentId, since: nowMs, role, ...lifted })
@@ -61,6 +61,32 @@ export async function hasDoubts(db: Db): Promise<boolean> {
   const { rows } = await sql<{ doubt: number }>`SELECT 1 AS doubt WHERE
     EXISTS (SELECT 1 FROM artifact_divergences) OR EXISTS (SELECT 1 FROM artifact_distrusts)`.execute(db);
   return rows.length > 0;
+}
+
+/** A host that is trusted again and whose plans are not in the ledger yet. */
+export async function nextTrusted(db: Db): Promise<DistrustRow | null> {
+  const row = await db
+    .selectFrom('artifact_distrusts')
+    .selectAll()
+    .where('lifted_at', 'is not', null)
+    .where('noted_at', 'is', null)
+    .orderBy('lifted_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Says so unless the host was set aside, and perhaps trusted again, meanwhile. */
+export async function markNoted(
+  tx: Tx,
+  { agentId, liftedAtMs, nowMs }: { agentId: string; liftedAtMs: number; nowMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('artifact_distrusts')
+    .set({ noted_at: nowMs })
+    .where('agent_id', '=', agentId)
+    .where('lifted_at', '=', liftedAtMs)
+    .execute();
 }
 
 export async function insertContests(

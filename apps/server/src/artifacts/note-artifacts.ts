@@ -54,6 +54,29 @@ export async function noteArtifacts(
   if (news.length > 0) await store(tx, platform, { agentId: agent.id, news });
 }
 
+/**
+ * The same of a plan of a host that an operator trusts again, whatever it contradicts; returns how many artifacts that
+ * are. They do not count against its limits.
+ */
+export async function noteTrusted(
+  tx: Tx,
+  platform: Parts,
+  plan: { agentId: string; ecosystem: Ecosystem; actions: readonly PlanAction[] },
+): Promise<number> {
+  const agent = await findAgent(tx, plan.agentId);
+  if (!agent) return 0;
+  const sightings = sightingsOf({ ...plan, host: { osId: agent.os_id, osArch: agent.os_arch } });
+  const host = { agentId: agent.id, seenAtMs: platform.now() };
+  const news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
+  const differing = differingOf(news);
+  if (news.length === 0) return 0;
+  const rows = news.map(({ row }) => ({ ...row, differs: 0 }));
+  await insertSightings(tx, rows);
+  await boundSightings(tx, { agentId: agent.id, most: SIGHTINGS_PER_HOST });
+  await raiseDivergences(tx, platform, { agentId: agent.id, differing });
+  return differing.length;
+}
+
 const differingOf = (news: readonly Differing[]) => news.filter(({ row }) => row.differs === 1);
 
 async function store(

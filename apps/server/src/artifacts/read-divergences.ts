@@ -1,5 +1,5 @@
 import type { Db } from '../platform/db/engine.ts';
-import { distrustsOf, hasDoubts } from './distrust-store.ts';
+import { type DistrustRow, distrustsOf, hasDoubts } from './distrust-store.ts';
 import type { BoundDivergence } from './divergence-rules.ts';
 import { algorithmOf, identityKey, type Sighting } from './identity-rules.ts';
 import { factsOfArtifact, readDoubts } from './settle-divergence.ts';
@@ -14,8 +14,8 @@ export interface PlanSightings {
 
 /**
  * What of each plan is blocked because of what the fleet says of its artifacts, in the order given. A hash that
- * nobody was noted with has the host of its plan, unless that is set aside. One that ever was is held against the whole ledger: what
- * it said meanwhile is not in it. Where nothing is in doubt in the whole fleet it costs one read.
+ * nobody was noted with has the host of its plan, unless that is set aside. One that is, or was a moment ago, is held against the
+ * whole ledger: what it said meanwhile is not in it. Where nothing is in doubt in the whole fleet it costs one read.
  */
 export async function readBoundDivergences(
   db: Db,
@@ -30,7 +30,7 @@ export async function readBoundDivergences(
   const rows = await divergencesOf(db, asked);
   const diverging = new Set(rows.map((row) => identityKey({ ...row, algorithm: algorithmOf(row) })));
   const isDoubted = (agentId: string, sighting: Sighting) =>
-    distrusts.has(agentId) || diverging.has(identityKey(sighting));
+    isHeldAgainstAll(distrusts.get(agentId)) || diverging.has(identityKey(sighting));
   const doubted = plans.map(({ agentId, sightings }) =>
     sightings.filter((sighting) => isDoubted(agentId, sighting)),
   );
@@ -55,4 +55,9 @@ export async function readBoundDivergences(
       return [{ divergenceId, package: name, version, algorithm, hash }];
     });
   });
+}
+
+/** What a host said while it was set aside is not in the ledger before it is noted anew. */
+function isHeldAgainstAll(distrust: DistrustRow | undefined): boolean {
+  return distrust !== undefined && (distrust.lifted_at === null || distrust.noted_at === null);
 }

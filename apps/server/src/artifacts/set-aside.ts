@@ -111,6 +111,16 @@ export async function setAside(
   return false;
 }
 
+/** Sets a host aside again that contradicts too much even for one that an operator trusts. */
+export async function setAsideAgain(
+  tx: Tx,
+  platform: Parts,
+  { agentId, differing }: { agentId: string; differing: number },
+): Promise<void> {
+  const flood = { day: differing, month: differing, opponents: [] };
+  await distrust(tx, platform, { agentId, role: 'newcomer', newcomer: agentId, flood, examples: [] });
+}
+
 interface Finding {
   readonly agentId: string;
   readonly role: 'newcomer' | 'opponent';

@@ -74,6 +74,7 @@ import { migration as m079 } from './079-large-reports.ts';
 import { migration as m080 } from './080-artifact-sightings.ts';
 import { migration as m081 } from './081-artifact-decisions.ts';
 import { migration as m082 } from './082-artifact-enforcements.ts';
+import { migration as m083 } from './083-trusted-hosts-noted.ts';
 import { migration as m085 } from './085-password-proofs.ts';
 import { migration as m086 } from './086-operator-notices.ts';
 import { migration as m087 } from './087-password-lengths.ts';
@@ -157,6 +158,7 @@ export const MIGRATIONS: readonly Migration[] = [
   m080,
   m081,
   m082,
+  m083,
   m085,
   m086,
   m087,

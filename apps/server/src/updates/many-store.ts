@@ -27,6 +27,24 @@ export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map
   return found;
 }
 
+/** Updates of a host that have a plan and may still be installed by it, by id. */
+export async function updatesWithPlan(
+  db: Db,
+  { agentId, after, limit }: { agentId: string; after: string; limit: number },
+): Promise<{ id: string; ecosystem: string; plan_id: string }[]> {
+  const rows = await db
+    .selectFrom('updates')
+    .select(['id', 'ecosystem', 'plan_id'])
+    .where('agent_id', '=', agentId)
+    .where('state', 'in', ['pending', 'awaiting_plan', 'approved'])
+    .where('plan_id', 'is not', null)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.flatMap(({ plan_id, ...row }) => (plan_id === null ? [] : [{ ...row, plan_id }]));
+}
+
 export interface StateChange {
   readonly updateId: string;
   readonly from: UpdateState;

@@ -575,6 +575,8 @@ export interface Tables {
     lifted_at: number | null;
     lifted_by: string | null;
     reason: string | null;
+    /** When its plans were noted after it was trusted again. */
+    noted_at: number | null;
   };
   /** Whose word alone a host contradicted when it was set aside. */
   artifact_contests: { opponent: string; newcomer: string; contested_at: number };

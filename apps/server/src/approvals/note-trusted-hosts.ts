@@ -1,0 +1,48 @@
+import { Ecosystem } from '@tidegate/protocol/scalars';
+import { Value } from 'typebox/value';
+import { markNoted, nextTrusted } from '../artifacts/distrust-store.ts';
+import { noteTrusted } from '../artifacts/note-artifacts.ts';
+import { setAsideAgain } from '../artifacts/set-aside.ts';
+import { readPlans, updatesWithPlan } from '../updates/many-store.ts';
+import type { ApprovalDeps } from './deps.ts';
+
+/** Plans that one transaction notes. */
+const PAGE_PLANS = 20;
+/** Contradictions of a host that is trusted again; one that has more is set aside again. */
+export const TRUSTED_DIFFERING_MAX = 200;
+
+/**
+ * Notes the plans of a host that is trusted again: what it said while it was set aside is not in the ledger. Until that
+ * is done its updates are held against the whole ledger. One host at a time, the longest trusted first.
+ */
+export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform'>): Promise<void> {
+  const { database, now } = platform;
+  const host = await nextTrusted(database.read);
+  if (!host) return;
+  const agentId = host.agent_id;
+  let after = '';
+  let differing = 0;
+  for (;;) {
+    const updates = await updatesWithPlan(database.read, { agentId, after, limit: PAGE_PLANS });
+    const last = updates.at(-1);
+    if (!last) break;
+    after = last.id;
+    const plans = await readPlans(
+      database.read,
+      updates.map(({ plan_id }) => plan_id),
+    );
+    differing += await database.transact(async (tx) => {
+      let sum = 0;
+      for (const { ecosystem, plan_id } of updates) {
+        const actions = plans.get(plan_id)?.actions;
+        if (!actions || !Value.Check(Ecosystem, ecosystem)) continue;
+        sum += await noteTrusted(tx, platform, { agentId, ecosystem, actions });
+      }
+      return sum;
+    });
+    if (differing <= TRUSTED_DIFFERING_MAX) continue;
+    await database.transact((tx) => setAsideAgain(tx, platform, { agentId, differing }));
+    return;
+  }
+  await database.transact((tx) => markNoted(tx, { agentId, liftedAtMs: host.lifted_at ?? 0, nowMs: now() }));
+}
