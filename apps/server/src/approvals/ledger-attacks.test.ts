@@ -200,6 +200,39 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await approve(ids[0] ?? '')).toBe(409);
   });
 
+  test('claims that proved right make no room for others: 25 of them hide no sixth of a day', async () => {
+    const { it, host, tell, events } = await setUp(engine);
+    const [liar, accomplice] = [await host(1), await host(2)];
+    const others = [await host(3), await host(4)];
+    for (let i = 0; i < 60; i++) {
+      it.platform.clock.advance(1);
+      await tell(accomplice, [{ name: `early${i}`, hash: invented(i) }]);
+      for (const one of [liar, ...others]) await tell(one, [{ name: `early${i}`, hash: TRUE_HASH }]);
+      if (i % 9 !== 8) continue;
+      await tell(others[0] ?? '', [{ name: `late${i}`, hash: TRUE_HASH }]);
+      await tell(liar, [{ name: `late${i}`, hash: invented(i) }]);
+    }
+    expect((await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id)).toContain(liar);
+  });
+
+  test('a flood stays one though those whom it contradicts become the finding by it', async () => {
+    const { host, tell, events } = await setUp(engine);
+    for (const n of [1, 2, 3])
+      await tell(
+        await host(n),
+        tolds(50, () => TRUE_HASH),
+      );
+    const alone = Array.from({ length: 8 }, (_, i) => ({ name: `alone${i}`, hash: TRUE_HASH }));
+    const against = alone.map(({ name }, i) => ({ name, hash: invented(i) }));
+    await tell(await host(4), alone);
+    for (const n of [5, 6]) await tell(await host(n), against);
+    const liar = await host(7);
+    await tell(liar, [...against, ...tolds(50, invented)]);
+    expect(await events('ARTIFACT_DIVERGENCE')).toEqual([]);
+    const named = (await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id);
+    expect(named).toContain(liar);
+  });
+
   test('a host that an operator trusts again is noted anew, and what it contradicts can be decided', async () => {
     const { it, host, tell, approve, openDivergences } = await setUp(engine);
     await tell(

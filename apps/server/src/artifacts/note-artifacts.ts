@@ -1,6 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { findAgent } from '../agents/store.ts';
+import { findAgent, lockAgent } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTurns } from '../platform/turns.ts';
@@ -22,6 +22,9 @@ const CLAIMS_A_TURN = 500;
 /** Sightings that are kept of one host; the oldest make room. */
 export const SIGHTINGS_PER_HOST = 50_000;
 
+/** How often a plan is judged anew because hosts that it contradicts became the finding. */
+const ROUNDS_MAX = 3;
+
 type Parts = Pick<Platform, 'newId' | 'now'>;
 
 /**
@@ -41,15 +44,22 @@ export async function noteArtifacts(
   if (distrust && distrust.lifted_at === null) return;
   const host = { agentId: agent.id, seenAtMs: platform.now() };
   let news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
-  const differing = differingOf(news);
-  if (differing.length > 0) {
-    const flood = await floodOf(tx, platform, { ...host, differing, sinceMs: distrust?.lifted_at ?? 0 });
-    if (flood && !(await setAside(tx, platform, { ...host, differing, flood }))) {
-      await dropUnclaimed(tx, sightings);
-      return;
+  if (differingOf(news).length > 0) {
+    // Two plans of one host at once share its budget.
+    await lockAgent(tx, agent.id);
+    const sinceMs = distrust?.lifted_at ?? 0;
+    for (let round = 1; ; round++) {
+      const differing = differingOf(news);
+      const flood = await floodOf(tx, platform, { ...host, differing, sinceMs });
+      if (!flood) break;
+      const excused = round < ROUNDS_MAX ? flood.opponents : [];
+      if (!(await setAside(tx, platform, { ...host, differing, flood: { ...flood, opponents: excused } }))) {
+        await dropUnclaimed(tx, sightings);
+        return;
+      }
+      // Those that it contradicted do not count any more: what is left is judged again.
+      news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
     }
-    // Those that it contradicted do not count any more.
-    if (flood) news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   }
   if (news.length > 0) await store(tx, platform, { agentId: agent.id, news });
 }
@@ -67,7 +77,7 @@ export async function noteTrusted(
   if (!agent) return 0;
   const sightings = sightingsOf({ ...plan, host: { osId: agent.os_id, osArch: agent.os_arch } });
   const host = { agentId: agent.id, seenAtMs: platform.now() };
-  const news = newClaims(sightings, await claimedLedger(tx, sightings, host), host);
+  const news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   const differing = differingOf(news);
   if (news.length === 0) return 0;
   const rows = news.map(({ row }) => ({ ...row, differs: 0 }));

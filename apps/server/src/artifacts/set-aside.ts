@@ -22,8 +22,8 @@ import {
 import { algorithmOf, identityKey, type Sighting } from './identity-rules.ts';
 import type { Differing } from './raise-divergences.ts';
 import { type Doubts, readDoubts, settleDivergence } from './settle-divergence.ts';
-import { differingClaims, divergencesOfHost, type SightingRow } from './sighting-store.ts';
-import { passes, QUORUM } from './standing-rules.ts';
+import { divergencesOfHost, type SightingRow, unprovenClaims } from './sighting-store.ts';
+import { QUORUM } from './standing-rules.ts';
 import { divergencesOf, lockDivergence } from './store.ts';
 
 /** Divergences that are settled in the transaction that sets a host aside; upkeep settles the rest. */
@@ -47,22 +47,19 @@ export async function floodOf(
 ): Promise<FloodVerdict | null> {
   const since = Math.max(sinceMs, now() - WINDOW_MS);
   const limit = DIFFERING_PER_30_DAYS + DIFFERING_PER_DAY;
-  const recent = await differingClaims(tx, { agentId, sinceMs: since, limit });
-  const claims = [
-    ...recent.map((row) => ({ row, vindicated: passes(row.standing ?? undefined) })),
-    ...differing.map(({ row }) => ({ row, vindicated: false })),
-  ];
-  const bare = claims.map(({ row, vindicated }) => ({
-    ...{ artifact: '', seenAtMs: row.seen_at, vindicated, opponents: [] },
+  const recent = await unprovenClaims(tx, { agentId, sinceMs: since, limit });
+  const claims = [...recent, ...differing.map(({ row }) => row)];
+  const bare = claims.map((row) => ({
+    ...{ artifact: '', seenAtMs: row.seen_at, vindicated: false, opponents: [] },
   }));
   if (!judgeFlood(bare, now())) return null;
-  const weighed = claims.map(({ row }) => ({ ...row, algorithm: algorithmOf(row) }));
+  const weighed = claims.map((row) => ({ ...row, algorithm: algorithmOf(row) }));
   const doubts = await readDoubts(tx, weighed, await divergencesOf(tx, weighed));
-  const counted = claims.map(({ row, vindicated }): DifferingClaim => {
+  const counted = claims.map((row): DifferingClaim => {
     const artifact = identityKey({ ...row, algorithm: algorithmOf(row) });
-    const isConfirmed = doubts.registry.get(artifact)?.get(row.hash) === 'confirmed';
+    const vindicated = doubts.registry.get(artifact)?.get(row.hash) === 'confirmed';
     return {
-      ...{ artifact, seenAtMs: row.seen_at, vindicated: vindicated || isConfirmed },
+      ...{ artifact, seenAtMs: row.seen_at, vindicated },
       opponents: opponentsOf(row, doubts),
     };
   });

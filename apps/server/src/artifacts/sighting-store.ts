@@ -45,11 +45,11 @@ export async function insertSightings(tx: Tx, rows: readonly SightingRow[]): Pro
   }
 }
 
-/** Claims of a host that contradicted what was there, since then, with what became of them. */
-export async function differingClaims(
+/** Claims of a host that contradicted what was there, since then, but for those that proved right. */
+export async function unprovenClaims(
   db: Db,
   { agentId, sinceMs, limit }: { agentId: string; sinceMs: number; limit: number },
-): Promise<(SightingRow & { standing: Tables['artifact_hashes']['standing'] | null })[]> {
+): Promise<SightingRow[]> {
   return db
     .selectFrom('artifact_sightings as s')
     .leftJoin('artifact_divergences as v', (join) =>
@@ -64,9 +64,14 @@ export async function differingClaims(
       join.onRef('h.divergence_id', '=', 'v.id').onRef('h.hash', '=', 's.hash'),
     )
     .selectAll('s')
-    .select('h.standing')
     .where('s.agent_id', '=', agentId)
     .where('s.differs', '=', 1)
+    .where((e) =>
+      e.or([
+        e('h.standing', 'is', null),
+        e('h.standing', 'not in', ['accepted', 'confirmed', 'established']),
+      ]),
+    )
     .where('s.seen_at', '>', sinceMs)
     .orderBy('s.seen_at', 'desc')
     .limit(limit)
