@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
 import { migrate } from '../platform/db/migrate.ts';
+import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { sealRows } from '../platform/db/seal-rows.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -17,7 +19,8 @@ describe.each(ENGINES)('divergences of the first ledger, on $name', (engine) => 
     // A third hash had opened it again; what was accepted keeps passing.
     ['open', ['accepted', 'disputed'], [B], 1],
   ])('%s, %j: what was blocked stays blocked', async (state, standings, blocked, waiting) => {
-    const database = await engine.openEmpty();
+    const seals = createRowSeals(() => Buffer.alloc(32, 9));
+    const database = sealedDatabase(await engine.openEmpty(), seals);
     await migrate(database, { migrations: MIGRATIONS.filter((m) => m.version < 80), now });
     const agents = [
       (await insertTestAgent(database, { n: 1 })).agentId,
@@ -36,6 +39,7 @@ describe.each(ENGINES)('divergences of the first ledger, on $name', (engine) => 
       }
     });
     await migrate(database, { migrations: MIGRATIONS, now });
+    await database.transact((tx) => sealRows(tx, 'missing'));
     const sightings = [A, B].map((hash) => ({
       ...({ ecosystem: 'apt', scope: 'apt/debian', name: 'x', version: '1', variant: 'amd64' } as const),
       ...({ algorithm: 'sha256', hash, origin: null, url: 'u' } as const),
