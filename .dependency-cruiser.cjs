@@ -4,6 +4,7 @@
 /** Slices of the server in the order data meets them: a slice imports only slices that stand before it. */
 const SLICES = [
   'events',
+  'outsiders',
   'rate-limits',
   'signing-keys',
   'agent-credentials',

@@ -33,7 +33,9 @@ import { createAddresses } from './check-in/addresses.ts';
 import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
 import { mountCheckIn } from './check-in/routes.ts';
+import { clientErrorsApart } from './client-errors/events-apart.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
+import { tidyClientErrors } from './client-errors/tidy.ts';
 import { mountAgentCommands } from './commands/agent-routes.ts';
 import { queueCommand } from './commands/queue-command.ts';
 import { mountCommands } from './commands/routes.ts';
@@ -63,6 +65,7 @@ import { createPasswords } from './operators/passwords.ts';
 import { createSessionCookies } from './operators/session-cookies.ts';
 import { mountSessions } from './operators/session-routes.ts';
 import { mountSetupPage } from './operators/setup-page.ts';
+import { createOutsiderUpkeep } from './outsiders/upkeep.ts';
 import { createHistoryKeeper } from './overview/keep-history.ts';
 import { createSnapshots } from './overview/keep-snapshots.ts';
 import { mountOverview } from './overview/routes.ts';
@@ -79,6 +82,7 @@ import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
 import { noteSeen } from './release-times/note-seen.ts';
 import { createRegistryClient } from './release-times/registry-client.ts';
+import { tidyFirstSeen } from './release-times/tidy-seen.ts';
 import { createReleaseTimes } from './release-times/worker.ts';
 import { createResyncGate } from './restore/resync.ts';
 import type { RevocationJournal } from './restore/revocation-journal.ts';
@@ -186,6 +190,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const history = createHistoryKeeper({ platform, snapshots });
   const sumKeeper = createSumKeeper(platform);
   const addresses = createAddresses();
+  const outsiders = createOutsiderUpkeep(platform, [tidyClientErrors(platform), tidyFirstSeen(platform)]);
   const eventUpkeep = createEventUpkeep({
     platform,
     signer: keyRing,
@@ -218,7 +223,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   installSecurityHeaders(http, { https: isHttps });
   await installOpenApi(http, { version: VERSION });
 
-  mountEvents(http, { platform });
+  mountEvents(http, { platform, apart: clientErrorsApart });
   mountRateLimits(http, rateLimits);
   mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet, agentsBehindKeySet });
   mountAgentCredentials(http, {
@@ -308,6 +313,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       upkeep.start();
       ledger.start();
       eventUpkeep.start();
+      outsiders.start();
       return urlOf(http, { host: config.host, isTls: tls !== null });
     },
     async stop() {
@@ -321,6 +327,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       await upkeep.stop();
       await ledger.stop();
       await eventUpkeep.stop();
+      await outsiders.stop();
       await badges.stop();
       await offline.stop();
       await history.stop();

@@ -441,18 +441,12 @@ const INCIDENTS: Incident[] = [
     ...{ type: 'update_failed', severity: 'error' },
     content: ['command_id', 'package', 'reason', 'status', 'update_id'],
   }),
-  {
-    ...{ type: 'client_error', status: 202, severity: 'error', component: 'console', actor: null },
-    ...{ host: false, content: ['error_type', 'message'] },
-    prepare: () => {
-      const body = { error_type: 'javascript_error', message: 'x is not a function' };
-      return { method: 'POST', url: '/logs/client-error', body };
-    },
-  },
 ];
 
 /** Raised apart from the requests above: a test of its own proves it. */
 const ELSEWHERE = [
+  'client_error', // kept apart from the log
+  'OUTSIDER_BUDGET_SPENT',
   'LOGINS_SLOWED',
   'RESTORE_DETECTED',
   'ROWS_SEALED',

@@ -30,6 +30,7 @@ export const PROBLEM_STATUS = {
   unsupported_media_type: 415,
   agent_too_old: 426,
   rate_limited: 429,
+  host_budget_spent: 429,
   unavailable: 503,
   verdict_pending: 503,
 } as const;

@@ -113,6 +113,8 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)}: registration token “${read('label')}” ${read('change') || 'changed'} (${read('seats_used') || '0'} of ${read('seats') || '?'} seats used).`,
     RATE_LIMITS_CHANGED: (_, event) =>
       `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
+    OUTSIDER_BUDGET_SPENT: (read) =>
+      `${read('subject') || 'Strangers together'} wrote more ${read('kind').replaceAll('_', ' ') || 'data'} than a day allows (${read('rows_a_day') || '?'} rows, ${read('bytes_a_day') || '?'} bytes): the rest of the day is counted and dropped.`,
     RESTORE_DETECTED: (read) =>
       `The database is older than what this server remembers: it was restored (epoch ${read('previous_epoch')} to ${read('epoch')}${read('events_lost') === '' ? '' : `, ${read('events_lost')} events lost`}).`,
     ROW_SEAL_BROKEN: (read) =>

@@ -156,8 +156,11 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
   });
 
   test('an agent below the minimum version gets 426 but at check-in (wire.md)', async () => {
-    const it = createAgentsApp(await engine.open(), { minAgentVersion: '1.1.0' });
+    const database = await engine.open();
+    const it = createAgentsApp(database, { minAgentVersion: '1.0.0' });
     const agent = await enrol(it);
+    // It was enrolled before the minimum was raised past it.
+    await database.transact((tx) => tx.updateTable('agents').set({ agent_version: '0.9.0' }).execute());
     const answer = await ask(it, agent);
     expect([answer.status, answer.code]).toEqual([426, 'agent_too_old']);
     expect((await ask(it, agent, { path: 'check-in' })).status).toBe(200);

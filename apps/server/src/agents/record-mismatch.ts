@@ -1,8 +1,11 @@
 import type { FastifyRequest } from 'fastify';
-import { appendEvent } from '../events/append-event.ts';
+import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Platform } from '../platform/platform.ts';
 
-/** Every failed machine check leaves its event (section 6), committed before the refusal is sent, and a log line. */
+/**
+ * Every failed machine check leaves its event (section 6), committed before the refusal is sent, and a log line. Past
+ * the budget of a day they are counted, and the log line stays.
+ */
 export async function recordMismatch(
   platform: Platform,
   request: FastifyRequest,
@@ -11,17 +14,21 @@ export async function recordMismatch(
   // The route's pattern, not the path that was sent: the event must not carry text of the caller's choice.
   const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
   await platform.database.transact((tx) =>
-    appendEvent(tx, platform, {
-      kind: 'security',
-      type: 'MACHINE_ID_MISMATCH',
-      severity: 'warning',
-      component: 'agents',
-      agentId: mismatch.agentId,
-      actor: 'agent',
-      content: {
-        endpoint,
-        recorded_machine_id: mismatch.recorded,
-        reported_machine_id: mismatch.reported,
+    appendOutsiderEvent(tx, platform, {
+      kind: 'machine_mismatches',
+      subject: { agentId: mismatch.agentId },
+      event: {
+        kind: 'security',
+        type: 'MACHINE_ID_MISMATCH',
+        severity: 'warning',
+        component: 'agents',
+        agentId: mismatch.agentId,
+        actor: 'agent',
+        content: {
+          endpoint,
+          recorded_machine_id: mismatch.recorded,
+          reported_machine_id: mismatch.reported,
+        },
       },
     }),
   );

@@ -16,6 +16,7 @@ import { listKeys, readFleet } from '../signing-keys/store.ts';
 import { unknownSettings } from '../unknown-settings.ts';
 import type { CliWorld } from './command.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
+import { judgeOutsiders } from './doctor-outsiders.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 import { judgeSeals, NO_SECRET, openSealed } from './doctor-seals.ts';
 
@@ -139,6 +140,8 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeLog(database),
     await judgeOperators(database),
     ...(await judgeSealedRows(config, database)),
+    await judgeSecondFactors(config, database),
+    await judgeOutsiders(database, now),
     clock,
   ];
 }

@@ -98,6 +98,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'operators',
       'second factors',
       'row seals',
+      'outsiders',
       'clock',
     ];
     expect(await it.levels()).toEqual({ code: 0, ok: true, bad: [], checks });
@@ -113,6 +114,22 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
         .find((line) => line.includes('second factors:'));
     expect(await of('optional')).toMatch(/^ok {3}second factors: none for olga/);
     expect(await of('admins')).toMatch(/^WARN second factors: none for olga/);
+  });
+
+  test('who outside has written most of what a day allows is named', async () => {
+    const it = await place(engine);
+    const day = Math.floor(Date.now() / 86_400_000);
+    await execute(
+      it,
+      `INSERT INTO outsider_usage (kind, subject, day, rows, bytes) VALUES
+        ('agent_events', 'agent:loud', ${day}, 9000, 10), ('failed_logins', '192.0.2.1', ${day - 1}, 300, 1),
+        ('failed_logins', '192.0.2.2', ${day}, 3, 1), ('client_errors', '*', ${day - 3}, 99999, 1)`,
+    );
+    expect(await it.levels()).toMatchObject({ code: 0, bad: [['outsiders', 'warn']] });
+    const { out } = await it.run(['doctor'], { env: { SERVICE_ADVISORY_SOURCE: 'mirror' } });
+    expect(out).toContain(
+      'outsiders: agent:loud 450 % of agent_events; 192.0.2.1 60 % of failed_logins; what came after is counted and dropped',
+    );
   });
 
   test('nothing is made where there is nothing', async () => {

@@ -2,8 +2,8 @@ import type { AgentEvent } from '@tidegate/protocol/agent-api';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { appendEvent } from '../events/append-event.ts';
 import { lockHead, newestContents } from '../events/store.ts';
+import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 
@@ -18,7 +18,8 @@ const COMPONENT = 'agent';
 
 /**
  * Stores what an agent noticed by itself as security events; its text is bounded and never trusted. An agent sends an
- * event again, under the id that it gave it, until it has our answer: one that is stored already is left out.
+ * event again, under the id that it gave it, until it has our answer: one that is stored already is left out. Past its
+ * budget of the day they are counted and dropped, so that the agent does not send them for ever.
  */
 export async function recordAgentEvents(
   tx: Tx,
@@ -30,14 +31,18 @@ export async function recordAgentEvents(
     const id = eventId(event.details);
     if (id !== null && stored.has(id)) continue;
     if (id !== null) stored.add(id);
-    await appendEvent(tx, platform, {
-      kind: 'security',
-      type: event.type,
-      severity: event.severity,
-      component: COMPONENT,
-      agentId,
-      actor: 'agent',
-      content: { message: event.message.slice(0, MESSAGE_MAX_CHARS), at: event.at, ...detailsOf(event) },
+    await appendOutsiderEvent(tx, platform, {
+      kind: 'agent_events',
+      subject: { agentId },
+      event: {
+        kind: 'security',
+        type: event.type,
+        severity: event.severity,
+        component: COMPONENT,
+        agentId,
+        actor: 'agent',
+        content: { message: event.message.slice(0, MESSAGE_MAX_CHARS), at: event.at, ...detailsOf(event) },
+      },
     });
   }
 }

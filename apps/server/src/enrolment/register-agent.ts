@@ -5,6 +5,7 @@ import { closeSuspicion, forgetBoots } from '../agents/clone-store.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { type AgentRow, findAgentOfMachine, insertAgent, lockMachine, reviveAgent } from '../agents/store.ts';
 import { appendEvent } from '../events/append-event.ts';
+import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { MachineId } from '../platform/http/identities.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -111,17 +112,21 @@ async function recordCrossing(
   platform: Platform,
   { token, known, host }: { token: RegistrationTokenRow; known: AgentRow; host: RegisterRequest },
 ): Promise<void> {
-  await appendEvent(tx, platform, {
-    kind: 'security',
-    type: 'ENROLMENT_REFUSED',
-    severity: 'warning',
-    component: 'enrolment',
-    agentId: known.id,
-    actor: 'agent',
-    content: {
-      ...{ reason: 'machine_in_another_group', hostname: host.hostname, machine_id: known.machine_id },
-      ...{ host_group: known.group_name, token_group: token.group_name },
-      registration_token_id: token.id,
+  await appendOutsiderEvent(tx, platform, {
+    kind: 'refused_enrolments',
+    subject: { key: `token:${token.id}` },
+    event: {
+      kind: 'security',
+      type: 'ENROLMENT_REFUSED',
+      severity: 'warning',
+      component: 'enrolment',
+      agentId: known.id,
+      actor: 'agent',
+      content: {
+        ...{ reason: 'machine_in_another_group', hostname: host.hostname, machine_id: known.machine_id },
+        ...{ host_group: known.group_name, token_group: token.group_name },
+        registration_token_id: token.id,
+      },
     },
   });
 }

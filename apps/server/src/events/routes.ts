@@ -16,6 +16,7 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ApartEvent, EventsApart } from './apart.ts';
 import { listPageOfEvents } from './list-store.ts';
 import { type EventFilter as Filter, findEvent, type ListedEvent } from './store.ts';
 
@@ -48,13 +49,15 @@ const EventItem = Type.Object({
 const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
 
 /** E9: security and system events, newest first. */
-export function mountEvents(app: App, { platform }: { platform: Platform }): void {
+export function mountEvents(app: App, { platform, apart }: { platform: Platform; apart: EventsApart }): void {
   app.route({
     method: 'GET',
     url: '/api/v1/events',
     config: { access: { ...reading, reach: 'scope' } },
     schema: {
       summary: 'E9: events in the order of the log, the newest first unless told otherwise',
+      description:
+        'Errors of browsers (client_error) are kept apart from the log: they are listed where their type is asked for.',
       tags: ['events'],
       querystring: EventQuery,
       response: { 200: sortedPageOf(EventItem), 400: Problem },
@@ -65,9 +68,21 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
       const of = { sort, filter, key: [] };
       const after = positionOf(cursor, of);
       const { groups } = operatorOf(request);
+      const { descending } = directionOf(sort, EVENT_SORTS);
+      if (filter.type === apart.type) {
+        // They name no host: nothing for who is bound to groups.
+        const asked = { filter: filterOf(filter), q: filter.q, descending, limit: limit + 1 };
+        const found =
+          groups === null
+            ? await apart.list(platform.database.read, { ...asked, after: after?.id ?? null })
+            : NONE;
+        const last = (row: ApartEvent) => ({ key: [], id: row.id });
+        const { page, next_cursor } = pageOfRows(found.rows, { limit, of, positionOf: last });
+        return { items: page.map(apartItemOf), next_cursor, ...totalOf(found.count) };
+      }
       const { rows, count } = await listPageOfEvents(platform.database.read, {
         selection: { filter: filterOf(filter), scope: groups, q: filter.q },
-        descending: directionOf(sort, EVENT_SORTS).descending,
+        descending,
         limit: limit + 1,
         after: after === null ? null : positionIn(after.id),
       });
@@ -88,11 +103,15 @@ export function mountEvents(app: App, { platform }: { platform: Platform }): voi
     },
     handler: async (request) => {
       const row = await findEvent(platform.database.read, request.params.id);
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such event.' });
-      return itemOf(row, operatorOf(request).groups);
+      if (row) return itemOf(row, operatorOf(request).groups);
+      const found = await apart.find(platform.database.read, request.params.id);
+      if (!found) throw new Refusal('not_found', { detail: 'There is no such event.' });
+      return apartItemOf(found);
     },
   });
 }
+
+const NONE: { rows: ApartEvent[]; count: number } = { rows: [], count: 0 };
 
 const Query = strict(EventFilter);
 
@@ -116,4 +135,9 @@ function itemOf(row: ListedEvent, scope: GroupScope) {
   const parsed: unknown = JSON.parse(content);
   const place = scope === null ? { position } : {};
   return { ...rest, ...place, content: parsed, created_at: rfc3339(created_at) };
+}
+
+function apartItemOf({ created_at, content, ...rest }: ApartEvent) {
+  const parsed: unknown = JSON.parse(content);
+  return { ...rest, content: parsed, created_at: rfc3339(created_at) };
 }

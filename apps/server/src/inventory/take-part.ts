@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { InventoryAnswer, InventoryPackage, PartAnswer } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
+import { chargeReport } from '../outsiders/charge.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { openUpdates } from '../updates/record-scan.ts';
@@ -60,7 +61,8 @@ export async function takePart(deps: TakeDeps, args: Section & Part): Promise<Pa
       throw new Refusal('invalid_request', { detail: 'The parts are not those that the digest names.' });
     }
     const report = await assemble(deps, { ...section, report: args.report, present });
-    const answer = await recordParts(deps, { ...section, report, digest: args.report });
+    // Each part was charged its bytes as it came.
+    const answer = await recordParts(deps, { ...section, report, digest: args.report, sizeBytes: 0 });
     await database.transact((tx) => dropReports(tx, { ...section, but: null }));
     return { kind: 'recorded', answer };
   });
@@ -80,6 +82,7 @@ async function keepPart(
   const packed = await large.pack({ ecosystem: section.ecosystem, body: bytes });
   if (packed.kind === 'unavailable') throw unreadable();
   if (packed.kind === 'refused') throw refusalOf(packed.reading);
+  await chargeReport(platform, { agentId: section.agentId, rows: 0, bytes: sizeBytes });
   const nowMs = platform.now();
   const named = { ...section, report };
   await platform.database.transact(async (tx) => {

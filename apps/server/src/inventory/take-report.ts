@@ -1,4 +1,5 @@
 import type { InventoryAnswer } from '@tidegate/protocol/agent-api';
+import { chargeReport } from '../outsiders/charge.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { openUpdates } from '../updates/record-scan.ts';
 import { ONE_REQUEST, tooLarge } from './large-refusal.ts';
@@ -22,7 +23,9 @@ export async function takeReport(
   const stored = await findReport(database.read, section);
   const knownDigest = stored?.digest ?? null;
   const answerKnown = async () => ({ accepted: true, updates: await openUpdates(database.read, section) });
-  if (bytes.length > SMALL_REPORT_MAX_BYTES) {
+  // The thread that reads a large report takes its bytes away.
+  const sizeBytes = bytes.length;
+  if (sizeBytes > SMALL_REPORT_MAX_BYTES) {
     return deps.large.admit(section.agentId, async () => {
       const read = await deps.large.read({ ecosystem: section.ecosystem, body: bytes, knownDigest });
       switch (read.kind) {
@@ -31,7 +34,10 @@ export async function takeReport(
         case 'unavailable':
           throw unreadable();
         case 'read':
-          return recordParts(deps, { ...section, report: accepted(read.reading), digest: read.digest });
+          return recordParts(deps, {
+            ...{ ...section, digest: read.digest, sizeBytes },
+            report: accepted(read.reading),
+          });
       }
     });
   }
@@ -39,8 +45,11 @@ export async function takeReport(
   if (digest === knownDigest) return answerKnown();
   const report = accepted(readReport(section.ecosystem, bytes));
   if (itemsOf(report) + (stored?.package_count ?? 0) > SMALL_REPORT_MAX_ITEMS || stored?.writing != null) {
-    return deps.large.admit(section.agentId, () => recordParts(deps, { ...section, report, digest }));
+    const parts = { ...section, report, digest, sizeBytes };
+    return deps.large.admit(section.agentId, () => recordParts(deps, parts));
   }
+  const { agentId } = section;
+  await chargeReport(deps.platform, { agentId, rows: itemsOf(report), bytes: sizeBytes });
   const updates = await database.transact((tx) => recordReport(tx, deps, { ...section, report, digest }));
   if (!updates) throw noAgent();
   return { accepted: true, updates };
@@ -49,8 +58,10 @@ export async function takeReport(
 /** Records a report in many transactions. */
 export async function recordParts(
   deps: TakeDeps,
-  args: Section & { report: ReadReport; digest: string },
+  { sizeBytes, ...args }: Section & { report: ReadReport; digest: string; sizeBytes: number },
 ): Promise<InventoryAnswer> {
+  const { agentId, report } = args;
+  await chargeReport(deps.platform, { agentId, rows: itemsOf(report), bytes: sizeBytes });
   const outcome = await recordLargeReport(deps, args);
   switch (outcome.kind) {
     case 'recorded':

@@ -80,6 +80,7 @@ import { migration as m086 } from './086-operator-notices.ts';
 import { migration as m087 } from './087-password-lengths.ts';
 import { migration as m088 } from './088-factor-demands.ts';
 import { migration as m090 } from './090-row-seals.ts';
+import { migration as m095 } from './095-outsiders.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -164,4 +165,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m087,
   m088,
   m090,
+  m095,
 ];

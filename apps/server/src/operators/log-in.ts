@@ -1,6 +1,7 @@
 import type { FactorMethod } from '@tidegate/protocol/factors-api';
 import type { LoginMethod } from '@tidegate/protocol/sessions-api';
 import { appendEvent } from '../events/append-event.ts';
+import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -167,17 +168,21 @@ export async function recordLogInFailure(
   },
 ): Promise<void> {
   const { operator, client, stage } = failed;
-  await appendEvent(tx, platform, {
-    kind: 'security',
-    type: 'LOGIN_FAILED',
-    severity: 'warning',
-    component: 'operators',
-    // An unknown name is not written down: it may be a password that was typed into the wrong field.
-    content: {
-      operator_id: operator?.id ?? null,
-      username: operator?.username ?? null,
-      address: client.address,
-      stage,
+  await appendOutsiderEvent(tx, platform, {
+    kind: 'failed_logins',
+    subject: { key: keyOfAddress(client.address) },
+    event: {
+      kind: 'security',
+      type: 'LOGIN_FAILED',
+      severity: 'warning',
+      component: 'operators',
+      // An unknown name is not written down: it may be a password that was typed into the wrong field.
+      content: {
+        operator_id: operator?.id ?? null,
+        username: operator?.username ?? null,
+        address: client.address,
+        stage,
+      },
     },
   });
 }

@@ -1,7 +1,9 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { findAgent } from '../agents/store.ts';
+import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { Platform } from '../platform/platform.ts';
 import { plannedVersions, seenKey, seenVersion } from './seen-rules.ts';
 import { insertFirstSeen } from './seen-store.ts';
 
@@ -18,7 +20,11 @@ export interface Sighted {
  * Notes versions in the ledger of the fleet, in the transaction of the report that brought them: one statement for
  * what has changed, none where nothing has. What is there already stays as it was.
  */
-export async function noteSeen(tx: Tx, { now }: { now: () => number }, sighted: Sighted): Promise<void> {
+export async function noteSeen(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  sighted: Sighted,
+): Promise<void> {
   const { agentId, ecosystem, packages, actions } = sighted;
   if (packages.length === 0 && actions.length === 0) return;
   const agent = await findAgent(tx, agentId);
@@ -29,9 +35,14 @@ export async function noteSeen(tx: Tx, { now }: { now: () => number }, sighted: 
     ...plannedVersions({ ...host, actions }),
   ];
   const distinct = new Map(versions.map((one) => [seenKey(one), one]));
-  const first_seen_at = now();
+  const rows = [...distinct.values()];
+  const bytes = rows.reduce((sum, one) => sum + seenKey(one).length, 0);
+  // A version that is not noted has no age; nothing else depends on it.
+  if (!(await charge(tx, platform, { kind: 'first_seen', subject: { agentId }, rows: rows.length, bytes })))
+    return;
+  const first_seen_at = platform.now();
   await insertFirstSeen(
     tx,
-    [...distinct.values()].map((one) => ({ ...one, first_seen_at, agent_id: agentId })),
+    rows.map((one) => ({ ...one, first_seen_at, agent_id: agentId })),
   );
 }

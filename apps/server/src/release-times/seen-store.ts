@@ -1,3 +1,5 @@
+import { canonicalName } from '@tidegate/versions/names';
+import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
@@ -42,6 +44,95 @@ export async function readFirstSeen(db: Db, versions: readonly SeenVersion[]): P
     }
   }
   return found;
+}
+
+/** A row with whether the host that brought it is gone. */
+export interface SeenRow extends SeenVersion {
+  readonly first_seen_at: number;
+  readonly isOrphan: boolean;
+}
+
+/** Rows in the order of their key, behind one. */
+export async function pageOfFirstSeen(
+  db: Db,
+  { after, limit }: { after: SeenVersion | null; limit: number },
+): Promise<SeenRow[]> {
+  let query = db
+    .selectFrom('first_seen as f')
+    .leftJoin('agents as a', (join) => join.onRef('a.id', '=', 'f.agent_id').on('a.status', '=', 'active'))
+    .select(['f.ecosystem', 'f.scope', 'f.name', 'f.version', 'f.arch', 'f.first_seen_at', 'a.id as host']);
+  if (after) {
+    const { ecosystem, scope, name, version, arch } = after;
+    query = query.where(
+      sql<boolean>`(f.ecosystem, f.scope, f.name, f.version, f.arch) > (${ecosystem}, ${scope}, ${name}, ${version}, ${arch})`,
+    );
+  }
+  const rows = await query
+    .orderBy('f.ecosystem')
+    .orderBy('f.scope')
+    .orderBy('f.name')
+    .orderBy('f.version')
+    .orderBy('f.arch')
+    .limit(limit)
+    .execute();
+  return rows.map(({ host, ...row }) => ({ ...row, isOrphan: host === null }));
+}
+
+/** Of these the versions that a living host has or is offered, by `seenKey`, whatever their distribution and place. */
+export async function supportedVersions(db: Db, versions: readonly SeenVersion[]): Promise<Set<string>> {
+  const present = new Set<string>();
+  const keyOf = ({
+    ecosystem,
+    name,
+    version,
+  }: {
+    ecosystem: SeenVersion['ecosystem'];
+    name: string;
+    version: string;
+  }) => `${ecosystem}\n${canonicalName(ecosystem, name)}\n${version}`;
+  for (const [ecosystem, some] of Map.groupBy(versions, (one) => one.ecosystem)) {
+    const names = [...new Set(some.flatMap(({ name }) => spellingsOf(ecosystem, name)))];
+    for (const part of chunks(names)) {
+      const installed = await db
+        .selectFrom('agent_packages as p')
+        .innerJoin('agents as a', 'a.id', 'p.agent_id')
+        .select(['p.name', 'p.version'])
+        .distinct()
+        .where('a.status', '=', 'active')
+        .where('p.ecosystem', '=', ecosystem)
+        .where('p.name', 'in', part)
+        .execute();
+      const offered = await db
+        .selectFrom('updates as u')
+        .innerJoin('agents as a', 'a.id', 'u.agent_id')
+        .select(['u.name', 'u.available_version as version'])
+        .distinct()
+        .where('a.status', '=', 'active')
+        .where('u.ecosystem', '=', ecosystem)
+        .where('u.name', 'in', part)
+        .execute();
+      for (const row of [...installed, ...offered]) present.add(keyOf({ ecosystem, ...row }));
+    }
+  }
+  return new Set(versions.filter((one) => present.has(keyOf(one))).map(seenKey));
+}
+
+/** PEP 503 folds these into one name; hosts report what the distribution calls itself. */
+function spellingsOf(ecosystem: SeenVersion['ecosystem'], name: string): string[] {
+  return ecosystem === 'pypi' ? [name, name.replaceAll('-', '_'), name.replaceAll('-', '.')] : [name];
+}
+
+export async function deleteFirstSeen(tx: Tx, rows: readonly SeenVersion[]): Promise<void> {
+  for (const { ecosystem, scope, name, version, arch } of rows) {
+    await tx
+      .deleteFrom('first_seen')
+      .where('ecosystem', '=', ecosystem)
+      .where('scope', '=', scope)
+      .where('name', '=', name)
+      .where('version', '=', version)
+      .where('arch', '=', arch)
+      .execute();
+  }
 }
 
 function seenOf(row: Tables['first_seen']): SeenVersion {

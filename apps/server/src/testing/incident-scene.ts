@@ -12,8 +12,8 @@ const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type
 const Commands = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Begun = Type.Object({ secret: Type.String() });
 const Confirmed = Type.Object({ recovery_codes: Type.Array(Type.String()) });
-/** Written apart from any act, in their own time: when an agent was seen, and what registries answer. */
-const APART = ['agent_presence', 'provenances', 'release_times'];
+/** Written apart from any act: when an agent was seen, what registries answer, and what a refused report counts for. */
+const APART = ['agent_presence', 'provenances', 'release_times', 'outsider_usage'];
 
 /** The whole application with one host, and what incidents are made of. */
 export async function openIncidentScene(engine: TestEngine) {

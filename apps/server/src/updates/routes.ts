@@ -17,6 +17,7 @@ import {
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
+import { chargeReport } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageLimit } from '../platform/http/lists.ts';
@@ -149,6 +150,9 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       const { agentId } = ownAgent(request, request.params.agent_id);
       const updateId = request.params.update_id;
       requireSound(planFaults(request.body));
+      const { actions } = request.body;
+      const bytes = Buffer.byteLength(JSON.stringify(actions));
+      await chargeReport(platform, { agentId, rows: actions.length, bytes });
       // A body of 1 MiB has taken its time to be read and checked, and its digest takes as long.
       await nextTurn();
       const planSha256 = planDigest(request.body);

@@ -504,6 +504,15 @@ export interface Tables {
     previous_hash: string | null;
     hash: string;
   };
+  outsider_usage: { kind: string; subject: string; day: number; rows: number; bytes: number };
+  client_errors: {
+    id: string;
+    severity: string;
+    actor: string | null;
+    content: string;
+    bytes: number;
+    created_at: number;
+  };
   events_head: { id: number; position: number; hash: string | null };
   event_checkpoints: { position: number; hash: string; epoch: number; envelope: string; created_at: number };
   event_anchors: { position: number; hash: string; envelope: string; moved_at: number };

@@ -1,0 +1,21 @@
+import type { Db } from '../platform/db/engine.ts';
+import type { EventFilter, ListedEvent } from './store.ts';
+
+/** An event that is kept apart from the chain, in the form of the others: it has no place there. */
+export type ApartEvent = Omit<ListedEvent, 'position'>;
+
+/** Events of one type that outsiders write and nobody has to prove: they are listed where this type is asked for. */
+export interface EventsApart {
+  readonly type: string;
+  list(
+    db: Db,
+    args: {
+      filter: EventFilter;
+      q: string | undefined;
+      descending: boolean;
+      limit: number;
+      after: string | null;
+    },
+  ): Promise<{ rows: ApartEvent[]; count: number }>;
+  find(db: Db, id: string): Promise<ApartEvent | null>;
+}

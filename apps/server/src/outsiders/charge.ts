@@ -1,0 +1,115 @@
+import { appendEvent, type NewEvent } from '../events/append-event.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { Refusal } from '../platform/http/refusal.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  ALL,
+  type Amount,
+  BUDGETS,
+  type Budget,
+  type BudgetKind,
+  type Charged,
+  dayOf,
+  judgeCharge,
+  secondsToNextDay,
+} from './budget-rules.ts';
+import { addUsage, readUsage } from './store.ts';
+
+/** Who writes: an agent, or the key of an address, operator or token. */
+export type Subject = { readonly agentId: string } | { readonly key: string };
+
+interface Charge extends Amount {
+  readonly kind: BudgetKind;
+  readonly subject: Subject;
+}
+
+/**
+ * Counts what an outsider is about to write against its budget of the day. The one that goes past it leaves an event;
+ * what comes after is counted and should be dropped. Returns whether it may be written.
+ */
+export async function charge(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { kind, subject, rows, bytes }: Charge,
+): Promise<boolean> {
+  const day = dayOf(platform.now());
+  const budget: Budget = BUDGETS[kind];
+  const added = { rows, bytes };
+  if (budget.all && (await isSpent(tx, { kind, day, budget: budget.all }))) return false;
+  const own = { kind, subject: nameOf(subject), day, ...added };
+  const charged = judgeCharge({ used: await addUsage(tx, own), added, budget });
+  if (charged === 'within' && budget.all) {
+    const used = await addUsage(tx, { ...own, subject: ALL });
+    const all = judgeCharge({ used, added, budget: budget.all });
+    return note(tx, platform, { kind, subject: null, charged: all });
+  }
+  return note(tx, platform, { kind, subject, charged });
+}
+
+async function isSpent(
+  tx: Tx,
+  { kind, day, budget }: { kind: BudgetKind; day: number; budget: Amount },
+): Promise<boolean> {
+  const used = await readUsage(tx, { kind, subject: ALL, day });
+  return used !== null && (used.rows > budget.rows || used.bytes > budget.bytes);
+}
+
+async function note(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { kind, subject, charged }: { kind: BudgetKind; subject: Subject | null; charged: Charged },
+): Promise<boolean> {
+  if (charged === 'spent_now') {
+    const { rows, bytes } = subject ? BUDGETS[kind] : totalOf(kind);
+    await appendEvent(tx, platform, {
+      kind: 'security',
+      type: 'OUTSIDER_BUDGET_SPENT',
+      severity: 'error',
+      component: 'outsiders',
+      agentId: subject && 'agentId' in subject ? subject.agentId : null,
+      actor: 'server',
+      content: { kind, subject: subject && nameOf(subject), rows_a_day: rows, bytes_a_day: bytes },
+    });
+  }
+  return charged === 'within';
+}
+
+function totalOf(kind: BudgetKind): Amount {
+  const budget: Budget = BUDGETS[kind];
+  return budget.all ?? budget;
+}
+
+function nameOf(subject: Subject): string {
+  return 'agentId' in subject ? `agent:${subject.agentId}` : subject.key;
+}
+
+/**
+ * Appends an event that an outsider causes, within its budget: the chain is kept for ever, and nobody outside may make
+ * it grow without end. Returns whether it was written.
+ */
+export async function appendOutsiderEvent(
+  tx: Tx,
+  platform: Pick<Platform, 'newId' | 'now'>,
+  { kind, subject, event }: { kind: BudgetKind; subject: Subject; event: NewEvent },
+): Promise<boolean> {
+  const bytes = Buffer.byteLength(JSON.stringify(event.content));
+  if (!(await charge(tx, platform, { kind, subject, rows: 1, bytes }))) return false;
+  await appendEvent(tx, platform, event);
+  return true;
+}
+
+/** Charges a report of a host before anything of it is written; throws 429 until the next day where the budget is spent. */
+export async function chargeReport(
+  platform: Pick<Platform, 'database' | 'newId' | 'now'>,
+  { agentId, rows, bytes }: { agentId: string } & Amount,
+): Promise<void> {
+  const isWithin = await platform.database.transact((tx) =>
+    charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes }),
+  );
+  if (isWithin) return;
+  const { rows: rowsMax, bytes: bytesMax } = BUDGETS.reports;
+  throw new Refusal('host_budget_spent', {
+    detail: `A host may report ${rowsMax} rows and ${bytesMax} bytes a day; this one has. It begins anew at midnight UTC.`,
+    retryAfterSeconds: secondsToNextDay(platform.now()),
+  });
+}

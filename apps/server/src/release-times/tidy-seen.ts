@@ -1,0 +1,39 @@
+import type { TidyTask } from '../outsiders/upkeep.ts';
+import type { Platform } from '../platform/platform.ts';
+import { seenKey } from './seen-rules.ts';
+import { deleteFirstSeen, pageOfFirstSeen, type SeenRow, supportedVersions } from './seen-store.ts';
+
+/** Rows that are looked at in one transaction. */
+const PAGE = 400;
+/** What no host has and none is offered goes after this: a plan may bring it yet. */
+const UNSUPPORTED_MS = 90 * 86_400_000;
+
+/**
+ * Walks the ledger of first sightings: a version that no living host has or is offered goes at once where the host that
+ * brought it is gone too, and after 90 days where it is not. It would be young again if it came back.
+ */
+export function tidyFirstSeen({ database, now }: Pick<Platform, 'database' | 'now'>): TidyTask {
+  return {
+    what: 'first sightings',
+    async run(isStopped) {
+      let after: SeenRow | null = null;
+      let removed = 0;
+      while (!isStopped()) {
+        const page: SeenRow[] = await pageOfFirstSeen(database.read, { after, limit: PAGE });
+        const last = page.at(-1);
+        if (!last) break;
+        removed += await database.transact(async (tx) => {
+          const supported = await supportedVersions(tx, page);
+          const before = now() - UNSUPPORTED_MS;
+          const gone = page.filter(
+            (row) => !supported.has(seenKey(row)) && (row.isOrphan || row.first_seen_at < before),
+          );
+          await deleteFirstSeen(tx, gone);
+          return gone.length;
+        });
+        after = last;
+      }
+      return removed;
+    },
+  };
+}
