@@ -159,9 +159,11 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     await scene.enrolTotp(headers);
     await scene.rateLimits.reset('test');
     scene.clock.advance(60_000);
-    const outcomes = await Promise.all(
-      Array.from({ length: 15 }, () => scene.send('POST', LOGIN, { payload: { ...ADMIN, totp: '900000' } })),
-    );
+    const outcomes = [];
+    // One after the other: of passwords that come at once from one address five are looked at.
+    for (let n = 0; n < 15; n++) {
+      outcomes.push(await scene.send('POST', LOGIN, { payload: { ...ADMIN, totp: '900000' } }));
+    }
     expect(outcomes.filter(({ headers: sent }) => 'x-ratelimit-limit' in sent)).not.toHaveLength(0);
     expect(outcomes.filter(({ statusCode }) => statusCode === 401)).toHaveLength(5);
     expect(await scene.eventsOf('LOGIN_FAILED')).toHaveLength(10);
