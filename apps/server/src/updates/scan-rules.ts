@@ -7,8 +7,9 @@ export type ScanClosure = { kind: 'installed' } | { kind: 'superseded'; reason: 
 
 /** The versions of one package: one of them is the greatest, unless none has a place in the order. */
 export interface Versions {
-  readonly all: ReadonlySet<string>;
   readonly greatest: string;
+  /** All of them; null where there is one, as nearly always. */
+  readonly all: ReadonlySet<string> | null;
 }
 
 /** What a report says about the packages of one ecosystem, ready to be asked by name. */
@@ -80,7 +81,7 @@ export function closureByScan(
   const key = packageKey(update);
   const { available_version: available } = update;
   const installed = facts.installed.get(key);
-  if (installed?.all.has(available)) return { kind: 'installed' };
+  if (installed && includes(installed, available)) return { kind: 'installed' };
   if (isNewer(facts.ecosystem, installed, available)) {
     return { kind: 'superseded', reason: `newer_installed: ${installed.greatest}` };
   }
@@ -95,15 +96,20 @@ function isNewer(ecosystem: string, versions: Versions | undefined, than: string
 }
 
 interface KnownVersions extends Versions {
-  all: Set<string>;
   greatest: string;
+  all: Set<string> | null;
+}
+
+function includes({ all, greatest }: Versions, version: string): boolean {
+  return all === null ? version === greatest : all.has(version);
 }
 
 function add(map: Map<string, KnownVersions>, ecosystem: string, key: string, version: string): void {
   const versions = map.get(key);
   if (!versions) {
-    map.set(key, { all: new Set([version]), greatest: version });
-  } else if (!versions.all.has(version)) {
+    map.set(key, { greatest: version, all: null });
+  } else if (!includes(versions, version)) {
+    versions.all ??= new Set([versions.greatest]);
     versions.all.add(version);
     versions.greatest = greaterOf(ecosystem, versions.greatest, version);
   }
