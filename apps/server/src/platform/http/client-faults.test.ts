@@ -73,6 +73,12 @@ describe('HTTP that is none', () => {
     ['a path past 16 KiB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`, 431, 'invalid_request'],
     ['a length past the limit', `${JSON_HEAD}Content-Length: 2000000\r\n\r\n`, 413, 'payload_too_large'],
     ['a method with a body and none', `QUERY /api/health HTTP/1.1\r\n${HOST}\r\n`, 405, 'method_not_allowed'],
+    [
+      'a query past 8 KiB',
+      `GET /api/health?${'a=1&'.repeat(2_100)} HTTP/1.1\r\n${HOST}\r\n`,
+      400,
+      'invalid_request',
+    ],
     ['no Host', 'GET /api/health HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
     ['two Hosts', `GET /api/health HTTP/1.1\r\n${HOST}Host: evil.example\r\n\r\n`, 400, 'invalid_request'],
     ['the same Host twice', `GET /api/health HTTP/1.1\r\n${HOST}HOST: x\r\n\r\n`, 400, 'invalid_request'],
