@@ -140,7 +140,6 @@ async function examineContent(config: Config, database: Database, now: () => num
     await judgeLog(database),
     await judgeOperators(database),
     ...(await judgeSealedRows(config, database)),
-    await judgeSecondFactors(config, database),
     await judgeOutsiders(database, now),
     clock,
   ];

@@ -96,8 +96,8 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
       'epoch file',
       'event log',
       'operators',
-      'row seals',
       'second factors',
+      'row seals',
       'outsiders',
       'clock',
     ];
