@@ -1,5 +1,5 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
-import type { CommandPayload, Envelope } from '@tidegate/protocol/documents';
+import type { CommandPayload } from '@tidegate/protocol/documents';
 import type { Pause } from './back-off.ts';
 import { timestamp } from './clock.ts';
 import { describeFailure, type Failure } from './failures.ts';
@@ -12,7 +12,6 @@ import { sendInventory } from './send-reports.ts';
 export interface AcceptedCommand {
   command: CommandPayload;
   envelope: Uint8Array;
-  state: Envelope;
   pause: Pause;
 }
 

@@ -31,7 +31,6 @@ export interface CheckedIn {
   commands: unknown[];
   report: Ecosystem[];
   nextMs: number;
-  state: Envelope;
 }
 
 /** Says that the agent is alive, and brings back what it is to do. */
@@ -67,7 +66,6 @@ export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
       commands: fresh.value ? body.commands : [],
       report: body.report,
       nextMs: body.next_check_in_seconds * 1_000,
-      state: body.state,
     },
   };
 }

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
+import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { timestamp } from './clock.ts';
 import { examine } from './doctor.ts';
+import { saveExecutorState } from './executor/executor-state.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { NOW_MS } from './testing/fleet.ts';
 import { hostRoot } from './testing/host-root.ts';
@@ -70,4 +72,32 @@ test('how old the newest signed state is, and that it is old after three interva
   const found = await examine(agent.folder, { drivers: [], facts, nowMs: NOW_MS + 1_000, policy });
   const detail = expect.stringContaining('181 s ago: no contact');
   expect(found).toContainEqual({ check: 'signed state', ok: true, isDoubtful: true, detail });
+});
+
+test('what state the executor was last shown, how new the next must be, and that a clock is behind', async () => {
+  using folder = tmpDir();
+  const { config, policy } = agent.start();
+  const { trusted_keys, agent_id } = config.current();
+  const place = { ...config.current().paths, executor_state: folder.path };
+  config.change({ paths: place });
+  const seen = (at: number | null) => {
+    saveExecutorState(folder.path, {
+      ...{ v: 1, fleet_id: trusted_keys.fleet_id, agent_id, machine_id_source: 'machine-id', trusted_keys },
+      places: {},
+      ...(at === null ? {} : { newest_state: timestamp(at) }),
+    });
+    return findings();
+  };
+  const check = 'state of the last job';
+  const said = (text: string) => expect.stringContaining(text);
+  expect(await seen(null)).toContainEqual({
+    check,
+    ok: true,
+    detail: said('none yet; an installation needs'),
+  });
+  writeFileSync(policy.path, JSON.stringify({ v: 1, state_max_age_minutes: 30 }));
+  expect(await seen(NOW_MS - 90_000)).toContainEqual({ check, ok: true, detail: said('90 s ago') });
+  expect(await seen(NOW_MS - 90_000)).toContainEqual({ check, ok: true, detail: said('the last 30 min') });
+  const behind = { check, ok: true, isDoubtful: true, detail: said('clock of this host is behind') };
+  expect(await seen(NOW_MS + 600_000)).toContainEqual(behind);
 });

@@ -1,15 +1,18 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { doubtMachineIdSource } from './choose-machine-id.ts';
+import { CLOCK_SKEW_MS } from './clock.ts';
 import { type AgentConfig, loadConfig } from './config-file.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
 import { ageOfState } from './freshness.ts';
 import { hostPaths } from './host-places.ts';
-import { loadHostPolicy } from './host-policy.ts';
+import { loadHostPolicy, stateMaxAgeMinutes } from './host-policy.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { describePolicy } from './host-policy-words.ts';
+import { DEFAULT_EXECUTOR_STATE } from './job-folder.ts';
 import { readServerTime } from './journal-state.ts';
 import { readMachineId } from './machine-id.ts';
+import { stateOfExecutor } from './refresh-keys-executor.ts';
 import { checkServerUrl, createServerClient } from './server-client.ts';
 import { chooseExecutor, type HostFacts } from './start-executor.ts';
 
@@ -51,6 +54,7 @@ export async function examine(
     await examineEcosystems(config, parts.drivers),
     ...(await examineSources(config, parts)),
     examineExecutor(config, parts.facts),
+    ...examineShownState(config, parts),
     examinePolicy(parts.policy),
   ];
 }
@@ -124,6 +128,23 @@ function examineExecutor(config: AgentConfig, facts: HostFacts): Finding {
   const check = 'installations';
   if (access.how === 'none') return { check, ok: false, detail: `this host only reports: ${access.detail}` };
   return { check, ok: true, detail: `started through ${access.how}, without network` };
+}
+
+/** The executor is shown a state by jobs alone: an old one is usual, and no job brings it through. */
+function examineShownState(
+  { paths = {} }: AgentConfig,
+  { policy, nowMs }: { policy: PolicyPlace; nowMs: number },
+): Finding[] {
+  const executor = stateOfExecutor(paths.executor_state ?? DEFAULT_EXECUTOR_STATE);
+  if (executor === null) return [];
+  const check = 'state of the last job';
+  const limit = `an installation needs one of the last ${stateMaxAgeMinutes(loadHostPolicy(policy))} min`;
+  const { newest_state: newest } = executor;
+  if (newest === undefined) return [{ check, ok: true, detail: `the executor was shown none yet; ${limit}` }];
+  const ageMs = nowMs - Date.parse(newest);
+  const detail = `the executor was last shown one of ${newest}, ${Math.round(ageMs / 1_000)} s ago; ${limit}`;
+  if (ageMs >= -CLOCK_SKEW_MS) return [{ check, ok: true, detail }];
+  return [{ check, ok: true, isDoubtful: true, detail: `${detail}: the clock of this host is behind` }];
 }
 
 function examinePolicy(place: PolicyPlace): Finding {

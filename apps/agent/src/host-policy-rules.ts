@@ -13,6 +13,8 @@ export interface HostPolicy {
   /** Globs of package names. */
   neverTouch: Partial<Record<Ecosystem, readonly string[]>>;
   hours?: readonly Hours[];
+  /** How old the signed state of a job may be. */
+  stateMaxAgeMinutes?: number;
   secondSignature?: { keys: readonly TrustedKey[]; threshold: number };
 }
 

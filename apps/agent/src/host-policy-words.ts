@@ -15,7 +15,13 @@ export function describePolicy(loaded: PolicyLoad): string {
   }
 }
 
-function describeRestrictions({ ecosystems, neverTouch, hours, secondSignature }: HostPolicy): string[] {
+function describeRestrictions({
+  ecosystems,
+  neverTouch,
+  hours,
+  stateMaxAgeMinutes,
+  secondSignature,
+}: HostPolicy): string[] {
   const globs = Object.entries(neverTouch).flatMap(([ecosystem, names]) =>
     names.length === 0 ? [] : [`${ecosystem} ${names.join(' ')}`],
   );
@@ -27,6 +33,7 @@ function describeRestrictions({ ecosystems, neverTouch, hours, secondSignature }
       : [
           `hours: ${hours.map(({ days, from, to, time_zone: zone = 'UTC' }) => `${days.join(',')} ${from}-${to} ${zone}`).join(', ')}`,
         ]),
+    ...(stateMaxAgeMinutes === undefined ? [] : [`signed state: at most ${stateMaxAgeMinutes} min old`]),
     ...(secondSignature === undefined
       ? []
       : [`signed besides the server by ${secondSignature.threshold} of ${secondSignature.keys.length}`]),

@@ -46,6 +46,7 @@ test('everything that a policy can say is understood', () => {
     ecosystems: ['apt', 'npm'],
     never_touch: { apt: ['linux-*', 'libc6'], npm: ['@corp/*'] },
     hours: [{ days: ['sat', 'sun'], from: '22:00', to: '24:00', time_zone: 'Europe/Berlin' }],
+    state_max_age_minutes: 60,
     require_second_signature: { keys, threshold: 2 },
   });
   expect(loadHostPolicy(place)).toMatchObject({
@@ -54,6 +55,7 @@ test('everything that a policy can say is understood', () => {
       ecosystems: ['apt', 'npm'],
       neverTouch: { apt: ['linux-*', 'libc6'], npm: ['@corp/*'] },
       hours: [{ from: '22:00' }],
+      stateMaxAgeMinutes: 60,
       secondSignature: { keys: [{ keyId: key.key_id }, { keyId: another.key_id }], threshold: 2 },
     },
   });
@@ -100,6 +102,9 @@ describe('a file that cannot be followed stops everything, and says what to mend
       { v: 1, hours: [{ ...hour, time_zone: 'Mars/Base' }] },
       '"Mars/Base" is no time',
     ],
+    ['a state of no age', { v: 1, state_max_age_minutes: 0 }, '/state_max_age_minutes'],
+    ['a state of more than a day', { v: 1, state_max_age_minutes: 1_441 }, '/state_max_age_minutes'],
+    ['a state of half a minute', { v: 1, state_max_age_minutes: 0.5 }, '/state_max_age_minutes'],
     ['no keys', signed([]), '/require_second_signature/keys'],
     ['a threshold of none', signed([listed], 0), '/require_second_signature/threshold'],
     ['a threshold past the keys', signed([listed], 2), 'more than the 1 key(s)'],

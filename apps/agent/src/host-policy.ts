@@ -4,6 +4,7 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey, type TrustedKey } from '@tidegate/signing/verify';
 import { Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
+import { STATE_MAX_AGE_MINUTES } from './agent-state.ts';
 import { readTrusted } from './file-layer.ts';
 import { findFault, findLooseFolder, type PolicyPlace } from './host-policy-folders.ts';
 import { GLOB_PATTERN } from './host-policy-globs.ts';
@@ -28,6 +29,8 @@ export type PolicyLoad =
   /** This process may not read it. For the executor, who may read everything, the same as unusable. */
   | { kind: 'unreadable'; detail: string };
 
+/** Longest age of a signed state that a policy may allow. */
+const STATE_MAX_AGE_LIMIT_MINUTES = 24 * 60;
 const Clock = Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' });
 const Globs = Type.Array(Type.String({ minLength: 1, maxLength: 214, pattern: GLOB_PATTERN }), {
   maxItems: 256,
@@ -55,6 +58,7 @@ const PolicyFile = strict({
       { minItems: 1, maxItems: 32 },
     ),
   ),
+  state_max_age_minutes: Type.Optional(Type.Integer({ minimum: 1, maximum: STATE_MAX_AGE_LIMIT_MINUTES })),
   require_second_signature: Type.Optional(
     strict({
       keys: Type.Array(
@@ -98,6 +102,12 @@ export function judgeByHost(loaded: PolicyLoad, facts: PolicyFacts): PolicyVerdi
   }
 }
 
+/** How old the signed state of a job may be on this host. A policy that cannot be followed allows nothing anyway. */
+export function stateMaxAgeMinutes(loaded: PolicyLoad): number {
+  const named = loaded.kind === 'policy' ? loaded.policy.stateMaxAgeMinutes : undefined;
+  return named ?? STATE_MAX_AGE_MINUTES;
+}
+
 type Understood = { ok: true; policy: HostPolicy } | { ok: false; detail: string };
 
 function understand(value: unknown): Understood {
@@ -105,13 +115,19 @@ function understand(value: unknown): Understood {
     return { ok: false, detail: firstFault(value) };
   }
   const { ecosystems, never_touch: neverTouch = {}, hours, require_second_signature: second } = value;
+  const { state_max_age_minutes: stateMaxAgeMinutes } = value;
   for (const [index, { from, to, time_zone: zone }] of (hours ?? []).entries()) {
     if (from === to) return { ok: false, detail: `/hours/${index} begins and ends at ${from}` };
     if (zone !== undefined && !isTimeZone(zone)) {
       return { ok: false, detail: `/hours/${index}/time_zone ${JSON.stringify(zone)} is no time zone` };
     }
   }
-  const policy = { neverTouch, ...(ecosystems && { ecosystems }), ...(hours && { hours }) };
+  const policy = {
+    neverTouch,
+    ...(ecosystems && { ecosystems }),
+    ...(hours && { hours }),
+    ...(stateMaxAgeMinutes !== undefined && { stateMaxAgeMinutes }),
+  };
   if (second === undefined) return { ok: true, policy };
   const keys: TrustedKey[] = [];
   for (const [index, { key_id, public_key_hex }] of second.keys.entries()) {

@@ -8,18 +8,21 @@ import {
   Envelope,
 } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
+import { STATE_REFUSAL_TEXT } from './agent-state.ts';
 import { backOffMs, type Pause } from './back-off.ts';
-import { timestamp } from './clock.ts';
+import { CLOCK_SKEW_MS, timestamp } from './clock.ts';
 import type { ConfigFile } from './config-file.ts';
 import type { EcosystemDriver, HostPaths } from './ecosystems/ecosystem.ts';
 import { agentEvent } from './events.ts';
 import { judgeCopy, type StageOutcome } from './executor/stage.ts';
-import { describeFailure, type Failure } from './failures.ts';
+import { describeFailure, type Failure, type Outcome, retryable } from './failures.ts';
+import { fetchAgentState } from './fetch-agent-state.ts';
 import { errorCode } from './file-layer.ts';
 import type { OutputFollower } from './follow-outputs.ts';
 import { judgeByHost, loadHostPolicy } from './host-policy.ts';
 import type { PolicyPlace } from './host-policy-folders.ts';
 import { completeJob, type JobResult, makeJob, removeJob } from './job-folder.ts';
+import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
 import { plainStart } from './plain-text.ts';
 import { chainForExecutor } from './refresh-keys-executor.ts';
@@ -31,6 +34,7 @@ import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from './
 export interface InstallDependencies {
   config: ConfigFile;
   session: Session;
+  journal: Pick<Journal, 'highest'>;
   /** For the key sets that the executor has not seen (E8). */
   client: ServerClient;
   drivers: readonly EcosystemDriver[];
@@ -53,7 +57,6 @@ export interface InstallDependencies {
 export interface InstallCommand {
   command: Extract<CommandPayload, { action: 'install_update' }>;
   envelope: Uint8Array;
-  state: Envelope | null;
   pause: Pause;
 }
 
@@ -67,23 +70,23 @@ export interface CommandEnd {
 /** Prepares an approved installation and hands it to the executor; nothing is installed by this process. */
 export async function installUpdate(
   dependencies: InstallDependencies,
-  { command, envelope, state, pause }: InstallCommand,
+  { command, envelope, pause }: InstallCommand,
 ): Promise<CommandEnd> {
   const { executor, nowMs } = dependencies;
   if (executor.how === 'none') return refuse(dependencies, 'no_executor', executor.detail);
   if (command.approval === undefined) {
     return refuse(dependencies, 'approval_missing', 'the command names no approval');
   }
-  const fetched = await insistOnApproval(dependencies, {
-    tokenId: command.approval.token_id,
-    untilMs: Date.parse(command.expires_at),
-    pause,
-  });
+  const { token_id: tokenId } = command.approval;
+  const patience = { untilMs: Date.parse(command.expires_at), pause };
+  const fetched = await insist(dependencies, 'an approval', patience, () =>
+    fetchApproval(dependencies, tokenId),
+  );
   if (!fetched.ok) {
     const reason = `the approval could not be fetched: ${describeFailure(fetched.failure)}`;
     return fail(dependencies, reason, fetched.failure);
   }
-  const judged = verifyApproval(fetched.envelope, {
+  const judged = verifyApproval(fetched.value, {
     trusted: dependencies.config.current().trusted_keys,
     agentId: command.agent_id,
     updateId: command.params.update_id,
@@ -95,13 +98,27 @@ export async function installUpdate(
   if (veto !== null) return veto;
   const { payload } = judged.approval;
 
-  const keyChain = await chainForExecutor(dependencies, executor.state);
   const job = makeJob(executor.spool, command.command_id);
   try {
     const brought = await bringArtifacts(dependencies, payload, job.artifacts);
     if (!brought.ok) return artifactFailure(dependencies, payload, brought);
+    // Last, so that it is new: the executor asks whether the approval still stands.
+    const request = {
+      ...{ approval: judged.approval, epoch: command.epoch, executorState: executor.state },
+      lagUntilMs: nowMs() + CLOCK_SKEW_MS,
+    };
+    const stated = await insist(dependencies, 'the state', patience, () =>
+      fetchAgentState(dependencies, request),
+    );
+    if (!stated.ok) {
+      const reason = `the state could not be fetched: ${describeFailure(stated.failure)}`;
+      return fail(dependencies, reason, stated.failure);
+    }
+    const { envelope: state, refusal } = stated.value;
+    if (refusal !== null) return refuse(dependencies, refusal, STATE_REFUSAL_TEXT[refusal]);
+    const keyChain = await chainForExecutor(dependencies, executor.state);
     const keySet = dependencies.config.current().key_set;
-    completeJob(job.folder, { command: envelope, approval: fetched.envelope, keySet, keyChain, state });
+    completeJob(job.folder, { command: envelope, approval: fetched.value, keySet, keyChain, state });
     const startedAt = timestamp(nowMs());
     const result = await runJob(dependencies, executor, {
       folder: job.folder,
@@ -142,18 +159,20 @@ function askHost(dependencies: InstallDependencies, approval: VerifiedApproval):
  * Tries again while the server cannot be reached or cannot answer, as long as the command lives. What it says about
  * this approval is final: taken back, it is 404, and nothing is left to wait for.
  */
-async function insistOnApproval(
-  dependencies: InstallDependencies,
-  { tokenId, untilMs, pause }: { tokenId: string; untilMs: number; pause: Pause },
-) {
-  const { nowMs, random, log } = dependencies;
+async function insist<T>(
+  { nowMs, random, log }: InstallDependencies,
+  what: string,
+  { untilMs, pause }: { untilMs: number; pause: Pause },
+  fetch: () => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
   for (let failures = 1; ; failures += 1) {
-    const fetched = await fetchApproval(dependencies, tokenId);
+    const fetched = await fetch();
     if (fetched.ok || fetched.failure.kind !== 'retryable') return fetched;
     const { detail, retryAfterMs } = fetched.failure;
     const waitMs = backOffMs(failures, random(), retryAfterMs);
     if (nowMs() + waitMs >= untilMs) return fetched;
-    log.warn('an approval cannot be fetched yet', {
+    log.warn('a document for an installation cannot be fetched yet', {
+      document: what,
       reason: detail,
       wait_seconds: Math.ceil(waitMs / 1_000),
     });
@@ -161,20 +180,18 @@ async function insistOnApproval(
   }
 }
 
-async function fetchApproval({ config, session }: InstallDependencies, tokenId: string) {
+async function fetchApproval(
+  { config, session }: InstallDependencies,
+  tokenId: string,
+): Promise<Outcome<Envelope>> {
   const answer = await session.call({
     method: 'GET',
     path: `/api/v1/agents/${config.current().agent_id}/approvals/${tokenId}`,
     maxAnswerBytes: APPROVAL_MAX_BYTES,
   });
   if (!answer.ok) return answer;
-  if (Check(Envelope, answer.value.body)) return { ok: true as const, envelope: answer.value.body };
-  const failure: Failure = {
-    kind: 'retryable',
-    detail: 'the approval is not an envelope',
-    retryAfterMs: null,
-  };
-  return { ok: false as const, failure };
+  if (Check(Envelope, answer.value.body)) return { ok: true, value: answer.value.body };
+  return retryable('the approval is not an envelope');
 }
 
 type Brought = { ok: true } | { ok: false; reason: 'fetch_failed' | 'artifact_mismatch'; detail: string };
@@ -269,6 +286,7 @@ function eventTypeOf({ failure }: JobResult) {
       return 'ARTIFACT_MISMATCH';
     case 'command_refused':
     case 'approval_refused':
+    case 'state_refused':
     case 'not_an_install':
     case 'host_policy':
       return 'COMMAND_REFUSED';

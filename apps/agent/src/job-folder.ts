@@ -33,6 +33,7 @@ export const EXECUTOR_REFUSALS = [
   'command_refused',
   'not_an_install',
   'approval_refused',
+  'state_refused',
   'host_policy',
   'unsupported_ecosystem',
   'artifact_extra',

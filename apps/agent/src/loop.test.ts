@@ -11,13 +11,13 @@ import {
 import { Check } from 'typebox/value';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BACK_OFF_CAP_MS, backOffMs, pollMs } from './back-off.ts';
-import { timestamp } from './clock.ts';
+import { CLOCK_SKEW_MS, timestamp } from './clock.ts';
 import { loadConfig } from './config-file.ts';
 import { runLoop, runOnce } from './loop.ts';
 import { leaveSecondStartMark } from './second-start.ts';
 import { ARTIFACT, createAgent, type TestAgent } from './testing/agent-runtime.ts';
-import { createKey, NOW_MS, revoked, upgradeOf } from './testing/fleet.ts';
-import { problem } from './testing/scripted-server.ts';
+import { createKey, NOW_MS, revoked, type TestFleet, upgradeOf } from './testing/fleet.ts';
+import { json, problem } from './testing/scripted-server.ts';
 
 let agent: TestAgent;
 let seq = 0;
@@ -399,6 +399,90 @@ describe('install_update', () => {
     });
     await runOnce(agent.start());
     expect(resultsOf(id).at(-1)?.status).toBe('failed');
+  });
+
+  test('an approval that was taken back meanwhile is refused before the executor sees it', async () => {
+    const id = deliverInstall();
+    const tokens = [...agent.server.approvals.keys()];
+    agent.server.agentState = agent.fleet.agentState({ revoked_tokens: tokens });
+    const jobs: string[] = [];
+    const runExecutor = async (_: unknown, { commandId }: { commandId: string }) => {
+      jobs.push(commandId);
+      return null;
+    };
+    await runOnce(agent.start({ runExecutor }));
+    expect(jobs).toEqual([]);
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringMatching(/^taken_back: /),
+    });
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
+  test('the state is asked for last, and again where a server with another clock signed it', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const early = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
+    const replies = ['hang up', problem('unavailable'), json(early)] as const;
+    let tries = 0;
+    agent.server.override = (path) => (path === 'state' ? (replies[tries++] ?? null) : null);
+    const waits: number[] = [];
+    await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
+    expect([tries, waits]).toEqual([4, [2_500, 5_000, 10_000]]);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+  });
+
+  test('a server that stays behind is not waited for longer than clocks may differ', async () => {
+    const id = deliverInstall();
+    agent.server.agentState = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
+    let elapsedMs = 0;
+    const stop = new AbortController();
+    await runLoop(agent.start({ nowMs: () => NOW_MS + elapsedMs }), {
+      signal: stop.signal,
+      sleep: async (ms) => {
+        await new Promise(setImmediate);
+        if (resultsOf(id).some(({ status }) => status !== 'running')) stop.abort();
+        else if (ms !== pollMs(60_000, 0.5)) elapsedMs += ms;
+      },
+    });
+    expect(elapsedMs).toBeGreaterThan(CLOCK_SKEW_MS / 2);
+    expect(elapsedMs).toBeLessThan(2 * CLOCK_SKEW_MS);
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('older_than_approval: '),
+    });
+  });
+
+  test('a state that names a newer key set brings that first', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const next = createKey(2);
+    agent.server.agentState = agent.fleet.agentState({ key_set_version: 2 }, next);
+    agent.server.keySet = agent.fleet.keySet({ version: 2, keys: [agent.fleet.key.entry, next.entry] });
+    const runtime = agent.start();
+    await runOnce(runtime);
+    expect(runtime.config.current().trusted_keys.version).toBe(2);
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+
+  test.each([
+    [
+      'of a key that nobody trusts',
+      (fleet: TestFleet) => fleet.agentState({}, createKey(9)),
+      'bad_signature',
+    ],
+    ['of the fleet', (fleet: TestFleet) => fleet.state(), 'wrong_type'],
+    ['of another agent', (fleet: TestFleet) => fleet.agentState({ agent_id: fleet.fleetId }), 'wrong_agent'],
+    ['from long ago', (fleet: TestFleet) => fleet.agentState({ server_time: timestamp(NOW_MS) }), 'too_old'],
+  ])('a state %s ends the command', async (_, stateOf, reason) => {
+    const id = deliverInstall();
+    agent.server.agentState = stateOf(agent.fleet);
+    if (reason === 'too_old') agent.localMs = NOW_MS + 15 * 60_000 + 1_000;
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining(`${reason}: `),
+    });
   });
 
   test('a host without an executor only reports', async () => {

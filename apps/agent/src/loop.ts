@@ -41,7 +41,7 @@ async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promis
     if (reported.failure !== null) return reported.failure;
     let done = 0;
     for (const delivered of checked.value.commands) {
-      const taken = await taker.take(delivered, checked.value.state);
+      const taken = await taker.take(delivered);
       if (taken.failure !== null) return taken.failure;
       if (taken.outcome === 'done') done += 1;
     }
@@ -130,7 +130,7 @@ async function pollOnce(
   const checked = await checkIn(runtime);
   warnOfSilence(runtime, nextMs);
   if (!checked.ok) return { failure: checked.failure, nextMs };
-  worker.offer(checked.value.commands, checked.value.state);
+  worker.offer(checked.value.commands);
   const reported = await sendInventory(runtime, { askedFor: checked.value.report });
   const failure = reported.failure ?? (await sendJournal(runtime));
   if (failure === null) worker.planIfOpen();

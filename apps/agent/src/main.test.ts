@@ -118,6 +118,7 @@ describe('enrol', () => {
       active_keys: 1,
       newest_state: null,
       newest_state_is_old: false,
+      executor_newest_state: null,
     });
     expect(status.out).not.toContain('refresh-0');
   });

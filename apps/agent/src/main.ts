@@ -21,6 +21,7 @@ import { DEFAULT_EXECUTOR_STATE } from './job-folder.ts';
 import { readServerTime } from './journal-state.ts';
 import { createLog } from './log.ts';
 import { runLoop, runOnce } from './loop.ts';
+import { stateOfExecutor } from './refresh-keys-executor.ts';
 import { leaveSecondStartMark } from './second-start.ts';
 import { openSpareMemory } from './spare-memory.ts';
 import { readHostFacts } from './start-executor.ts';
@@ -195,6 +196,7 @@ async function showStatus(values: Values): Promise<Ending> {
   const { config } = loaded;
   const intervalMs = config.polling.check_in_seconds * 1_000;
   const newest = ageOfState(readServerTime(folder), { intervalMs, nowMs: Date.now() });
+  const executorFolder = config.paths?.executor_state ?? DEFAULT_EXECUTOR_STATE;
   const json = {
     server_url: config.server_url,
     agent_id: config.agent_id,
@@ -207,6 +209,7 @@ async function showStatus(values: Values): Promise<Ending> {
     host_policy: describePolicy(loadHostPolicy(policyPlace(values.policy))),
     newest_state: newest.serverTime,
     newest_state_is_old: newest.isOld,
+    executor_newest_state: stateOfExecutor(executorFolder)?.newest_state ?? null,
     machine_id_source: config.machine_id_source,
   };
   const { newest: head, rollback } = readHeadFile(folder);

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
-import type { TrustedKeySet } from './config-file.ts';
 import { ExecutorState, STATE_MAX_BYTES, STATE_NAME } from './executor/executor-state.ts';
 import { readTrusted } from './file-layer.ts';
 import { fetchKeyChain } from './refresh-keys.ts';
@@ -17,16 +16,16 @@ export async function chainForExecutor(
   { client, config }: Pick<Runtime, 'client' | 'config'>,
   stateFolder: string,
 ): Promise<KeyChain | null> {
-  const pinned = pinnedByExecutor(stateFolder);
+  const pinned = stateOfExecutor(stateFolder)?.trusted_keys ?? null;
   if (pinned === null || pinned.version >= config.current().trusted_keys.version) return null;
   const fetched = await fetchKeyChain(client, pinned);
   return fetched.ok ? fetched.value : null;
 }
 
 /** Only to know what to fetch: whether to believe it is the executor's own matter, which reads it with more care. */
-function pinnedByExecutor(folder: string): TrustedKeySet | null {
+export function stateOfExecutor(folder: string): ExecutorState | null {
   const path = join(folder, STATE_NAME);
   const read = readTrusted(path, { maxBytes: STATE_MAX_BYTES, ownerUid: null, forbiddenMode: 0 });
   const parsed = read.ok ? parseStrictJson(read.bytes) : null;
-  return parsed?.ok && Check(ExecutorState, parsed.value) ? parsed.value.trusted_keys : null;
+  return parsed?.ok && Check(ExecutorState, parsed.value) ? parsed.value : null;
 }

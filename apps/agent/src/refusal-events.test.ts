@@ -152,6 +152,7 @@ const BY_EXECUTOR: Record<ExecutorRefusal, AgentEvent['type'] | null> = {
   command_refused: 'COMMAND_REFUSED',
   not_an_install: 'COMMAND_REFUSED',
   approval_refused: 'COMMAND_REFUSED',
+  state_refused: 'COMMAND_REFUSED',
   unsupported_ecosystem: 'AGENT_ERROR',
   artifact_extra: 'ARTIFACT_MISMATCH',
   artifact_missing: 'ARTIFACT_MISMATCH',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CommandPayload, Envelope } from '@tidegate/protocol/documents';
+import type { CommandPayload } from '@tidegate/protocol/documents';
 import type { Pause } from './back-off.ts';
 import { carryOut } from './carry-out.ts';
 import { timestamp } from './clock.ts';
@@ -20,7 +20,7 @@ type Refused = Taken & { isFirst: boolean };
 
 /** Takes delivered envelopes one at a time: verify, persist "accepted", act, persist the result. */
 export interface CommandTaker {
-  take(delivered: unknown, state: Envelope): Promise<Taken>;
+  take(delivered: unknown): Promise<Taken>;
 }
 
 /** `pause` is for what can be tried again while the command lives. */
@@ -70,7 +70,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     return refused;
   }
 
-  async function take(delivered: unknown, state: Envelope): Promise<Taken> {
+  async function take(delivered: unknown): Promise<Taken> {
     const bytes = new TextEncoder().encode(JSON.stringify(delivered));
     const judged = verifyCommand(bytes, {
       trusted: config.current().trusted_keys,
@@ -100,7 +100,7 @@ export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker
     log.info('command accepted', { action: command.action, command_id: command.command_id });
     const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
     if (deferred === null) await reportRunning(runtime, command.command_id);
-    const end = deferred ?? (await carryOut(runtime, { command, envelope: bytes, state, pause }));
+    const end = deferred ?? (await carryOut(runtime, { command, envelope: bytes, pause }));
     const failures = [
       storageFailure(journal.finish(command.command_id, end.result)),
       ...end.events.map((event) => storageFailure(journal.queueEvent(event))),

@@ -1,4 +1,3 @@
-import type { Envelope } from '@tidegate/protocol/documents';
 import { pollMs, type Sleep } from './back-off.ts';
 import type { Failure } from './failures.ts';
 import type { Runtime } from './runtime.ts';
@@ -12,7 +11,7 @@ const PLAN_PAUSE_MS = 1_000;
 /** Carries out commands, scans and plans one after the other beside the polling, so that a long install is no silence. */
 export interface Worker {
   /** Replaces what is waiting: what the server no longer delivers was cancelled. */
-  offer(commands: unknown[], state: Envelope): void;
+  offer(commands: unknown[]): void;
   /** Starts a scan that is due. */
   scanIfDue(): void;
   /** Goes on planning, where something is left to be planned. */
@@ -28,7 +27,6 @@ export interface Worker {
 /** Makes the worker of a polling loop. `sleep` waits between plans. */
 export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worker {
   let waiting: unknown[] = [];
-  let state: Envelope | null = null;
   let working: Promise<void> | null = null;
   let failed: Failure | null = null;
   const stopping = new AbortController();
@@ -46,8 +44,8 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   async function work(): Promise<void> {
     while (failed === null && !stopping.signal.aborted) {
       const next = waiting.shift();
-      if (next !== undefined && state !== null) {
-        const taken = await taker.take(next, state);
+      if (next !== undefined) {
+        const taken = await taker.take(next);
         failed = taken.failure;
         if (taken.outcome === 'done') waker.abort();
       } else if (isScanDue()) {
@@ -92,9 +90,8 @@ export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worke
   }
 
   return {
-    offer: (commands, newState) => {
+    offer: (commands) => {
       waiting = [...commands];
-      state = newState;
       if (waiting.length === 0) return;
       pausing.abort();
       start();

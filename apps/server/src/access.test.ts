@@ -150,6 +150,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     body: CHECK_IN,
     expected: agent('200'),
   },
+  'GET /api/v1/agents/:agent_id/state': {
+    path: '/api/v1/agents/{own}/state',
+    expected: agent('200'),
+  },
   'GET /api/v1/agents/:agent_id/approvals/:token_id': {
     path: `/api/v1/agents/{own}/approvals/${NOBODY}`,
     expected: agent('404 not_found'),

@@ -271,7 +271,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   mountCountersign(http, { platform });
   mountAgeExceptions(http, { platform });
   mountViews(http, { platform });
-  mountAgentApprovals(http, { platform });
+  mountAgentApprovals(http, { platform, keyRing });
   const auth = {
     ...{ platform, throttle, devices, passwords, tokens, cookies, baseUrl: config.baseUrl, sessionIdleMs },
     factorKey: secrets.operatorFactors,

@@ -19,6 +19,7 @@ export const COMMAND_TYPE = 'application/vnd.tidegate.command.v1+json';
 export const APPROVAL_TYPE = 'application/vnd.tidegate.approval.v1+json';
 export const KEYSET_TYPE = 'application/vnd.tidegate.keyset.v1+json';
 export const STATE_TYPE = 'application/vnd.tidegate.state.v1+json';
+export const AGENT_STATE_TYPE = 'application/vnd.tidegate.agent-state.v1+json';
 export const CHECKPOINT_TYPE = 'application/vnd.tidegate.checkpoint.v1+json';
 
 /** Largest command envelope that an agent reads, in bytes. */
@@ -73,6 +74,26 @@ export const StatePayload = strict({
   events_head: Type.Union([EventsHead, Type.Null()]),
 });
 export type StatePayload = Static<typeof StatePayload>;
+
+/** Most revoked tokens that an agent's state lists: those of all updates of a large host. */
+export const REVOKED_TOKENS_MAX = 2_000;
+
+/**
+ * The state of the fleet for one agent that is about to install, signed for each request: which of its approvals were
+ * taken back. `revoked_tokens` has the delivered ones that could still be used, the last issued first. Where there are
+ * more than `REVOKED_TOKENS_MAX`, `approvals_after` is set: no approval issued at or before that time counts.
+ */
+export const AgentStatePayload = strict({
+  v: Type.Literal(1),
+  fleet_id: Uuid,
+  agent_id: Uuid,
+  server_time: Timestamp,
+  epoch: Ordinal,
+  key_set_version: Ordinal,
+  revoked_tokens: Type.Array(Uuid, { maxItems: REVOKED_TOKENS_MAX }),
+  approvals_after: Type.Union([Timestamp, Type.Null()]),
+});
+export type AgentStatePayload = Static<typeof AgentStatePayload>;
 
 /** A head of the chain of events that the server signed for those who verify the chain, now and in years. */
 export const CheckpointPayload = strict({

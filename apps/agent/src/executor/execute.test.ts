@@ -148,7 +148,7 @@ describe('host_policy: what this host allows, whatever was signed', () => {
 
   test('a clock that was set into the hours does not open them: the signed server time counts (T16)', async () => {
     restrict({ hours: [{ days: ['sat'], from: '10:00', to: '13:00' }] });
-    const later = world.fleet.state({ server_time: timestamp(NOW_MS + 2 * 3_600_000) });
+    const later = world.fleet.agentState({ server_time: timestamp(NOW_MS + 2 * 3_600_000) });
     expect(await failureOf(leaveJob({ state: later }))).toBe('host_policy outside_hours');
   });
 
@@ -235,7 +235,7 @@ describe('keys that a job brings (design reading 11)', () => {
 });
 
 test('the signed server time ends a command though the host’s clock was set back (T16)', async () => {
-  const state = world.fleet.state({ server_time: timestamp(NOW_MS + 48 * 3_600_000) });
+  const state = world.fleet.agentState({ server_time: timestamp(NOW_MS + 48 * 3_600_000) });
   expect(await failureOf(leaveJob({ state }))).toBe('command_refused expired');
 });
 

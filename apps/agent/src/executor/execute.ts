@@ -8,9 +8,16 @@ import {
 } from '@tidegate/protocol/documents';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
+import {
+  judgeByState,
+  STATE_REFUSAL_TEXT,
+  type StateRefusal,
+  type VerifiedState,
+  verifyAgentState,
+} from '../agent-state.ts';
 import { timestamp, trustedNow } from '../clock.ts';
 import { hostPaths } from '../host-places.ts';
-import { judgeByHost, loadHostPolicy } from '../host-policy.ts';
+import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy.ts';
 import type { PolicyPlace } from '../host-policy-folders.ts';
 import { holdInstanceLock } from '../instance-lock.ts';
 import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../job-folder.ts';
@@ -19,7 +26,6 @@ import { readMachineId } from '../machine-id.ts';
 import { KeyChain, takeNewest } from '../trusted-keys-chain.ts';
 import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApprovalBytes } from '../verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
-import { verifyState } from '../verify-state.ts';
 import { type ExecutorState, loadExecutorState, saveExecutorState } from './executor-state.ts';
 import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import {
@@ -38,7 +44,7 @@ import { stageArtifacts } from './stage.ts';
 
 const KEY_SET_MAX_BYTES = 256 * 1024;
 const KEY_CHAIN_MAX_BYTES = 16 * 1024 * 1024;
-const STATE_MAX_BYTES = 16 * 1024;
+const STATE_MAX_BYTES = 256 * 1024;
 
 export interface ExecuteOptions {
   /** `<spool>/<command id>`, which the unprivileged agent wrote. */
@@ -97,7 +103,7 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   if (!machine.ok) return refused('not_set_up', machine.detail);
   const trust = advanceTrust(options, job);
   if (!trust.ok) return trust.end;
-  const { state, nowMs } = trust;
+  const { state, nowMs, shown } = trust;
 
   const read = readJobFile(job.folder, JOB_FILES.command, COMMAND_MAX_BYTES);
   if (!read.ok && read.reason === 'too_large') {
@@ -125,6 +131,8 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   }
   const approval = judgeApproval(job, state, command, nowMs);
   if (!approval.ok) return approval.end;
+  const stale = judgeState(options, job, { command, approval: approval.approval, shown, state, nowMs });
+  if (stale !== null) return refused('state_refused', STATE_REFUSAL_TEXT[stale], stale);
   const verified = { state, approval: approval.approval };
   const veto = askHost(options, job, verified);
   if (veto !== null) return veto;
@@ -135,32 +143,74 @@ async function judgeAndInstall(options: ExecuteOptions, job: Job): Promise<JobEn
   return finished.ok ? end : { ...end, failure: end.failure ?? 'storage_failed' };
 }
 
-type Trust = { ok: true; state: ExecutorState; nowMs: number } | { ok: false; end: JobEnd };
+/** What the job shows of the fleet, and the newest that was shown before it. */
+interface Shown {
+  agentState: VerifiedState;
+  before: string | null;
+}
+
+type Trust = { ok: true; state: ExecutorState; nowMs: number; shown: Shown } | { ok: false; end: JobEnd };
 
 /** Takes the newer keys and the signed time that the job brings, where keys that are pinned here vouch for them. */
 function advanceTrust(options: ExecuteOptions, job: Job): Trust {
   let { state } = job;
-  const nowMs = trustedNow(options.nowMs(), job.journal.serverTime());
+  const nowMs = trustedNow(trustedNow(options.nowMs(), state.newest_state ?? null), job.journal.serverTime());
   const envelope = readJobJson(job.folder, JOB_FILES.keySet, KEY_SET_MAX_BYTES);
   const brought = readJobJson(job.folder, JOB_FILES.keyChain, KEY_CHAIN_MAX_BYTES);
   const chain = Check(KeyChain, brought) ? brought : null;
   const accepted = Check(Envelope, envelope)
     ? takeNewest(state.trusted_keys, { envelope, chain }, nowMs)
     : null;
-  if (accepted?.ok) {
-    state = { ...state, trusted_keys: accepted.keys };
+  if (accepted?.ok) state = { ...state, trusted_keys: accepted.keys };
+  const agentState = verifyAgentState(readJobJson(job.folder, JOB_FILES.state, STATE_MAX_BYTES), {
+    trusted: state.trusted_keys,
+    agentId: state.agent_id,
+    nowMs,
+  });
+  const before = job.state.newest_state ?? null;
+  if (agentState.ok && isLater(agentState.state.server_time, before)) {
+    state = { ...state, newest_state: agentState.state.server_time };
+  }
+  if (state !== job.state) {
     const saved = saveExecutorState(options.state, state);
     if (!saved.ok) return { ok: false, end: refused('storage_failed', saved.detail) };
   }
-  const fleetState = verifyState(
-    readJobJson(job.folder, JOB_FILES.state, STATE_MAX_BYTES),
-    state.trusted_keys,
-  );
-  if (fleetState !== null) {
-    const noted = job.journal.noteState(fleetState);
+  if (agentState.ok) {
+    const noted = job.journal.noteState(agentState.state);
     if (!noted.ok) return { ok: false, end: refused('storage_failed', noted.detail) };
   }
-  return { ok: true, state, nowMs: trustedNow(options.nowMs(), job.journal.serverTime()) };
+  const laterMs = trustedNow(options.nowMs(), state.newest_state ?? null);
+  const shown = { agentState, before };
+  return { ok: true, state, nowMs: trustedNow(laterMs, job.journal.serverTime()), shown };
+}
+
+function isLater(time: string, than: string | null): boolean {
+  return than === null || Date.parse(time) > Date.parse(than);
+}
+
+interface StateQuestion {
+  command: CommandPayload;
+  approval: VerifiedApproval;
+  shown: Shown;
+  state: ExecutorState;
+  nowMs: number;
+}
+
+/** Whether the fleet still stands by the approval: it may have been taken back after it was delivered. */
+function judgeState(
+  options: ExecuteOptions,
+  job: Job,
+  { command, approval, shown, state, nowMs }: StateQuestion,
+): StateRefusal | null {
+  if (!shown.agentState.ok) return shown.agentState.reason;
+  return judgeByState(shown.agentState.state, {
+    approval: approval.payload,
+    epoch: Math.max(command.epoch, job.journal.highest().epoch),
+    keySetVersion: state.trusted_keys.version,
+    newestShown: shown.before,
+    maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(options.policy)),
+    nowMs,
+  });
 }
 
 type Approved = { ok: true; approval: VerifiedApproval } | { ok: false; end: JobEnd };

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -24,6 +24,8 @@ export const ExecutorState = strict({
   machine_id_source: MachineIdSource,
   trusted_keys: TrustedKeySet,
   places: HostPlaces,
+  /** The newest signed time that a job has shown: a state that is older was kept back by somebody. */
+  newest_state: Type.Optional(Timestamp),
 });
 export type ExecutorState = Static<typeof ExecutorState>;
 

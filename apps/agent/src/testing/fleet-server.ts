@@ -14,6 +14,8 @@ export interface FleetServer {
   /** Delivered at each check-in, acknowledged or not. */
   insistent: unknown[];
   state: unknown;
+  /** What is asked for before an installation. */
+  agentState: unknown;
   keySet: unknown;
   /** What leads from one key set to the next: the set of version 2 comes first. */
   keySets: unknown[];
@@ -44,6 +46,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     if (name === 'check-in') return checkIn(JSON.parse(body));
     if (name === 'agents/register') return register();
     if (name === 'public-keys') return publicKeys();
+    if (name === 'state') return json(self.agentState);
     const [, ecosystem] = /^inventory\/(\w+)$/.exec(name) ?? [];
     if (ecosystem !== undefined) {
       self.digests.set(ecosystem, createHash('sha256').update(body).digest('hex'));
@@ -102,6 +105,7 @@ export async function startFleetServer(fleet: TestFleet): Promise<FleetServer> {
     commands: [],
     insistent: [],
     state: fleet.state(),
+    agentState: fleet.agentState(),
     keySet: fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
     keySets: [],
     roots: [],

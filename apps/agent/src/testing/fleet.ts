@@ -1,6 +1,8 @@
 import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import {
+  AGENT_STATE_TYPE,
+  type AgentStatePayload,
   APPROVAL_TYPE,
   type ApprovalPayload,
   COMMAND_TYPE,
@@ -60,6 +62,7 @@ export interface TestFleet {
   keySet(content: KeySetContent): Envelope;
   root(content: RootContent): Envelope;
   state(members?: Partial<StatePayload>, signedBy?: TestKey): Envelope;
+  agentState(members?: Partial<AgentStatePayload>, signedBy?: TestKey): Envelope;
 }
 
 export function createKey(version: number): TestKey {
@@ -186,6 +189,18 @@ export function createFleet(nowMs = NOW_MS): TestFleet {
         events_head: null,
         ...members,
       } satisfies StatePayload),
+    agentState: (members = {}, signedBy = key) =>
+      sign(signedBy, AGENT_STATE_TYPE, {
+        v: 1,
+        fleet_id: fleetId,
+        agent_id: agentId,
+        server_time: timestamp(nowMs),
+        epoch: 1,
+        key_set_version: 1,
+        revoked_tokens: [],
+        approvals_after: null,
+        ...members,
+      } satisfies AgentStatePayload),
   };
 }
 

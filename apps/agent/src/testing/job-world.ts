@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Envelope } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { tmpDir } from '@tidegate/testkit/tmp';
+import { timestamp } from '../clock.ts';
 import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
 import { saveExecutorState } from '../executor/executor-state.ts';
 import type { Installer, InstallJob } from '../executor/installer.ts';
@@ -11,6 +12,7 @@ import type { ExecuteOutcome } from '../executor/job-result.ts';
 import { ownUid } from '../file-layer.ts';
 import type { PolicyPlace } from '../host-policy-folders.ts';
 import { completeJob, type JobDocuments, makeJob } from '../job-folder.ts';
+import { openJournal } from '../journal.ts';
 import type { KeyChain } from '../trusted-keys-chain.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
 
@@ -27,7 +29,8 @@ export interface JobParts {
   approvalEnvelope?: Envelope;
   keySet?: Envelope;
   keyChain?: KeyChain;
-  state?: Envelope;
+  /** Null where the job brings none. */
+  state?: Envelope | null;
   signedBy?: TestKey;
 }
 
@@ -67,7 +70,10 @@ export function createJobWorld(): JobWorld {
     machine_id_source: `file:/${machineFile.slice(1)}`,
     trusted_keys: fleet.trusted,
     places: {},
+    newest_state: timestamp(NOW_MS),
   });
+  const opened = openJournal(stateFolder, { nowMs: NOW_MS });
+  if (opened.ok) opened.journal.noteState({ epoch: 1, server_time: timestamp(NOW_MS) });
   let seq = 0;
 
   const world: JobWorld = {
@@ -136,15 +142,23 @@ function leaveJob({ fleet, folder, action }: JobWorld, seq: number, parts: JobPa
     },
     parts.signedBy,
   );
+  const keySet = parts.keySet ?? fleet.keySet({ version: 1, keys: [fleet.key.entry] });
   const documents: JobDocuments = {
     command: bytesOf(parts.envelope?.(command) ?? command),
     approval: parts.approvalEnvelope ?? approval.envelope,
-    keySet: parts.keySet ?? fleet.keySet({ version: 1, keys: [fleet.key.entry] }),
+    keySet,
     keyChain: parts.keyChain ?? null,
-    state: parts.state ?? null,
+    state: parts.state === undefined ? currentState(parts, keySet, fleet) : parts.state,
   };
   const job = makeJob(join(folder, 'spool'), commandId);
   writeFileSync(join(job.artifacts, FILE), FILE_BYTES);
   completeJob(job.folder, documents);
   return job.folder;
+}
+
+/** The state that an honest agent fetches last: of the time of the job, its epoch and its key set. */
+function currentState({ command = {}, signedBy }: JobParts, keySet: Envelope, fleet: TestFleet): Envelope {
+  const { version }: { version: number } = JSON.parse(Buffer.from(keySet.payload, 'base64').toString());
+  const epoch = 'epoch' in command && typeof command.epoch === 'number' ? command.epoch : 1;
+  return fleet.agentState({ epoch, key_set_version: version }, signedBy);
 }

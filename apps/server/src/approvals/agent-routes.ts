@@ -7,10 +7,33 @@ import { divergencesOfApproval } from '../commands/diverging-approval.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type AgentStateDeps, signAgentState } from './agent-state.ts';
 import { findLiveApproval } from './store.ts';
 
-/** The signed token that a command names, for the agent that it is for. */
-export function mountAgentApprovals(app: App, { platform }: { platform: Platform }): void {
+export interface AgentApprovalsDeps {
+  platform: Platform;
+  keyRing: AgentStateDeps['keyRing'];
+}
+
+/** The signed token that a command names, for the agent that it is for, and whether it still stands. */
+export function mountAgentApprovals(app: App, { platform, keyRing }: AgentApprovalsDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/v1/agents/:agent_id/state',
+    config: { access: { kind: 'agent', limit: 'agent_checkin', old: true } },
+    schema: {
+      summary:
+        'The signed state for an agent that is about to install: which of its approvals were taken back',
+      tags: ['agents'],
+      params: strict({ agent_id: Uuid }),
+      response: { 200: Envelope },
+    },
+    handler: async (request) => {
+      const { agentId } = ownAgent(request, request.params.agent_id);
+      return signAgentState({ platform, keyRing }, agentId);
+    },
+  });
+
   app.route({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/approvals/:token_id',

@@ -64,6 +64,29 @@ export async function findLiveApproval(
   return row ?? null;
 }
 
+/**
+ * Approvals of an agent that it was given by a command and that are void since, the last issued first. Commands are
+ * asked first: each approval has one, and those of one agent are few.
+ */
+export async function deliveredVoidApprovals(
+  db: Db,
+  { agentId, expiresAfterMs, limit }: { agentId: string; expiresAfterMs: number; limit: number },
+): Promise<Pick<ApprovalRow, 'token_id' | 'issued_at'>[]> {
+  return db
+    .selectFrom('agent_commands as c')
+    .innerJoin('approvals as a', 'a.token_id', 'c.approval_id')
+    .select(['a.token_id', 'a.issued_at'])
+    .distinct()
+    .where('c.agent_id', '=', agentId)
+    .where('c.sent_at', 'is not', null)
+    .where('a.voided_at', 'is not', null)
+    .where('a.expires_at', '>', expiresAfterMs)
+    .orderBy('a.issued_at', 'desc')
+    .orderBy('a.token_id')
+    .limit(limit)
+    .execute();
+}
+
 export async function expiredApprovals(
   db: Db,
   { nowMs, limit }: { nowMs: number; limit: number },

@@ -123,7 +123,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   mountApprovals(app, deps);
   mountDecisions(app, deps);
   mountCountersign(app, { platform });
-  mountAgentApprovals(app, { platform });
+  mountAgentApprovals(app, { platform, keyRing });
   mountAgeExceptions(app, { platform });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 

@@ -54,7 +54,7 @@ export interface TestKeyRing {
   epoch(): number;
   isActive(keyId: string): boolean;
   signer(): { keyId: string; keyVersion: number; sign(type: string, bytes: Uint8Array): Envelope };
-  keySet(): { keys: ServerKey[] };
+  keySet(): { version: number; keys: ServerKey[] };
   rows(): { key_id: string }[];
   state(): Promise<string>;
   /** Revokes the key in use and goes on with a new one. */
@@ -83,6 +83,7 @@ export function createTestKeyRing(): TestKeyRing {
       },
     }),
     keySet: () => ({
+      version,
       keys: [
         {
           key_id: key.keyId,

@@ -1,5 +1,6 @@
 import type { Attack } from './attack.ts';
 import { ODD_BASE64, ODD_CONTENT, ODD_JSON, OVERSIZE } from './spelling.ts';
+import { WITHHELD } from './withheld-state.ts';
 import { DRIFTED, ODD_ARTIFACTS, ODD_TOKENS } from './wrong-files.ts';
 import { CONFUSED_KEYS, TOO_FEW_SIGNATURES } from './wrong-keys.ts';
 import { MISDIRECTED, MIXED } from './wrong-target.ts';
@@ -12,6 +13,7 @@ export const ATTACKS: Record<string, readonly Attack[]> = {
   'rollback (T11)': ROLLED_BACK,
   'freeze and clocks (T12, T16)': OUT_OF_TIME,
   'replay (T14)': REPLAYED,
+  'approvals taken back, and states withheld (T12)': WITHHELD,
   'key confusion (T6, T9)': CONFUSED_KEYS,
   'too few signatures (T7)': TOO_FEW_SIGNATURES,
   'base64 in another spelling': ODD_BASE64,

@@ -1,15 +1,15 @@
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { judgeByState, verifyAgentState } from '../../agent-state.ts';
 import { trustedNow } from '../../clock.ts';
-import { loadExecutorState } from '../../executor/executor-state.ts';
-import { judgeByHost, loadHostPolicy } from '../../host-policy.ts';
+import { type ExecutorState, loadExecutorState } from '../../executor/executor-state.ts';
+import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../../host-policy.ts';
 import { findMismatch } from '../../install-update.ts';
 import { openJournal } from '../../journal.ts';
 import { acceptKeySet } from '../../trusted-keys.ts';
 import { verifyApproval } from '../../verify-approval.ts';
 import { verifyCommand } from '../../verify-command.ts';
-import { verifyState } from '../../verify-state.ts';
 import { NOW_MS } from '../fleet.ts';
 import { createJobWorld, type JobWorld } from '../job-world.ts';
 import type { Attack } from './attack.ts';
@@ -55,7 +55,7 @@ async function runIn(world: JobWorld, attack: Attack): Promise<AttackReport> {
   const job = world.leaveJob(attack.parts?.(world));
   attack.spoil?.(job, world);
   const options = attack.options?.(world) ?? {};
-  const [trust, memory] = [remembered(world, 'state.json'), remembered(world, 'journal.json')];
+  const [trust, memory] = [trustOf(world), memoryOf(world)];
   const agent = judgeAsAgent(world, job, options.nowMs?.() ?? NOW_MS);
   const outcome = await world.execute(job, options);
   return {
@@ -63,8 +63,8 @@ async function runIn(world: JobWorld, attack: Attack): Promise<AttackReport> {
     executor: outcome.ok ? describe(outcome.result) : outcome.detail.replace(basename(job), 'ID'),
     installs: world.installs.length,
     staged: readdirSync(join(world.stateFolder, 'stage')).length,
-    trust: remembered(world, 'state.json') === trust ? 'unchanged' : 'changed',
-    memory: remembered(world, 'journal.json') === memory ? 'unchanged' : 'changed',
+    trust: trustOf(world) === trust ? 'unchanged' : 'changed',
+    memory: memoryOf(world) === memory ? 'unchanged' : 'changed',
   };
 }
 
@@ -80,6 +80,22 @@ function describe({
 }) {
   if (failure === null) return 'status' in result ? String(result.status) : '';
   return check === null ? failure : `${failure} ${check}`;
+}
+
+/** All of the executor's state but the time that it was shown. */
+function trustOf(world: JobWorld): string {
+  const { newest_state: _, ...trust } = stateOf(world);
+  return JSON.stringify(trust);
+}
+
+function memoryOf(world: JobWorld): string {
+  return `${remembered(world, 'journal.json')} ${stateOf(world).newest_state}`;
+}
+
+function stateOf({ stateFolder }: JobWorld): ExecutorState {
+  const loaded = loadExecutorState(stateFolder);
+  if (!loaded.ok) throw new Error('the executor has lost its state');
+  return loaded.state;
 }
 
 function remembered({ stateFolder }: JobWorld, name: string): string {
@@ -98,8 +114,9 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
   const keySet = { envelope: readJson(job, 'key-set.json'), roots: [], nowMs: time() };
   const accepted = acceptKeySet(pinned, keySet);
   const trusted = accepted.ok ? accepted.keys : pinned;
-  const state = verifyState(readJson(job, 'state.json'), trusted);
-  const nowMs = trustedNow(time(), state?.server_time ?? null);
+  const shown = { trusted, agentId: fleet.agentId, nowMs: time() };
+  const state = verifyAgentState(readJson(job, 'state.json'), shown);
+  const nowMs = trustedNow(time(), state.ok ? state.state.server_time : null);
   const bytes = read(job, 'command.json');
   if (bytes === null) return 'ok';
   const command = verifyCommand(bytes, {
@@ -122,6 +139,16 @@ function judgeAsAgent(world: JobWorld, job: string, localMs: number): string {
     nowMs,
   });
   if (!approval.ok) return `approval ${approval.reason}`;
+  if (!state.ok) return `state ${state.reason}`;
+  const stale = judgeByState(state.state, {
+    approval: approval.approval.payload,
+    epoch: Math.max(command.command.epoch, journal.highest().epoch),
+    keySetVersion: trusted.version,
+    newestShown: loaded.state.newest_state ?? null,
+    maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(policy)),
+    nowMs,
+  });
+  if (stale !== null) return `state ${stale}`;
   const verdict = judgeByHost(loadHostPolicy(policy), { approval: approval.approval, trusted, nowMs });
   if (!verdict.ok) return `host_policy ${verdict.check}`;
   const artifacts = join(job, 'artifacts');

@@ -247,6 +247,7 @@ export const TOO_FEW_SIGNATURES: Attack[] = [
       await twoKeys(world);
       wantsSignatures(1, second)(world);
     },
+    parts: ({ fleet }) => ({ state: fleet.agentState({ key_set_version: 2 }) }),
     spoil: reEnveloped('approval.json', (envelope) => countersign(second.key, envelope)),
     ...SECOND_MISSING,
   },

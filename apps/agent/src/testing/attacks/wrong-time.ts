@@ -15,7 +15,7 @@ const keysOf = ({ fleet }: JobWorld, version: number, ...keys: TestKey['entry'][
 
 /** Lets the executor see a later signed time, or a later incarnation of the server, by a good job. */
 const sawState = (members: object) => async (world: JobWorld) => {
-  await carryOut(world, { state: world.fleet.state(members), command: { seq: 400 } });
+  await carryOut(world, { state: world.fleet.agentState(members), command: { seq: 400 } });
 };
 
 /** Rollback (T11): what was good once. */
@@ -44,10 +44,10 @@ export const ROLLED_BACK: Attack[] = [
   {
     name: 'the same where only the state of the fleet told of the restore',
     before: async (world) => {
-      const state = world.fleet.state({ epoch: 2 });
+      const state = world.fleet.agentState({ epoch: 2 });
       await carryOut(world, { state, command: { epoch: 2, seq: 1 } });
     },
-    parts: ({ fleet }) => ({ state: fleet.state({ epoch: 1 }), command: { epoch: 1, seq: 9_000 } }),
+    parts: ({ fleet }) => ({ state: fleet.agentState({ epoch: 1 }), command: { epoch: 1, seq: 9_000 } }),
     agent: 'command stale_epoch',
     executor: 'command_refused stale_epoch',
   },
@@ -130,7 +130,7 @@ export const OUT_OF_TIME: Attack[] = [
     name: 'an old state of the fleet: it does not turn the signed time back',
     before: sawState({ server_time: timestamp(NOW_MS + 23 * HOUR_MS) }),
     parts: ({ fleet }) => ({
-      state: fleet.state(),
+      state: fleet.agentState(),
       command: { seq: 500, expires_at: timestamp(NOW_MS + 22 * HOUR_MS) },
     }),
     agent: 'command expired',
@@ -146,7 +146,7 @@ export const OUT_OF_TIME: Attack[] = [
   },
   {
     name: 'the signed time that comes with the job itself ends it',
-    parts: ({ fleet }) => ({ state: fleet.state({ server_time: timestamp(NOW_MS + 48 * HOUR_MS) }) }),
+    parts: ({ fleet }) => ({ state: fleet.agentState({ server_time: timestamp(NOW_MS + 48 * HOUR_MS) }) }),
     agent: 'command expired',
     executor: 'command_refused expired',
     learns: 'time',

@@ -1,0 +1,47 @@
+import {
+  AGENT_STATE_TYPE,
+  type AgentStatePayload,
+  type Envelope,
+  REVOKED_TOKENS_MAX,
+} from '@tidegate/protocol/documents';
+import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { deliveredVoidApprovals } from './store.ts';
+
+/** Agents take an approval for some minutes after its end, as clocks differ; it is listed for longer than that. */
+const EXPIRY_MARGIN_MS = 3_600_000;
+
+export interface AgentStateDeps {
+  platform: Pick<Platform, 'database' | 'now'>;
+  keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer' | 'state'> & { keySet(): { version: number } };
+}
+
+/** Signs which delivered approvals of an agent do not stand any more, for the moment before it installs. */
+export async function signAgentState(
+  { platform, keyRing }: AgentStateDeps,
+  agentId: string,
+): Promise<Envelope> {
+  // Another replica may have changed the keys: the fleet's state bounds how long that stays unseen.
+  await keyRing.state();
+  // Before the list is read: it is never older than the time that it bears.
+  const nowMs = platform.now();
+  const revoked = await deliveredVoidApprovals(platform.database.read, {
+    agentId,
+    expiresAfterMs: nowMs - EXPIRY_MARGIN_MS,
+    limit: REVOKED_TOKENS_MAX + 1,
+  });
+  const newestUnlisted = revoked[REVOKED_TOKENS_MAX];
+  const payload: AgentStatePayload = {
+    v: 1,
+    fleet_id: keyRing.fleetId,
+    agent_id: agentId,
+    server_time: rfc3339(nowMs),
+    epoch: keyRing.epoch(),
+    key_set_version: keyRing.keySet().version,
+    revoked_tokens: revoked.slice(0, REVOKED_TOKENS_MAX).map(({ token_id }) => token_id),
+    // In whole seconds, as approvals bear the time of their issue.
+    approvals_after: newestUnlisted === undefined ? null : rfc3339Seconds(newestUnlisted.issued_at),
+  };
+  return keyRing.signer().sign(AGENT_STATE_TYPE, Buffer.from(JSON.stringify(payload)));
+}
