@@ -7,6 +7,7 @@ import { lockUpdate } from '../updates/lock-updates.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
+import { hasHost } from './has-host.ts';
 import { voidLiveApprovals } from './store.ts';
 
 export type ChangeOutcome = { kind: 'changed' } | { kind: 'not_found' } | { kind: 'conflict'; state: string };
@@ -20,6 +21,7 @@ interface Change {
 /** An operator's no: from `pending` and `awaiting_plan`. */
 export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
   return deps.platform.database.transact(async (tx) => {
+    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
     const outcome = await move(tx, deps, { ...change, from: ['pending', 'awaiting_plan'], to: 'rejected' });
     if (outcome.kind === 'changed')
       await withdraw(tx, deps, { updateId: change.updateId, reason: 'rejected' });
@@ -33,6 +35,7 @@ export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<
  */
 export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
   return deps.platform.database.transact(async (tx) => {
+    if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
     const locked = await lockUpdate(tx, { engine: deps.platform.database.engine, updateId: change.updateId });
     if (locked?.state === 'approved' && (await isWithAgent(tx, change.updateId))) {
       return { kind: 'conflict', state: 'received' } as const;

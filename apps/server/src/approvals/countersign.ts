@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lockUpdate } from '../updates/lock-updates.ts';
+import { hasHost } from './has-host.ts';
 import { addApprovalSignature, findApprovalOfUpdate } from './store.ts';
 
 export type CountersignOutcome =
@@ -26,6 +27,7 @@ export async function countersignApproval(
   const { updateId, operator, signature } = given;
   return platform.database.transact(async (tx): Promise<CountersignOutcome> => {
     if (!(await lockUpdate(tx, { engine: platform.database.engine, updateId }))) return { kind: 'not_found' };
+    if (!(await hasHost(tx, updateId))) return { kind: 'not_found' };
     const row = await findApprovalOfUpdate(tx, { updateId, nowMs: platform.now() });
     if (!row) return { kind: 'conflict' };
     const stored = parseStrictJson(row.envelope);

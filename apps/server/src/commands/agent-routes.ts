@@ -48,7 +48,7 @@ export function mountAgentCommands(
       }
       if (isTooOld(caller.agentVersion, config.minAgentVersion)) {
         const command = await findCommand(database.read, commandId);
-        if (command?.action !== 'update_agent') {
+        if (command?.agent_id !== agentId || command.action !== 'update_agent') {
           throw new Refusal('agent_too_old', { detail: 'This version of the agent must be updated first.' });
         }
       }

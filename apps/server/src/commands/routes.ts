@@ -11,7 +11,8 @@ import { directionOf } from '@tidegate/protocol/lists-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
-import type { Tx } from '../platform/db/engine.ts';
+import { findAgent } from '../agents/store.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -26,7 +27,7 @@ import type { Platform } from '../platform/platform.ts';
 import { cancelCommand, retryCommand } from './change-command.ts';
 import { commandItem } from './command-view.ts';
 import { commandOrder, listPageOfCommands } from './list-store.ts';
-import { findCommand, findHostedCommand, type HostedCommand } from './store.ts';
+import { type CommandRow, findCommand, findHostedCommand, type HostedCommand } from './store.ts';
 import { streamOutput } from './stream-output.ts';
 
 export interface CommandsDeps {
@@ -109,6 +110,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       const command = await database.transact(async (tx) => {
         const found = await findCommand(tx, request.params.id);
         if (!found) throw unknown();
+        await demandHost(tx, found);
         const outcome = await cancelCommand(tx, platform, { command: found, by: username });
         if (outcome === 'finished') {
           throw new Refusal('command_finished', { detail: 'The command has ended already.' });
@@ -143,6 +145,7 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       const commandId = await database.transact(async (tx) => {
         const command = await findCommand(tx, request.params.id);
         if (!command) throw unknown();
+        await demandHost(tx, command);
         const outcome = await retryCommand(tx, platform, { command, by: username });
         if (outcome.kind === 'refused') throw new Refusal('conflict', { detail: outcome.detail });
         return outcome.commandId;
@@ -191,4 +194,10 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
       );
     },
   });
+}
+
+/** The commands of a deleted host stay on record, and nothing is done with them any more. */
+async function demandHost(db: Db, { agent_id }: CommandRow): Promise<void> {
+  if ((await findAgent(db, agent_id)) !== null) return;
+  throw new Refusal('conflict', { detail: 'The host of this command is deleted.' });
 }

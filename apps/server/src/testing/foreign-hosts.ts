@@ -13,6 +13,8 @@ export interface HostRows {
   eventId: string;
   decisionId: string;
   registrationTokenId: string;
+  /** Of the approval of the update. */
+  tokenId: string;
 }
 
 /** Writes a host of this group, in none where it is null, and one row of each kind that belongs to it. */
@@ -20,10 +22,23 @@ export async function insertHostRows(
   platform: Platform,
   { n, group }: { n: number; group: string | null },
 ): Promise<HostRows> {
+  const { agentId } = await insertTestAgent(platform.database, { n, ...(group === null ? {} : { group }) });
+  return insertRowsOf(platform, { agentId, n, group });
+}
+
+/** Writes one row of each kind that belongs to this host of this group. */
+export async function insertRowsOf(
+  platform: Platform,
+  { agentId, n, group }: { agentId: string; n: number; group: string | null },
+): Promise<HostRows> {
   const { database } = platform;
-  const { agentId } = await insertTestAgent(database, { n, ...(group === null ? {} : { group }) });
   const expiresAtMs = platform.now() + 86_400_000;
-  const { updateId } = await insertTestUpdate(database, { agentId, n, state: 'pending', expiresAtMs });
+  const { updateId, approval } = await insertTestUpdate(database, {
+    agentId,
+    n,
+    state: 'pending',
+    expiresAtMs,
+  });
   const [decisionId, registrationTokenId] = [platform.newId(), platform.newId()];
   return database.transact(async (tx) => {
     const scan = { agentId, action: 'scan', params: {}, updateId, createdBy: 'ada' } as const;
@@ -54,6 +69,7 @@ export async function insertHostRows(
       ...{ id: registrationTokenId, label: 'x', secret_hash: `hash-${n}`, seats: 1, seats_used: 0 },
       ...{ group_name: group, created_by: 'ada', created_at: 1, expires_at: expiresAtMs, deleted_at: null },
     });
-    return { agentId, updateId, commandId, eventId, decisionId, registrationTokenId };
+    const { tokenId } = approval;
+    return { agentId, updateId, commandId, eventId, decisionId, registrationTokenId, tokenId };
   });
 }

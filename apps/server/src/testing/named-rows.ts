@@ -1,0 +1,218 @@
+/** What a caller may name. */
+export type Kind =
+  | ('agent' | 'update' | 'command' | 'event' | 'decision' | 'approval' | 'registration token' | 'group')
+  | ('operator' | 'api token' | 'age exception' | 'divergence' | 'host set aside' | 'signing key')
+  | ('session' | 'passkey' | 'view' | 'bulk run' | 'notice' | 'challenge');
+
+/** Whose the rows of a kind are. */
+export const OWNERS: Readonly<Record<Kind, 'host' | 'group' | 'fleet' | 'operator'>> = {
+  ...{ agent: 'host', update: 'host', command: 'host', event: 'host', decision: 'host', approval: 'host' },
+  ...{ 'registration token': 'host', group: 'group', 'host set aside': 'fleet', 'signing key': 'fleet' },
+  ...{ operator: 'fleet', 'api token': 'fleet', 'age exception': 'fleet', divergence: 'fleet' },
+  ...{ session: 'operator', passkey: 'operator', view: 'operator', 'bulk run': 'operator' },
+  ...{ notice: 'operator', challenge: 'operator' },
+};
+
+export interface Naming {
+  kind: Kind;
+  /** The request's body; of a place in the body, with the id in it. Moves take a host too. */
+  body?: (id: string, hostOfOurs: string) => object;
+  /** What a success says that found nothing: of lists and of requests for many. */
+  nothing?: (id: string) => object;
+  /** For agents alone; operators are refused. */
+  byAgents?: true;
+  /** For operators of the whole fleet alone, whatever group they name. */
+  byFleet?: true;
+  /** What is named stays on record when its host is deleted, and is read as before. */
+  keeps?: true;
+  /** Tables that a refusal writes to: the record of a failed attempt. */
+  records?: readonly string[];
+}
+
+const REASON = { reason: 'test' };
+const path = (kind: Kind, body?: object): Naming => (body ? { kind, body: () => body } : { kind });
+const byAgent = (kind: Kind, body?: object): Naming => ({ ...path(kind, body), byAgents: true });
+const list = (kind: Kind): Naming => ({ kind, nothing: () => ({ items: [], total: 0 }) });
+const kept = (naming: Naming): Naming => ({ ...naming, keeps: true });
+const fleetwide = (kind: Kind, body: (id: string) => object): Naming => ({ kind, body, byFleet: true });
+const bound = (kind: Kind, body: (id: string, host: string) => object): Naming => ({ kind, body });
+const CREDENTIAL = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
+const SAID = { clientDataJSON: 'AAAA', authenticatorData: 'AAAA', signature: 'AAAA' };
+const ASSERTION = { ...CREDENTIAL, response: SAID };
+const ATTESTATION = { ...CREDENTIAL, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
+const OS = 'of the operating system, not a row';
+const PART = 'part of what the agent reports of itself';
+const REPORT = { scanned_at: '2026-11-21T09:00:00Z', complete: true, packages: [], updates: [] };
+export const CHECK_IN = {
+  ...{ agent_version: '1.0.0', boot_id: 'boot', uptime_seconds: 1, received: [], key_set_version: 1 },
+  inventory_digest: {},
+};
+const PLAN = { resolved_at: '2026-11-21T09:00:00Z', actions: [{ action: 'remove', name: 'x' }] };
+const SIGNATURE = { keyid: 'ops', sig: Buffer.alloc(64).toString('base64') };
+/** Where the attempt is recorded. */
+const RECORD = ['events', 'events_head', 'security_events'];
+const none = { approved: [], awaiting_plan: [], blocked: [] };
+const operator = (groups: readonly string[]) => ({
+  ...{ username: `new-${groups.join()}`, password: 'a long enough password', role: 'viewer', groups },
+});
+
+/**
+ * What each place of the server's routes names: a kind of row, or in words why none. A place that is missing here
+ * fails the test.
+ */
+export const NAMED: Readonly<Record<string, Naming | string>> = {
+  'GET /api/v1/events query agent_id': kept(list('agent')),
+  'GET /api/v1/events/:id path id': kept(path('event')),
+  'POST /api/v1/admin/signing-keys/:version/use path version': path('signing key'),
+  'POST /api/v1/admin/signing-keys/:version/revoke path version': path('signing key'),
+  'POST /api/v1/agents/renew body request_id': 'a name that the agent makes up for its own retries',
+  'GET /api/v1/agents query group': list('group'),
+  'GET /api/v1/agents/:agent_id path agent_id': path('agent'),
+  'DELETE /api/v1/agents/:agent_id path agent_id': path('agent'),
+  'PATCH /api/v1/agents/:agent_id path agent_id': path('agent', { group: 'ours' }),
+  'PATCH /api/v1/agents/:agent_id body group': bound('group', (group) => ({ group })),
+  'POST /api/v1/agents/:agent_id/revoke path agent_id': path('agent', {}),
+  'POST /api/v1/agents/:agent_id/dismiss-clone path agent_id': path('agent', REASON),
+  'POST /api/admin/agents/:agent_id/rebind-machine-id path agent_id': path('agent', REASON),
+  'POST /api/v1/agents/group body agent_ids[]': {
+    kind: 'agent',
+    body: (id) => ({ agent_ids: [id], group: 'ours' }),
+    nothing: (id) => ({ moved: [], not_found: [id] }),
+  },
+  'POST /api/v1/agents/group body group': bound('group', (group, host) => ({
+    ...{ agent_ids: [host], group },
+  })),
+  'POST /api/v1/agents/:agent_id/scan path agent_id': path('agent', {}),
+  'POST /api/v1/agents/:agent_id/reboot path agent_id': path('agent', {}),
+  'POST /api/v1/agents/:agent_id/polling path agent_id': path('agent', { interval_seconds: 60 }),
+  'POST /api/v1/agents/register body os.id': OS,
+  'POST /api/v1/agents/register body os.version_id': OS,
+  'POST /api/v1/admin/registration-tokens body group': bound('group', (group) => ({ label: 'x', group })),
+  'GET /api/v1/admin/registration-tokens/:id path id': path('registration token'),
+  'DELETE /api/v1/admin/registration-tokens/:id path id': path('registration token'),
+  'GET /api/v1/artifacts/divergences/:id path id': path('divergence'),
+  'GET /api/v1/artifacts/divergences/:id/sightings path id': path('divergence'),
+  'POST /api/v1/artifacts/divergences/decide body decisions[].id': {
+    kind: 'divergence',
+    body: (id) => ({ decisions: [{ id, accept: 'all' }], ...REASON }),
+    nothing: (id) => ({ decided: [], failed: [{ id, reason: 'not_found' }] }),
+  },
+  'POST /api/v1/artifacts/divergences/:id/decide path id': path('divergence', { accept: 'all', ...REASON }),
+  'POST /api/v1/artifacts/divergences/:id/undo path id': path('divergence', REASON),
+  'GET /api/v1/artifacts/hosts-set-aside query agent_id': list('host set aside'),
+  'POST /api/v1/artifacts/hosts-set-aside/:agent_id/trust path agent_id': path('host set aside', REASON),
+  'GET /api/v1/updates query agent_id': list('agent'),
+  'GET /api/v1/updates query group': list('group'),
+  'GET /api/v1/updates/:id path id': path('update'),
+  'GET /api/v1/packages query agent_id': list('agent'),
+  'GET /api/v1/packages query group': list('group'),
+  'PUT /api/v1/agents/:agent_id/plans/:update_id path agent_id': byAgent('agent', PLAN),
+  'PUT /api/v1/agents/:agent_id/plans/:update_id path update_id': byAgent('update', PLAN),
+  'GET /api/v1/commands query agent_id': kept(list('agent')),
+  'GET /api/v1/commands query update_id': kept(list('update')),
+  'GET /api/v1/commands/:id path id': kept(path('command')),
+  'POST /api/v1/commands/:id/cancel path id': kept(path('command')),
+  'POST /api/v1/commands/:id/retry path id': kept(path('command')),
+  'GET /api/v1/commands/:id/output path id': kept(path('command')),
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result path agent_id': byAgent('agent', {
+    status: 'success',
+  }),
+  'POST /api/v1/agents/:agent_id/commands/:command_id/result path command_id': byAgent('command', {
+    status: 'success',
+  }),
+  'POST /api/v1/agents/:agent_id/commands/:command_id/output path agent_id': byAgent('agent', {
+    ...{ seq: 1, stream: 'stdout', data: 'x' },
+  }),
+  'POST /api/v1/agents/:agent_id/commands/:command_id/output path command_id': byAgent('command', {
+    ...{ seq: 1, stream: 'stdout', data: 'x' },
+  }),
+  'POST /api/v1/agents/:agent_id/events path agent_id': byAgent('agent', { events: [] }),
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem path agent_id': byAgent('agent', REPORT),
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem path ecosystem': PART,
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path agent_id': byAgent(
+    'agent',
+    REPORT,
+  ),
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path ecosystem': PART,
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path report_sha256': PART,
+  'PUT /api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part path part': PART,
+  'GET /api/v1/agents/:agent_id/inventory path agent_id': path('agent'),
+  'POST /api/v1/agents/:agent_id/check-in path agent_id': byAgent('agent', CHECK_IN),
+  'POST /api/v1/agents/:agent_id/check-in body boot_id': PART,
+  'POST /api/v1/agents/:agent_id/check-in body received[]': {
+    kind: 'command',
+    body: (id) => ({ ...CHECK_IN, received: [id] }),
+    nothing: () => ({ commands: [] }),
+    byAgents: true,
+  },
+  'GET /api/v1/bulk/:progress_id path progress_id': path('bulk run'),
+  'GET /api/v1/bulk/:progress_id/result path progress_id': path('bulk run'),
+  'POST /api/v1/updates/:id/approve path id': path('update', {}),
+  'POST /api/v1/updates/approve body update_ids[]': {
+    kind: 'update',
+    body: (id) => ({ update_ids: [id] }),
+    nothing: (id) => ({ ...none, skipped: [{ update_id: id, code: 'not_found' }] }),
+  },
+  'POST /api/v1/updates/approve body filter.agent_id': {
+    kind: 'agent',
+    body: (agent_id) => ({ filter: { agent_id }, confirm_count: 0 }),
+    nothing: () => ({ ...none, skipped: [] }),
+  },
+  'POST /api/v1/updates/approve body filter.group': {
+    kind: 'group',
+    body: (group) => ({ filter: { group }, confirm_count: 0 }),
+    nothing: () => ({ ...none, skipped: [] }),
+  },
+  'POST /api/v1/updates/approve body progress_id': 'a name that the caller makes up for its own request',
+  'POST /api/v1/updates/:id/preview path id': path('update'),
+  'POST /api/v1/updates/:id/reject path id': path('update', {}),
+  'POST /api/v1/updates/:id/reopen path id': path('update', {}),
+  'GET /api/v1/updates/:id/decisions path id': kept(path('update')),
+  'GET /api/v1/decisions/:id path id': kept(path('decision')),
+  'GET /api/v1/decisions/:id/statement path id': kept(path('decision')),
+  'POST /api/v1/updates/:id/countersign path id': path('update', SIGNATURE),
+  'GET /api/v1/admin/age-exceptions/:id path id': path('age exception'),
+  'DELETE /api/v1/admin/age-exceptions/:id path id': path('age exception'),
+  'DELETE /api/v1/views/:id path id': path('view'),
+  'GET /api/v1/agents/:agent_id/approvals/:token_id path agent_id': byAgent('agent'),
+  'GET /api/v1/agents/:agent_id/approvals/:token_id path token_id': byAgent('approval'),
+  'GET /api/v1/auth/sessions query operator_id': list('operator'),
+  'DELETE /api/v1/auth/sessions/:id path id': path('session'),
+  'POST /api/v1/auth/step-up body challenge_id': {
+    kind: 'challenge',
+    body: (challenge_id) => ({ challenge_id, credential: ASSERTION }),
+    records: RECORD,
+  },
+  'POST /api/v1/auth/step-up body credential.id': 'what the challenge is answered with',
+  'POST /api/v1/auth/notices/seen body until': {
+    kind: 'notice',
+    body: (until) => ({ until }),
+    nothing: () => ({}),
+  },
+  'POST /api/v1/auth/passkeys body challenge_id': {
+    kind: 'challenge',
+    body: (challenge_id) => ({ challenge_id, name: 'x', credential: ATTESTATION }),
+    records: RECORD,
+  },
+  'POST /api/v1/auth/passkeys body credential.id': 'what the challenge is answered with',
+  'PATCH /api/v1/auth/passkeys/:id path id': path('passkey', { name: 'x' }),
+  'DELETE /api/v1/auth/passkeys/:id path id': path('passkey'),
+  'POST /api/v1/auth/login/passkey body challenge_id': {
+    kind: 'challenge',
+    body: (challenge_id) => ({ challenge_id, credential: ASSERTION }),
+    records: RECORD,
+  },
+  'POST /api/v1/auth/login/passkey body credential.id': 'what the challenge is answered with',
+  'POST /api/v1/admin/operators body groups[]': fleetwide('group', (group) => operator([group])),
+  'GET /api/v1/admin/operators/:id path id': path('operator'),
+  'PATCH /api/v1/admin/operators/:id path id': path('operator', { role: 'viewer' }),
+  'PATCH /api/v1/admin/operators/:id body groups[]': fleetwide('group', (group) => ({ groups: [group] })),
+  'DELETE /api/v1/admin/operators/:id path id': path('operator'),
+  'DELETE /api/v1/admin/operators/:id/factors path id': path('operator'),
+  'POST /api/v1/admin/api-tokens body groups[]': fleetwide('group', (group) => ({
+    ...{ label: `for ${group}`, role: 'viewer', groups: [group], expires_at: '2026-11-22T00:00:00Z' },
+  })),
+  'DELETE /api/v1/admin/api-tokens/:id path id': path('api token'),
+  'GET /api/v1/agents/:agent_id/heartbeats path agent_id': path('agent'),
+  'GET /api/v1/agents/:agent_id/state path agent_id': byAgent('agent'),
+};

@@ -1,0 +1,235 @@
+import { insertDistrust } from '../artifacts/distrust-store.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { sealed } from '../platform/db/row-seals.ts';
+import { type HostRows, insertHostRows, insertRowsOf } from './foreign-hosts.ts';
+import type { Kind } from './named-rows.ts';
+import type { TestApp } from './test-app.ts';
+
+const DAY_MS = 86_400_000;
+/** What is named in place of a row that was never there. */
+export const UNKNOWN_ID = '01900000-0000-7000-8000-00000000beef';
+
+export function unknownOf(kind: Kind): string {
+  if (kind === 'group') return 'nowhere';
+  return kind === 'signing key' ? '999' : UNKNOWN_ID;
+}
+
+const OF_HOST: Partial<Record<Kind, keyof HostRows>> = {
+  ...{ agent: 'agentId', update: 'updateId', command: 'commandId', event: 'eventId' },
+  ...{ decision: 'decisionId', approval: 'tokenId', 'registration token': 'registrationTokenId' },
+};
+
+export function idOfHost(kind: Kind, rows: HostRows): string {
+  const member = OF_HOST[kind];
+  if (member === undefined) throw new Error(`a row of the kind ${kind} belongs to no host`);
+  return rows[member];
+}
+
+/** Numbers of hosts: each makes other ids. */
+let hosts = 0;
+
+/** A new host of this group, with a row of each kind. */
+export async function makeHost(app: TestApp, group: string | null): Promise<HostRows> {
+  const rows = await insertHostRows(app.platform, { n: ++hosts, group });
+  await sealApproval(app, rows);
+  return rows;
+}
+
+/** Rows of a host that has enrolled, its command delivered. */
+export async function makeRowsOf(app: TestApp, agentId: string): Promise<HostRows> {
+  const { database, now } = app.platform;
+  const rows = await insertRowsOf(app.platform, { agentId, n: ++hosts, group: 'ours' });
+  await sealApproval(app, rows);
+  const sent = { status: 'sent', sent_at: now() };
+  await database.transact((tx) =>
+    tx.updateTable('agent_commands').set(sent).where('id', '=', rows.commandId).execute(),
+  );
+  return rows;
+}
+
+/** Gives the approval the form of an envelope; nobody here checks its signature. */
+async function sealApproval({ platform: { database } }: TestApp, { tokenId }: HostRows): Promise<void> {
+  const envelope = JSON.stringify({
+    payloadType: 'x',
+    payload: 'AA==',
+    signatures: [{ keyid: 'k', sig: 'AA==' }],
+  });
+  await database.transact((tx) =>
+    tx.updateTable('approvals').set({ envelope }).where('token_id', '=', tokenId).execute(),
+  );
+}
+
+export interface Asked {
+  kind: Kind;
+  /** The operator whose row it is, where rows of the kind are an operator's. */
+  operatorId: string;
+  /** Ended, withdrawn or expired long ago. */
+  isOver?: boolean;
+  /** Of a view: for all operators. */
+  isShared?: boolean;
+}
+
+/** Writes a row of the whole fleet or of an operator, and answers what it is named by. */
+export async function makeRow(app: TestApp, asked: Asked): Promise<string> {
+  if (asked.kind === 'host set aside') {
+    const { agentId } = await makeHost(app, 'ours');
+    const set = { agentId, role: 'newcomer', nowMs: app.platform.now() } as const;
+    await app.platform.database.transact((tx) => insertDistrust(tx, set));
+    return agentId;
+  }
+  if (asked.kind === 'signing key') return makeKey(app);
+  const id = app.platform.newId();
+  await app.platform.database.transact((tx) => insertRow(tx, app, { ...asked, id }));
+  return id;
+}
+
+async function makeKey({ platform: { database, newId, random, now } }: TestApp): Promise<string> {
+  const newest = await database.read
+    .selectFrom('signing_keys')
+    .select('version')
+    .orderBy('version', 'desc')
+    .executeTakeFirstOrThrow();
+  const version = newest.version + 1;
+  const key = {
+    key_id: newId(),
+    version,
+    public_key_hex: random(32).toString('hex'),
+    status: 'active',
+  } as const;
+  const state = { created_at: now(), revoked_at: null, in_use: 0, first_key_set_version: 1 };
+  await database.transact((tx) =>
+    tx
+      .insertInto('signing_keys')
+      .values({ ...key, ...state })
+      .execute(),
+  );
+  return String(version);
+}
+
+async function insertRow(tx: Tx, { platform }: TestApp, asked: Asked & { id: string }): Promise<void> {
+  const { kind, id, operatorId: operator_id, isOver = false, isShared = false } = asked;
+  const nowMs = platform.now();
+  const overAt = isOver ? nowMs - DAY_MS : null;
+  const expires_at = isOver ? nowMs - 1 : nowMs + DAY_MS;
+  const made = { created_at: nowMs - 2 * DAY_MS };
+  switch (kind) {
+    case 'operator': {
+      if (isOver) return;
+      const row = {
+        id,
+        username: `operator-${id}`,
+        password_hash: 'x',
+        role: 'viewer',
+        groups: null,
+      } as const;
+      await tx
+        .insertInto('operators')
+        .values(sealed(tx, 'operators', { ...row, ...made, disabled_at: null }))
+        .execute();
+      return;
+    }
+    case 'api token': {
+      const secret = {
+        label: id,
+        secret_hash: `hash-${id}`,
+        role: 'viewer',
+        groups: null,
+        scopes: null,
+      } as const;
+      const times = { expires_at: nowMs + DAY_MS, last_used_at: null, revoked_at: overAt };
+      const row = { id, operator_id, ...secret, created_by: 'ada', ...made, ...times };
+      await tx
+        .insertInto('api_tokens')
+        .values(sealed(tx, 'api_tokens', row))
+        .execute();
+      return;
+    }
+    case 'age exception': {
+      const what = {
+        ecosystem: 'npm',
+        name: 'left-pad',
+        version: '1.0.0',
+        reason: 'test',
+        created_by: 'ada',
+      };
+      const row = { id, ...what, ...made, expires_at: nowMs + DAY_MS, deleted_at: overAt };
+      await tx
+        .insertInto('age_exceptions')
+        .values(sealed(tx, 'age_exceptions', row))
+        .execute();
+      return;
+    }
+    case 'divergence': {
+      const what = { ecosystem: 'npm', scope: 'npm', name: id, version: '1.0.0', variant: '' };
+      const state = { algorithm: 'sha256', state: 'open', hash_count: 0, opened_at: nowMs } as const;
+      await tx
+        .insertInto('artifact_divergences')
+        .values({ id, ...what, ...state })
+        .execute();
+      return;
+    }
+    case 'session': {
+      const from = { csrf_hash: 'x', address: '127.0.0.1', method: 'password', user_agent: 'test' } as const;
+      const proven = { last_used_at: nowMs, second_factor_at: null, password_at: null };
+      const rules = { password_is_long: 1, factor_due_at: null };
+      const row = { id, operator_id, ...from, ...made, expires_at: nowMs + DAY_MS, ...proven, ...rules };
+      await tx
+        .insertInto('operator_sessions')
+        .values(sealed(tx, 'operator_sessions', { ...row, revoked_at: overAt }))
+        .execute();
+      return;
+    }
+    case 'passkey': {
+      if (isOver) return;
+      const key = {
+        credential_id: `credential-${id}`,
+        public_key: 'AAAA',
+        sign_count: 0,
+        rp_id: 'localhost',
+      };
+      const row = { id, operator_id, ...key, transports: '[]', backed_up: 0, name: 'key', ...made };
+      await tx
+        .insertInto('operator_passkeys')
+        .values(sealed(tx, 'operator_passkeys', { ...row, last_used_at: null }))
+        .execute();
+      return;
+    }
+    case 'view': {
+      if (isOver) return;
+      const row = { id, operator_id, created_by: 'ada', name: id, page: 'hosts', query: '{}', ...made };
+      await tx
+        .insertInto('saved_views')
+        .values({ ...row, shared: isShared ? 1 : 0 })
+        .execute();
+      return;
+    }
+    case 'bulk run': {
+      const counts = { done: 1, total: 1, approved: 0, blocked: 0, waiting: 0, skipped: 1 };
+      const answer = JSON.stringify({ approved: [], awaiting_plan: [], blocked: [], skipped: [] });
+      const at = overAt ?? nowMs;
+      const run = { operator_id, progress_id: id, state: 'done', ...counts, answer } as const;
+      await tx
+        .insertInto('bulk_runs')
+        .values({ ...run, started_at: at, updated_at: at })
+        .execute();
+      return;
+    }
+    case 'notice': {
+      const what = { kind: 'password_changed', subject: null, actor: 'ada', address: null } as const;
+      const row = { id, operator_id, ...what, ...made, seen_at: overAt };
+      await tx.insertInto('operator_notices').values(row).execute();
+      return;
+    }
+    case 'challenge': {
+      const of = { purpose: 'step_up', operator_id, session_id: null, challenge: 'AAAA' } as const;
+      const row = { id, ...of, rp_id: 'localhost', origin: 'http://localhost', ...made, expires_at };
+      await tx
+        .insertInto('passkey_challenges')
+        .values(sealed(tx, 'passkey_challenges', row))
+        .execute();
+      return;
+    }
+    default:
+      throw new Error(`no row of the kind ${kind} is the fleet's or an operator's`);
+  }
+}
