@@ -1,6 +1,7 @@
 import type { Scheduler } from 'fast-check';
 import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
+import { sealedDatabase, sealsOf } from '../platform/db/row-seals.ts';
 
 /** Who says when each step goes on; null where they go on by themselves. */
 export interface Stage {
@@ -22,7 +23,7 @@ export function scheduled(database: Database, stage: Stage): Database {
       return result;
     },
   };
-  return {
+  const paused: Database = {
     ...database,
     async transact(work) {
       await pause('begin');
@@ -31,4 +32,5 @@ export function scheduled(database: Database, stage: Stage): Database {
       return result;
     },
   };
+  return sealedDatabase(paused, sealsOf(database.read));
 }
