@@ -31,6 +31,23 @@ test('an inventory that the server would not take is a problem, not a report', a
   expect(inventory.report('apt')).toBeNull();
 });
 
+test('a package whose name hides characters is left out: the server would refuse all of the report', async () => {
+  const hidden = { name: 'a\u202etxt.exe', version: '1' };
+  const packages = [...agent.driver.scanned.packages, hidden, { name: 'x', version: '1\u200b' }];
+  const updates = [{ name: hidden.name, current_version: '1', available_version: '2' }];
+  agent.driver.scanned = { ...agent.driver.scanned, packages, updates };
+  const { inventory } = agent.start();
+  expect((await inventory.scan(null)).problems).toEqual([]);
+  const text =
+    inventory
+      .report('apt')
+      ?.bodies.map((body) => Buffer.from(body).toString())
+      .join('') ?? '';
+  expect(text).not.toMatch(/[\u202e\u200b]/);
+  expect(inventory.updates('apt')).toEqual([]);
+  expect(agent.logged.join('')).toContain('left=3');
+});
+
 test('old package sources are in the log, and the scan is complete all the same', async () => {
   agent.driver.findStaleness = async () => 'apt-get update last succeeded 9 days ago';
   const { inventory } = agent.start();

@@ -6,7 +6,7 @@ import {
   type InventoryUpdate,
 } from '@tidegate/protocol/agent-api';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { type Ecosystem, PackageName, PackageVersion } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Check } from 'typebox/value';
 import { timestamp } from './clock.ts';
@@ -64,7 +64,14 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
   }
 
   async function scanOne(driver: EcosystemDriver): Promise<string | null> {
-    const { reason, ...scan } = await driver.scan(dependencies.paths);
+    const { reason, ...found } = await driver.scan(dependencies.paths);
+    const scan = withoutHiddenNames(found);
+    const left = found.packages.length - scan.packages.length + found.updates.length - scan.updates.length;
+    if (left > 0)
+      log.warn('packages with hidden characters in their names are left out', {
+        ecosystem: driver.ecosystem,
+        left,
+      });
     if (reports.get(driver.ecosystem)?.contentSha256 === contentDigest(scan)) return reason;
     const kept = keep(driver.ecosystem, { scanned_at: timestamp(dependencies.nowMs()), ...scan });
     return kept ? reason : 'the inventory is larger than the server takes';
@@ -92,6 +99,17 @@ export function openInventory(dependencies: InventoryDependencies): Inventory {
     report: (ecosystem) => reports.get(ecosystem)?.encoded ?? null,
     digests: () =>
       Object.fromEntries([...reports].map(([ecosystem, { encoded }]) => [ecosystem, encoded.sha256])),
+  };
+}
+
+/** The server refuses a report with such a name whole: one folder of one project must not cost a host its inventory. */
+function withoutHiddenNames({ packages, updates, ...scan }: Omit<Scan, 'reason'>): Omit<Scan, 'reason'> {
+  const isShown = (name: string, versions: readonly string[]) =>
+    Check(PackageName, name) && versions.every((version) => Check(PackageVersion, version));
+  return {
+    ...scan,
+    packages: packages.filter(({ name, version }) => isShown(name, [version])),
+    updates: updates.filter((one) => isShown(one.name, [one.current_version, one.available_version])),
   };
 }
 

@@ -56,9 +56,19 @@ export const HostPattern = Type.String({
   description: 'host name; * stands for any characters',
 });
 export const OsId = Type.String({ pattern: '^[\\w.+-]{1,64}$', description: 'os id, such as debian' });
-export const HostName = Type.String({ minLength: 1, maxLength: 253 });
-export const PackageName = Type.String({ minLength: 1, maxLength: 214 });
-export const PackageVersion = Type.String({ minLength: 1, maxLength: 256 });
+
+/** A name that hosts report: nothing in it that is not seen, or that turns the direction of what follows. */
+function reportedName(maxLength: number) {
+  return Type.String({
+    pattern: `^[^\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]{1,${maxLength}}$`,
+    minLength: 1,
+    maxLength,
+    description: 'without control characters, invisible ones and those that turn the direction of text',
+  });
+}
+export const HostName = reportedName(253);
+export const PackageName = reportedName(214);
+export const PackageVersion = reportedName(256);
 export const ShortText = Type.String({ minLength: 1, maxLength: 256 });
 export const AgentVersion = Type.String({ minLength: 1, maxLength: 64, pattern: '^[0-9A-Za-z.+_-]+$' });
 /** A version, sequence or epoch: no higher than whole numbers stay apart, or two of them would be one. */

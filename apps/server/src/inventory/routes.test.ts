@@ -170,6 +170,8 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     ['a wrong type', { ...report, complete: 'yes' }],
     ['a duplicate key', `{"complete":true,${JSON.stringify(report).slice(1)}`],
     ['no JSON', '{'],
+    ['a name that turns its direction', { ...report, packages: [{ name: 'a\u202etxt', version: '1' }] }],
+    ['a version with an invisible character', { ...report, packages: [{ name: 'a', version: '1\u200b' }] }],
     [
       'a plan without an artifact',
       {
