@@ -95,12 +95,17 @@ function textOf(schema: unknown): string {
   return sample.includes('-0000-7000-') ? NOBODY : sample;
 }
 
+/** Where a session says its password again, wrong ones are slowed down, whatever the limits are. */
+function isGuess(url: string): boolean {
+  return ['/api/v1/auth/password', '/api/v1/auth/step-up'].includes(new URL(url).pathname);
+}
+
 /** Null for an answer that may be: a success, or a refusal in the one form of the wire. */
 function faultOf(response: Response, text: string): string | null {
   const { status } = response;
   if (status >= 200 && status < 300) return null;
   if (status >= 500) return `${status}: ${text.slice(0, 300)}`;
-  if (status === 429) return 'a rate limit hides what would have happened';
+  if (status === 429 && !isGuess(response.url)) return 'a rate limit hides what would have happened';
   const type = response.headers.get('content-type') ?? '';
   if (!type.startsWith(PROBLEM_MEDIA_TYPE)) return `${status} as ${type}`;
   const problem: unknown = JSON.parse(text);

@@ -29,7 +29,7 @@ export const BUDGETS = {
   /** Failed logins, by address. */
   failed_logins: { rows: 500, bytes: MIB, all: { rows: 20_000, bytes: 16 * MIB } },
   /** Errors of browsers (E7), by operator or address. */
-  client_errors: { rows: 500, bytes: 4 * MIB, all: { rows: 10_000, bytes: 32 * MIB } },
+  client_errors: { rows: 1_000, bytes: 4 * MIB, all: { rows: 10_000, bytes: 32 * MIB } },
 } as const satisfies Record<string, Budget>;
 export type BudgetKind = keyof typeof BUDGETS;
 
