@@ -2,6 +2,7 @@ import type { SerializedBundle } from '@sigstore/bundle';
 import { startFakeNpmMetadata } from '@tidegate/testkit/fake-npm-metadata';
 import { startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { saveReleaseTimes } from '../release-times/store.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createSigstoreScene, type SigstoreScene, SLSA } from '../testing/sigstore-scene.ts';
@@ -54,6 +55,15 @@ async function setUp(engine: TestEngine, { registryMs = 30_000 } = {}) {
     await npm.stop();
     await pypi.stop();
   });
+  // What the registries say of the files themselves is known: they are asked for provenance alone.
+  const known = { name: 'left', version: '2.0.0', source: npm.url, fetched_at: it.platform.now() };
+  const said = { ...known, published_at: 1, standing: 'confirmed' as const };
+  await it.database.transact((tx) =>
+    saveReleaseTimes(tx, [
+      { ...said, ecosystem: 'npm', artifact: SHA512 },
+      { ...said, ecosystem: 'pypi', artifact: SHA256 },
+    ]),
+  );
   const id = async (ecosystem: 'npm' | 'pypi', from_version = '1.0.0') => {
     const artifact = {
       filename: ecosystem === 'npm' ? 'left-2.0.0.tgz' : WHEEL,
