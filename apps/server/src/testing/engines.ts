@@ -5,8 +5,8 @@ import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
-import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import { sealing } from './sealing.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
@@ -84,14 +84,6 @@ async function run(adminUrl: string, statement: string): Promise<void> {
 function closing(database: Database): Database {
   onTestFinished(() => database.close());
   return database;
-}
-
-/** Rows of a test's database are sealed under a key that no server has. */
-function sealing(database: Database): Database {
-  return sealedDatabase(
-    database,
-    createRowSeals(() => Buffer.alloc(32, 9)),
-  );
 }
 
 function temporaryFolder(): string {

@@ -1,0 +1,10 @@
+import type { Database } from '../platform/db/engine.ts';
+import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+
+/** Rows of a test's database are sealed under a key that no server has. */
+export function sealing(database: Database): Database {
+  return sealedDatabase(
+    database,
+    createRowSeals(() => Buffer.alloc(32, 9)),
+  );
+}
