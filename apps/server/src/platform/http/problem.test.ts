@@ -12,7 +12,7 @@ test.each(ENGINES.slice(0, 1))(
     app.route({
       method: 'POST',
       url: '/boom',
-      config: { access: { kind: 'public', limit: null } },
+      config: { access: { kind: 'public', limit: 'public_access' } },
       handler: async () => {
         throw new Error('not foreseen');
       },
