@@ -23,7 +23,7 @@ describe.skipIf(missing !== null)(`the first minutes${missing ? ` (${missing})` 
     const page = await browser.open(server.url);
     await page.goto(link);
     await page.getByLabel('Username').fill('mara');
-    await page.getByLabel('Password (8 characters or more)').fill('correct horse battery');
+    await page.getByLabel('Password (15 characters or more)').fill('correct horse battery');
     await page.getByLabel('Password again').fill('correct horse battery');
     await page.getByRole('button', { name: 'Create operator' }).click();
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();

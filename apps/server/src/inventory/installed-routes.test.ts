@@ -181,7 +181,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
 
   test('a package with the longest of everything is a place to go on from', async () => {
     const { report, list } = await setUp();
-    const longest = { name: '\u0001'.repeat(214), version: '\u0001'.repeat(256), arch: '\u0001'.repeat(256) };
+    const longest = { name: '"'.repeat(214), version: '"'.repeat(256), arch: '\u0001'.repeat(256) };
     await report({ ...REPORT, packages: [longest, ...PACKAGES], updates: [] });
     const { body } = await list('limit=1');
     expect(body.items).toMatchObject([longest]);
