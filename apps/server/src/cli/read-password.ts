@@ -8,7 +8,7 @@ const INPUT_MAX_CHARS = 4_096;
 /** Asks twice at a terminal, without showing what is typed; elsewhere takes the first line of the standard input. */
 export async function readNewPassword({ stdin, err }: CliWorld, username: string): Promise<string> {
   if (!(stdin instanceof ReadStream)) return firstLine(stdin);
-  err(`New password of ${username} (8 characters or more; it is not shown):`);
+  err(`New password of ${username} (15 characters or more, 8 with a second factor; it is not shown):`);
   const password = await typed(stdin);
   err('The same again:');
   if ((await typed(stdin)) !== password) throw new CommandFault('the two passwords differ');
