@@ -62,8 +62,9 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         expect(readFileSync(`/proc/${pid}/environ`, 'utf8'), 'the environment of the windows').not.toContain(
           SECRET,
         );
-      const { colours } = screen.picture(`gate-${backend}`);
-      expect(colours, 'a page with text was drawn').toBeGreaterThan(10);
+      // The window may still be drawn when the page has answered.
+      const colours = () => screen.picture(`gate-${backend}`).colours;
+      await expect.poll(colours, { message: 'a page with text was drawn' }).toBeGreaterThan(10);
     });
 
     test('no frame is heard: of the same origin, srcdoc, sandboxed, data:, blob: or foreign', async () => {
