@@ -8,12 +8,14 @@ export type Ledger = Map<string, Claims>;
 
 export async function readLedger(db: Db, identities: readonly ArtifactIdentity[]): Promise<Ledger> {
   const ledger: Ledger = new Map(identities.map((identity) => [identityKey(identity), new Map()]));
-  for (const row of await countingSightings(db, identities)) {
-    const claims = ledger.get(identityKey({ ...row, algorithm: algorithmOf(row) }));
-    if (!claims) continue;
-    const rows = claims.get(row.hash);
-    if (rows) rows.push(row);
-    else claims.set(row.hash, [row]);
+  for await (const rows of countingSightings(db, identities)) {
+    for (const row of rows) {
+      const claims = ledger.get(identityKey({ ...row, algorithm: algorithmOf(row) }));
+      if (!claims) continue;
+      const told = claims.get(row.hash);
+      if (told) told.push(row);
+      else claims.set(row.hash, [row]);
+    }
   }
   return ledger;
 }

@@ -1,7 +1,7 @@
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { byScope, type Named, namesOf, versionsOf } from './named.ts';
+import { byScope, type Named, namesOf, ownRows, versionsOf } from './named.ts';
 
 export type SightingRow = Tables['artifact_sightings'];
 
@@ -18,9 +18,8 @@ function counting(db: Db) {
     .where('d.agent_id', 'is', null);
 }
 
-/** Sightings that count of these names and versions, of every variant and kind of hash, the oldest first. */
-export async function countingSightings(db: Db, named: readonly Named[]): Promise<SightingRow[]> {
-  const found: SightingRow[] = [];
+/** Sightings that count of these names and versions, of every variant and kind of hash; of each the oldest first. */
+export async function* countingSightings(db: Db, named: readonly Named[]): AsyncGenerator<SightingRow[]> {
   for (const { scope, part } of byScope(named)) {
     const rows = await counting(db)
       .selectAll('s')
@@ -30,9 +29,8 @@ export async function countingSightings(db: Db, named: readonly Named[]): Promis
       .orderBy('s.seen_at')
       .orderBy('s.hash')
       .execute();
-    found.push(...rows);
+    yield ownRows(rows, part);
   }
-  return found;
 }
 
 export async function insertSightings(tx: Tx, rows: readonly SightingRow[]): Promise<void> {
