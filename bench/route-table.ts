@@ -13,6 +13,7 @@ import { openKeyFolder } from '../apps/server/src/signing-keys/key-folder.ts';
 import { openKeyRing } from '../apps/server/src/signing-keys/key-ring.ts';
 import { loadKeys } from '../apps/server/src/signing-keys/load-keys.ts';
 import { routesOf } from '../apps/server/src/testing/routes-of.ts';
+import { sealing } from '../apps/server/src/testing/sealing.ts';
 
 /** Every route that the server has, as `GET /api/health`: asked of an application that never listens. */
 export async function readRouteTable(): Promise<string[]> {
@@ -20,7 +21,7 @@ export async function readRouteTable(): Promise<string[]> {
   const dataDir = folder.path;
   const [now, random] = [systemClock, systemRandom];
   const log = createLog({ level: 'error', format: 'text', write: () => {}, now });
-  const database = openSqlite(join(dataDir, 'tidegate.db'));
+  const database = sealing(openSqlite(join(dataDir, 'tidegate.db')));
   try {
     await migrate(database, { migrations: MIGRATIONS, now });
     const platform = { database, now, random, log, newId: createIdMaker(now, random) };

@@ -81,6 +81,7 @@ import { migration as m087 } from './087-password-lengths.ts';
 import { migration as m088 } from './088-factor-demands.ts';
 import { migration as m090 } from './090-row-seals.ts';
 import { migration as m095 } from './095-outsiders.ts';
+import { migration as m096 } from './096-updates-by-host.ts';
 
 /** Every migration in order; a new one goes at the end and none is ever changed. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -166,4 +167,5 @@ export const MIGRATIONS: readonly Migration[] = [
   m088,
   m090,
   m095,
+  m096,
 ];
