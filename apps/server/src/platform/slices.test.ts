@@ -1,32 +1,54 @@
+import { createServer, get } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSlices, SLICE_MS } from './slices.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite } from './db/sqlite.ts';
+import { createSlices, type Loop, SLICE_MS } from './slices.ts';
 
-/** A loop that is turned by hand, or at once. */
+/** A loop that is turned by hand. */
 function createLoop() {
   let nowMs = 0;
-  let turns = 0;
+  let events = 0;
   const waiting: (() => void)[] = [];
+  const loop: Loop = {
+    nowMs: () => nowMs,
+    nextTurn: () => new Promise<void>((resolve) => waiting.push(resolve)),
+    events: () => events,
+  };
   return {
-    clock: { nowMs: () => nowMs, nextTurn: () => new Promise<void>((resolve) => waiting.push(resolve)) },
+    loop,
     advance: (ms: number) => {
       nowMs += ms;
     },
-    turns: () => turns,
-    async turn() {
-      turns++;
+    /** Turns once; so many things were ready. */
+    async turn(ready = 0) {
+      events += ready;
       for (const resolve of waiting.splice(0)) resolve();
-      await Promise.resolve();
+      await nextTurn();
     },
   };
 }
 
-test('statements of a young turn do not wait; those of an old one wait for the next turn', async () => {
-  const { clock, advance, turn } = createLoop();
-  const slices = createSlices(clock);
+/** Uses up this turn, and asks for another piece of it; `went` says which piece went on. */
+function useUp(slices: ReturnType<typeof createSlices>, { advance }: { advance: (ms: number) => void }) {
+  const went: string[] = [];
+  expect(slices.turn()).toBeNull();
+  advance(SLICE_MS);
+  const ask = (name: string, ms = 0) =>
+    slices.turn()?.then(() => {
+      went.push(name);
+      advance(ms);
+    });
+  return { ask, went };
+}
+
+test('work of a young turn does not wait; that of an old one waits until the loop has turned', async () => {
+  const { loop, advance, turn } = createLoop();
+  const slices = createSlices(loop);
   expect(slices.turn()).toBeNull();
   advance(SLICE_MS - 0.1);
   expect(slices.turn()).toBeNull();
@@ -34,17 +56,89 @@ test('statements of a young turn do not wait; those of an old one wait for the n
   const next = slices.turn();
   expect(next).toBeInstanceOf(Promise);
   await turn();
+  await turn();
   await next;
   expect(slices.turn()).toBeNull();
 });
 
 test('a turn that ended by itself begins the next one anew', async () => {
-  const { clock, advance, turn } = createLoop();
-  const slices = createSlices(clock);
+  const { loop, advance, turn } = createLoop();
+  const slices = createSlices(loop);
   slices.turn();
   await turn();
   advance(1_000);
   expect(slices.turn()).toBeNull();
+});
+
+test('what is ready comes first, turn by turn, but not for ever', async () => {
+  const made = createLoop();
+  const { ask, went } = useUp(createSlices(made.loop), made);
+  ask('work');
+  for (let n = 0; n < 5; n++) {
+    await made.turn(1);
+    made.advance(1);
+  }
+  expect(went).toEqual([]);
+  await made.turn(0);
+  expect(went).toEqual(['work']);
+
+  const { ask: askAgain, went: wentAgain } = useUp(createSlices(made.loop), made);
+  askAgain('work');
+  for (let n = 0; n < 12; n++) {
+    await made.turn(1);
+    made.advance(1);
+  }
+  expect(wentAgain).toEqual(['work']);
+});
+
+test('those who wait go on in their order, and together for no longer than a slice', async () => {
+  const made = createLoop();
+  const { ask, went } = useUp(createSlices(made.loop), made);
+  for (const name of ['a', 'b', 'c', 'd']) ask(name, SLICE_MS / 2);
+  await made.turn();
+  await made.turn();
+  expect(went).toEqual(['a', 'b']);
+  await made.turn();
+  await made.turn();
+  expect(went).toEqual(['a', 'b', 'c', 'd']);
+});
+
+test('new connections do not wait for one piece of work each, though libuv takes one in a turn', async () => {
+  let nowMs = 0;
+  const slices = createSlices({
+    nowMs: () => nowMs,
+    nextTurn: () => nextTurn(),
+    events: () => performance.nodeTiming.uvMetricsInfo.events,
+  });
+  const server = createServer((_, response) => response.end('here'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  // An address of a socket that listens on a port is not a path.
+  const { port } = server.address() as AddressInfo;
+  let pieces = 0;
+  let isOver = false;
+  async function work() {
+    while (!isOver) {
+      await slices.turn();
+      pieces++;
+      nowMs += SLICE_MS;
+    }
+  }
+  const worked = work();
+  const answers = Array.from(
+    { length: 40 },
+    () =>
+      new Promise<string>((resolve, reject) => {
+        const asked = get({ port, host: '127.0.0.1', agent: false }, (answer) => {
+          answer.resume().once('end', () => resolve(String(answer.statusCode)));
+        });
+        asked.once('error', reject);
+      }),
+  );
+  expect(new Set(await Promise.all(answers))).toEqual(new Set(['200']));
+  isOver = true;
+  await worked;
+  expect(pieces).toBeLessThan(20);
 });
 
 test('a long transaction of SQLite lets the loop turn between its statements, and nobody else in', async () => {
@@ -52,7 +146,8 @@ test('a long transaction of SQLite lets the loop turn between its statements, an
   // Each look at the clock finds a millisecond gone: a statement takes one.
   let nowMs = 0;
   let turns = 0;
-  const clock = {
+  const slices = createSlices({
+    events: () => 0,
     nowMs: () => nowMs++,
     nextTurn: () =>
       new Promise<void>((resolve) =>
@@ -61,8 +156,8 @@ test('a long transaction of SQLite lets the loop turn between its statements, an
           resolve();
         }),
       ),
-  };
-  const database = openSqlite(join(folder.path, 'slices.db'), { clock });
+  });
+  const database = openSqlite(join(folder.path, 'slices.db'), { slices });
   onTestFinished(async () => {
     await database.close();
     folder.remove();

@@ -31,12 +31,13 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import { nextTurn } from '../platform/turns.ts';
+import { sha256Hex } from '../platform/sha256.ts';
+import { takeTurn } from '../platform/turns.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 import { findUpdate, readHistory, readPlan } from './store.ts';
-import { planDigest, storePlan } from './store-plan.ts';
+import { canonicalPlan, storePlan } from './store-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
 interface Planned {
@@ -151,12 +152,11 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       const updateId = request.params.update_id;
       requireSound(planFaults(request.body));
       const { actions } = request.body;
-      const bytes = Buffer.byteLength(JSON.stringify(actions));
-      await chargeReport(platform, { agentId, rows: actions.length, bytes });
-      // A body of 1 MiB has taken its time to be read and checked, and its digest takes as long.
-      await nextTurn();
-      const planSha256 = planDigest(request.body);
-      await nextTurn();
+      // A body of 1 MiB has taken its time to be read and checked, and its canonical form takes as long.
+      await takeTurn();
+      const text = canonicalPlan(request.body);
+      await chargeReport(platform, { agentId, rows: actions.length, bytes: Buffer.byteLength(text) });
+      const planSha256 = sha256Hex(text);
       const state = await database.transact(async (tx) => {
         const update = await findUpdate(tx, updateId);
         if (update?.agent_id !== agentId) return null;

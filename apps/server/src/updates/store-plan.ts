@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Plan } from '@tidegate/protocol/plan';
 import { Ecosystem } from '@tidegate/protocol/scalars';
@@ -6,6 +5,7 @@ import { Value } from 'typebox/value';
 import { noteArtifacts } from '../artifacts/note-artifacts.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { sha256Hex } from '../platform/sha256.ts';
 import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
 
 /** The plan of an update is what an approval binds (A4): once approved, a newer one is kept beside it only. */
@@ -42,7 +42,12 @@ export async function storePlan(
   return stored;
 }
 
-/** SHA-256 in hex of the RFC 8785 form of the actions (wire.md, "Signed documents"). */
+/** The RFC 8785 form of the actions (wire.md, "Signed documents"). */
+export function canonicalPlan(plan: Pick<Plan, 'actions'>): string {
+  return canonicalJson(plan.actions);
+}
+
+/** SHA-256 of the canonical plan, in hex. */
 export function planDigest(plan: Pick<Plan, 'actions'>): string {
-  return createHash('sha256').update(canonicalJson(plan.actions)).digest('hex');
+  return sha256Hex(canonicalPlan(plan));
 }

@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { slices as ofProcess, type Slices } from '../slices.ts';
 import { withWorkBeforeCommit } from './before-commit.ts';
 import {
   type Database,
@@ -19,15 +20,13 @@ import {
   type SqlValue,
 } from './engine.ts';
 import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
-import { createSlices, type SliceClock, type Slices } from './slices.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
 const STATEMENT_CACHE = 500;
 
 /** Opens SQLite in WAL with synchronous=FULL: one connection writes, one that cannot write serves the reads. */
-export function openSqlite(file: string, { clock }: { clock?: SliceClock } = {}): Database {
-  const slices = createSlices(clock);
+export function openSqlite(file: string, { slices = ofProcess }: { slices?: Slices } = {}): Database {
   const writer = openConnection(file);
   writer.exec('PRAGMA journal_mode = WAL');
   // A power cut that rolls back an acknowledged renewal would cost an agent its family.
@@ -129,7 +128,11 @@ function createDriver(database: DatabaseSync, { group, slices }: Sharing): Drive
     async beginTransaction(connection) {
       memberOf(connection).begin();
     },
-    commitTransaction: (connection) => memberOf(connection).commit(),
+    async commitTransaction(connection) {
+      const turn = slices.turn();
+      if (turn !== null) await turn;
+      await memberOf(connection).commit();
+    },
     async rollbackTransaction(connection) {
       memberOf(connection).rollback();
     },

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { constants, gunzip, gunzipSync, zstdDecompress, zstdDecompressSync } from 'node:zlib';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { takeTurn } from '../turns.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import { jsonLimits, SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { Refusal } from './refusal.ts';
@@ -25,6 +26,8 @@ export const RATIO_MAX = 100;
 const RATIO_FREE_BYTES = 65_536;
 /** Compressed bodies up to this size are decompressed on this thread: the pool costs seven times the work. */
 const INLINE_MAX_BYTES = 32_768;
+/** Bodies above this size take milliseconds to parse. */
+const LARGE_BYTES = 65_536;
 /** Largest window of zstd, as a power of two: the 8 MiB that RFC 8878 asks of decoders. */
 const ZSTD_WINDOW_LOG_MAX = 23;
 
@@ -47,6 +50,8 @@ export function installBodyParser(app: FastifyInstance, inTurn: WorkQueue): void
       const maxBytes = bodyMaxBytesOf(request);
       const bytes = await decompress(body, { encoding: encodingOf(request), maxBytes, inTurn });
       if (keepRawBody || parseLater) request.rawBody = bytes;
+      // What is parsed is checked against its schema in the same turn; of several large bodies each has one of its own.
+      if (!parseLater && bytes.length > LARGE_BYTES) await takeTurn();
       return parseLater ? null : parseBody(bytes, maxBytes);
     },
   );

@@ -20,11 +20,8 @@ export function leaveUnreadBody(request: IncomingMessage, response: ServerRespon
   // Without a declared length this is not a number, and no rest of it is small.
   if (Number(request.headers['content-length']) <= DRAIN_MAX_BYTES) return;
   if (!response.headersSent) response.setHeader('connection', 'close');
-  let droppedBytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    droppedBytes += chunk.length;
-    if (droppedBytes > DRAIN_MAX_BYTES) request.pause();
-  });
+  // A request that somebody listens to is not drained when its answer is over.
+  request.on('data', () => {}).pause();
   const { socket } = request;
   socket.destroySoon = () => {
     socket.end();
