@@ -49,6 +49,7 @@ export function sightingsOf(args: {
     const action = bundlers.get(one) ?? one;
     const { artifact, to_version: version } = action;
     if (!artifact || version === undefined) continue;
+    const url = withoutSecrets(artifact.url);
     for (const algorithm of ['sha256', 'sha512'] as const) {
       const hash = artifact[algorithm];
       if (hash === undefined) continue;
@@ -61,7 +62,7 @@ export function sightingsOf(args: {
         algorithm,
         hash,
         origin: action.origin ?? null,
-        url: withoutSecrets(artifact.url),
+        url,
       };
       found.set(`${identityKey(sighting)}\n${hash}`, sighting);
     }
@@ -102,7 +103,8 @@ function variantOf(ecosystem: Ecosystem, { osArch }: PlanHost, { arch, artifact 
 
 /** A mirror's URL may bear credentials, in front of the host or in its query; the ledger keeps neither. */
 function withoutSecrets(url: string): string {
-  if (!URL.canParse(url)) return '';
-  const { protocol, host, pathname } = new URL(url);
+  const parsed = URL.parse(url);
+  if (!parsed) return '';
+  const { protocol, host, pathname } = parsed;
   return `${protocol}//${host}${pathname}`;
 }

@@ -1,4 +1,4 @@
-import { chunks } from '../platform/db/chunks.ts';
+import { pairChunks } from '../platform/db/chunks.ts';
 import type { ArtifactIdentity } from './identity-rules.ts';
 
 /** What statements ask by; variant and kind of hash are told apart afterwards. */
@@ -7,7 +7,7 @@ export type Named = Pick<ArtifactIdentity, 'scope' | 'name' | 'version'>;
 /** By scope, in parts that one statement takes; each name and version is in one of them, once. */
 export function byScope(named: readonly Named[]): { scope: string; part: Named[] }[] {
   const scopes = Map.groupBy(new Map(named.map((one) => [keyOf(one), one])).values(), ({ scope }) => scope);
-  return [...scopes].flatMap(([scope, all]) => chunks(all).map((part) => ({ scope, part })));
+  return [...scopes].flatMap(([scope, all]) => pairChunks(all).map((part) => ({ scope, part })));
 }
 
 /** Of rows that were asked for by names and by versions those of which a name has its own version. */

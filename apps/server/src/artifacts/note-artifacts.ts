@@ -114,10 +114,15 @@ async function claimedLedger(
 ): Promise<Ledger> {
   const ledger = await readLedger(tx, sightings);
   const unclaimed = new Map<string, Sighting>();
-  for (const sighting of sightings) {
-    const key = identityKey(sighting);
-    if (ledger.get(key)?.size === 0 && !unclaimed.has(key)) unclaimed.set(key, sighting);
-  }
+  await inTurns(sightings, {
+    size: CLAIMS_A_TURN,
+    work: (part) => {
+      for (const sighting of part) {
+        const key = identityKey(sighting);
+        if (ledger.get(key)?.size === 0 && !unclaimed.has(key)) unclaimed.set(key, sighting);
+      }
+    },
+  });
   if (unclaimed.size === 0) return ledger;
   // In the order of their keys: two plans that are stored at once take the rows in one order.
   const first = [...unclaimed].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, sighting]) => sighting);

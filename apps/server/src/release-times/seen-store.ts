@@ -1,6 +1,6 @@
 import { canonicalName } from '@tidegate/versions/names';
 import { sql } from 'kysely';
-import { chunks } from '../platform/db/chunks.ts';
+import { chunks, pairChunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { type SeenVersion, seenKey } from './seen-rules.ts';
@@ -142,5 +142,5 @@ function seenOf(row: Tables['first_seen']): SeenVersion {
 /** Parts of one ecosystem and scope, none larger than a statement takes. */
 function byScope(versions: readonly SeenVersion[]): SeenVersion[][] {
   const scopes = Map.groupBy(versions, ({ ecosystem, scope }) => `${ecosystem}\n${scope}`);
-  return [...scopes.values()].flatMap((part) => chunks(part));
+  return [...scopes.values()].flatMap((part) => pairChunks(part));
 }

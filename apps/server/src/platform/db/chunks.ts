@@ -7,3 +7,54 @@ export function chunks<T>(items: readonly T[], size = STATEMENT_ITEMS): T[][] {
   for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
   return parts;
 }
+
+/** The items in their order, in parts of so much weight at most; one that weighs more is a part of its own. */
+export function* weighedChunks<T>(
+  items: Iterable<T>,
+  { weigh, most }: { weigh: (item: T) => number; most: number },
+): Generator<T[]> {
+  let part: T[] = [];
+  let weight = 0;
+  for (const item of items) {
+    const added = weigh(item);
+    if (part.length > 0 && weight + added > most) {
+      yield part;
+      part = [];
+      weight = 0;
+    }
+    part.push(item);
+    weight += added;
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Pairs that one statement tries. */
+const STATEMENT_PAIRS = 4_096;
+
+/**
+ * Parts for statements that ask for names and for versions by two lists: the database tries all pairs of the two, so
+ * that few of one come with many of the other. The rows may be of pairs that nobody asked for.
+ */
+export function pairChunks<T extends { readonly name: string; readonly version: string }>(
+  items: readonly T[],
+): T[][] {
+  const sorted = items.toSorted((a, b) => order(a.version, b.version) || order(a.name, b.name));
+  const parts: T[][] = [];
+  let names = new Set<string>();
+  let versions = new Set<string>();
+  for (const item of sorted) {
+    const part = parts.at(-1);
+    const pairs = names.add(item.name).size * versions.add(item.version).size;
+    if (part && part.length < STATEMENT_ITEMS && pairs <= STATEMENT_PAIRS) {
+      part.push(item);
+    } else {
+      parts.push([item]);
+      [names, versions] = [new Set([item.name]), new Set([item.version])];
+    }
+  }
+  return parts;
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
