@@ -4,7 +4,7 @@ import { findAgents } from '../agents/store.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import { lockUpdates } from '../updates/lock-updates.ts';
-import { readPlans, setVerdicts } from '../updates/many-store.ts';
+import { judgedParts, readPlans, setVerdicts } from '../updates/many-store.ts';
 import { queueRank, type Urgency } from '../updates/queue-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { type ClosureFacts, closureSubjects } from './closure-facts.ts';
@@ -55,10 +55,11 @@ async function feedTimes({ database: { read } }: Platform) {
 
 /** One walk over the open updates whose plan is known. */
 export async function refreshBadges(
-  { platform, worker, maxAgeMs }: BadgeOptions,
+  options: BadgeOptions,
   { onlyUnjudged }: { onlyUnjudged: boolean },
   isStopped: () => boolean = () => false,
 ): Promise<void> {
+  const { platform } = options;
   const db = platform.database.read;
   const isKevKnown = (await feedTimes(platform)).kev !== null;
   let after = '';
@@ -67,19 +68,35 @@ export async function refreshBadges(
     const last = updates.at(-1);
     if (!last) return;
     after = last.id;
-    const known = await closuresOf(platform, updates);
-    const closures = known.map(({ closure }) => closure);
-    const sides = closures.map(({ packages }) => closureSubjects(packages));
-    await worker.judgeInBackground(
-      sides.flatMap(({ after, before }) => [...after, ...before]),
-      WAIT_MS,
-    );
-    const facts = await readClosureFacts(db, closures, { nowMs: platform.now(), maxAgeMs, snapshots: NONE });
-    await writeBadges(
-      platform,
-      known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown }) })),
-    );
+    const byId = new Map(updates.map((update) => [update.id, update]));
+    for (const ids of await judgedParts(db, { updateIds: [...byId.keys()], most: PAGE_UPDATES })) {
+      await refreshPart(
+        options,
+        ids.flatMap((id) => byId.get(id) ?? []),
+        isKevKnown,
+      );
+    }
   }
+}
+
+async function refreshPart(
+  { platform, worker, maxAgeMs }: BadgeOptions,
+  updates: readonly UpdateRow[],
+  isKevKnown: boolean,
+): Promise<void> {
+  const known = await closuresOf(platform, updates);
+  const closures = known.map(({ closure }) => closure);
+  const sides = closures.map(({ packages }) => closureSubjects(packages));
+  await worker.judgeInBackground(
+    sides.flatMap(({ after, before }) => [...after, ...before]),
+    WAIT_MS,
+  );
+  const at = { nowMs: platform.now(), maxAgeMs, snapshots: NONE };
+  const facts = await readClosureFacts(platform.database.read, closures, at);
+  await writeBadges(
+    platform,
+    known.map(({ update }, i) => ({ update, badge: badgeOf(facts[i], { isKevKnown }) })),
+  );
 }
 
 /** Those whose plan and host are there, each with its closure; what a host has installed is read once for all of its. */

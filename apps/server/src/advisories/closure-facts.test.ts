@@ -1,6 +1,6 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
-import { closureFacts, closurePackages } from './closure-facts.ts';
+import { closureFacts, closurePackages, createPackageJudge } from './closure-facts.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import type { Check } from './store.ts';
 import { subjectKey } from './subjects.ts';
@@ -53,9 +53,8 @@ function facts({
 }) {
   const top = { name: actions[0]?.name ?? '', arch: '' };
   const packages = closurePackages({ ecosystem, system: DEBIAN, actions, top, installed: present });
-  return closureFacts({
+  const judge = createPackageJudge({
     ecosystem,
-    packages,
     checks: new Map(checks.map((one) => [subjectKey(one.subject), one])),
     records: new Map(
       Object.entries(records).map(([id, record]) => [id, JSON.stringify({ id, modified: 'now', ...record })]),
@@ -63,6 +62,7 @@ function facts({
     nowMs: NOW_MS,
     maxAgeMs: 1_000,
   });
+  return closureFacts(packages.map(judge), { nowMs: NOW_MS });
 }
 
 describe('the three lists of a closure', () => {

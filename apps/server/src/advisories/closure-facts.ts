@@ -111,10 +111,18 @@ export function closureSubjects(packages: readonly ClosurePackage[]): {
   };
 }
 
-/** Judges a closure from stored checks alone. */
-export function closureFacts(args: {
+/** One package of a closure, judged by itself. */
+export interface JudgedPackage {
+  readonly after: Side;
+  readonly before: Side | null;
+  readonly findings: readonly Finding[];
+  readonly fixed: readonly { readonly id: string; readonly package: string }[];
+  readonly evidence: readonly Exploitation[];
+}
+
+/** Judges packages from stored checks alone. */
+export function createPackageJudge(args: {
   ecosystem: Ecosystem;
-  packages: readonly ClosurePackage[];
   checks: ReadonlyMap<string, Check>;
   /** Text of the stored records by id. */
   records: ReadonlyMap<string, string>;
@@ -122,19 +130,26 @@ export function closureFacts(args: {
   exploited?: ReadonlyMap<string, Exploited>;
   nowMs: number;
   maxAgeMs: number;
-}): ClosureFacts {
-  const { ecosystem, packages, checks, records, exploited = NO_FEEDS, nowMs, maxAgeMs } = args;
+}): (one: ClosurePackage) => JudgedPackage {
+  const { ecosystem, checks, records, exploited = NO_FEEDS, nowMs, maxAgeMs } = args;
   const details = new Map<string, AdvisoryDetails>();
   function detailsOf(id: string): AdvisoryDetails {
     const known = details.get(id) ?? advisoryDetails(id, records.get(id) ?? null);
     details.set(id, known);
     return known;
   }
-  const judged = packages.map((one) => {
+  return (one) => {
     const after = sideOf(one.after, { checks, nowMs, maxAgeMs });
     const before = one.before && sideOf(one.before, { checks, nowMs, maxAgeMs });
-    return { one, after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited }) };
-  });
+    return { after, before, ...compare({ ecosystem, one, after, before, detailsOf, exploited }) };
+  };
+}
+
+/** The verdict of a closure, from those of all of its packages. */
+export function closureFacts(
+  judged: readonly JudgedPackage[],
+  { nowMs }: { readonly nowMs: number },
+): ClosureFacts {
   const used = judged.flatMap(({ after }) => after.used);
   const findings = judged.flatMap((each) => each.findings).toSorted(byWeight);
   const unchecked = worstReason(judged.flatMap(({ after }) => after.reasons));

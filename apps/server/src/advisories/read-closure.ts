@@ -1,6 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Db } from '../platform/db/engine.ts';
+import { inTurns } from '../platform/turns.ts';
 import { type Basis, basisOf } from './basis-rules.ts';
 import {
   type ClosureFacts,
@@ -8,12 +9,17 @@ import {
   closureFacts,
   closurePackages,
   closureSubjects,
+  createPackageJudge,
+  type JudgedPackage,
 } from './closure-facts.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
 import { readExploited } from './exploited/store.ts';
 import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { readAdvisories, readChecks, readInstalled } from './store.ts';
+
+/** Packages that are judged in one turn of the event loop. */
+const PACKAGES_A_TURN = 500;
 
 /** A transaction that is to be judged, on the host that it is for. */
 export interface ClosureRequest {
@@ -40,12 +46,18 @@ export async function readClosures(db: Db, requests: readonly ClosureRequest[]):
   if (!first) return [];
   const { agentId, ecosystem } = first;
   const names = requests.flatMap(({ actions }) => actions.map(({ name }) => name));
-  const present = await readInstalled(db, { agentId, ecosystem, names });
-  return requests.map((request) => {
-    const wanted = new Set(request.actions.map(({ name }) => name));
-    const installed = present.filter(({ name }) => wanted.has(name));
-    return { ecosystem, packages: closurePackages({ ...request, installed }), installed };
+  const present = Map.groupBy(await readInstalled(db, { agentId, ecosystem, names }), ({ name }) => name);
+  const closures: Closure[] = [];
+  await inTurns(requests, {
+    size: 1,
+    work: ([request]) => {
+      if (!request) return;
+      const wanted = new Set(request.actions.map(({ name }) => name));
+      const installed = [...wanted].flatMap((name) => present.get(name) ?? []);
+      closures.push({ ecosystem, packages: closurePackages({ ...request, installed }), installed });
+    },
   });
+  return closures;
 }
 
 /** When and from which data closures are judged. */
@@ -70,10 +82,17 @@ export async function readClosureFacts(
   const records = new Map([...rows].map(([id, { record }]) => [id, record]));
   const cves = [...records].flatMap(([id, record]) => advisoryDetails(id, record).cves);
   const exploited = await readExploited(db, cves);
-  return closures.map(({ ecosystem, packages }) => ({
-    ...closureFacts({ ecosystem, packages, checks, records, exploited, ...at }),
-    basis: basisOf({ packages, checks, ...at }),
-  }));
+  const facts: ClosureFacts[] = [];
+  for (const { ecosystem, packages } of closures) {
+    const judge = createPackageJudge({ ecosystem, checks, records, exploited, ...at });
+    const judged: JudgedPackage[] = [];
+    await inTurns(packages, {
+      size: PACKAGES_A_TURN,
+      work: (part) => void judged.push(...part.map(judge)),
+    });
+    facts.push({ ...closureFacts(judged, at), basis: basisOf({ packages, checks, ...at }) });
+  }
+  return facts;
 }
 
 /** What the verdicts of closures rest on now, in the order given. */

@@ -5,10 +5,10 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import type { Subject } from '../advisories/subjects.ts';
 import { subjectKey } from '../advisories/subjects.ts';
-import { chunks } from '../platform/db/chunks.ts';
 import { type GroupScope, isInScope } from '../platform/db/group-scope.ts';
 import { type AgeSubject, timeKey } from '../release-times/subjects.ts';
 import { countUpdates, listUpdateIds } from '../updates/list-store.ts';
+import { judgedParts } from '../updates/many-store.ts';
 import { awaitPlan } from './await-plan.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
@@ -61,7 +61,7 @@ export async function bulkApprove(
   let state: 'done' | 'failed' = 'failed';
   try {
     const waited = await waitForAll(deps, { ids: named.ids, scope });
-    for (const ids of chunks(named.ids, CHUNK_UPDATES)) {
+    for (const ids of await partsOf(deps, named.ids)) {
       blocks.push(...(await approveChunk(deps, { ids, scope, waited, operator, answer })));
       await progress.step(answer);
     }
@@ -93,6 +93,10 @@ async function updateIds(
   return { kind: 'ids', ids: await listUpdateIds(db, { ...selection, limit: BULK_MAX_UPDATES }) };
 }
 
+function partsOf({ platform }: ApprovalDeps, updateIds: readonly string[]): Promise<string[][]> {
+  return judgedParts(platform.database.read, { updateIds, most: CHUNK_UPDATES });
+}
+
 /** One wait of 10 s for the whole request, over the distinct subjects of all of it. */
 async function waitForAll(
   deps: ApprovalDeps,
@@ -100,7 +104,7 @@ async function waitForAll(
 ): Promise<Waited> {
   const advisories = new Map<string, Subject>();
   const aged = new Map<string, AgeSubject>();
-  for (const some of chunks(ids, CHUNK_UPDATES)) {
+  for (const some of await partsOf(deps, ids)) {
     for (const loaded of (await loadInScope(deps, { ids: some, scope })).values()) {
       if (!isOpen(loaded)) continue;
       const subjects = subjectsOfUpdate(loaded);

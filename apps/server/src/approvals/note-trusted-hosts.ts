@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { markNoted, nextTrusted } from '../artifacts/distrust-store.ts';
 import { noteTrusted } from '../artifacts/note-artifacts.ts';
 import { setAsideAgain } from '../artifacts/set-aside.ts';
-import { readPlans, updatesWithPlan } from '../updates/many-store.ts';
+import { judgedParts, readPlans, updatesWithPlan } from '../updates/many-store.ts';
 import type { ApprovalDeps } from './deps.ts';
 
 /** Plans that one transaction notes. */
@@ -27,19 +27,23 @@ export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform
     const last = updates.at(-1);
     if (!last) break;
     after = last.id;
-    const plans = await readPlans(
-      database.read,
-      updates.map(({ plan_id }) => plan_id),
-    );
-    differing += await database.transact(async (tx) => {
-      let sum = 0;
-      for (const { ecosystem, plan_id } of updates) {
-        const actions = plans.get(plan_id)?.actions;
-        if (!actions || !Value.Check(Ecosystem, ecosystem)) continue;
-        sum += await noteTrusted(tx, platform, { agentId, ecosystem, actions });
-      }
-      return sum;
-    });
+    const byId = new Map(updates.map((update) => [update.id, update]));
+    for (const ids of await judgedParts(database.read, { updateIds: [...byId.keys()], most: PAGE_PLANS })) {
+      const some = ids.flatMap((id) => byId.get(id) ?? []);
+      const plans = await readPlans(
+        database.read,
+        some.map(({ plan_id }) => plan_id),
+      );
+      differing += await database.transact(async (tx) => {
+        let sum = 0;
+        for (const { ecosystem, plan_id } of some) {
+          const actions = plans.get(plan_id)?.actions;
+          if (!actions || !Value.Check(Ecosystem, ecosystem)) continue;
+          sum += await noteTrusted(tx, platform, { agentId, ecosystem, actions });
+        }
+        return sum;
+      });
+    }
     if (differing <= TRUSTED_DIFFERING_MAX) continue;
     await database.transact((tx) => setAsideAgain(tx, platform, { agentId, differing }));
     return;

@@ -1,6 +1,7 @@
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
+import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
 import {
@@ -142,23 +143,11 @@ async function withdraw(tx: Tx, { platform, voidApproval }: ReportDeps, updateId
   await voidApproval(tx, { updateId, reason });
 }
 
-function weightOf({ plan }: ReadUpdate): number {
-  return 1 + (plan?.actions.length ?? 0);
+/** Parts of about as many items as one transaction writes. */
+function partsOf<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
+  return weighedChunks(items, { weigh, most: WRITTEN_ITEMS });
 }
 
-/** Parts of about as many items as one transaction writes; one that weighs more is a part of its own. */
-function* partsOf<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
-  let part: T[] = [];
-  let weight = 0;
-  for (const item of items) {
-    const added = weigh(item);
-    if (part.length > 0 && weight + added > WRITTEN_ITEMS) {
-      yield part;
-      part = [];
-      weight = 0;
-    }
-    part.push(item);
-    weight += added;
-  }
-  if (part.length > 0) yield part;
+function weightOf({ plan }: ReadUpdate): number {
+  return 1 + (plan?.actions.length ?? 0);
 }

@@ -1,6 +1,6 @@
 import type { UpdateState } from '@tidegate/protocol/states';
 import { sql } from 'kysely';
-import { chunks } from '../platform/db/chunks.ts';
+import { chunks, weighedChunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { planOf, type StoredPlan, type UpdateRow } from './store.ts';
 
@@ -17,14 +17,48 @@ export async function findUpdates(db: Db, ids: readonly string[]): Promise<Map<s
   return found;
 }
 
+/** Bytes of plans that one statement reads and one turn of the event loop parses; one of more comes alone. */
+const READ_BYTES = 131_072;
+
 /** By id; throws where stored actions are not what was once accepted. */
 export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map<string, StoredPlan>> {
   const found = new Map<string, StoredPlan>();
   for (const some of chunks(planIds)) {
-    const rows = await db.selectFrom('update_plans').selectAll().where('id', 'in', some).execute();
-    for (const row of rows) found.set(row.id, planOf(row));
+    const sizes = await db
+      .selectFrom('update_plans')
+      .select(['id', PLAN_BYTES.as('bytes')])
+      .where('id', 'in', some)
+      .execute();
+    for (const part of weighedChunks(sizes, { weigh: ({ bytes }) => bytes, most: READ_BYTES })) {
+      const ids = part.map(({ id }) => id);
+      const rows = await db.selectFrom('update_plans').selectAll().where('id', 'in', ids).execute();
+      for (const row of rows) found.set(row.id, planOf(row));
+    }
   }
   return found;
+}
+
+const PLAN_BYTES = sql<number>`octet_length(actions)`;
+/** Bytes of plans that are held and judged together: an action of 200 bytes is a few kilobytes by then. */
+const JUDGED_BYTES = 2_097_152;
+
+/** Updates in parts that are judged together: so many of them at most, and no more plans than fit in memory. */
+export async function judgedParts(
+  db: Db,
+  { updateIds, most }: { updateIds: readonly string[]; most: number },
+): Promise<string[][]> {
+  const bytes = new Map<string, number>();
+  for (const some of chunks(updateIds)) {
+    const rows = await db
+      .selectFrom('updates as u')
+      .innerJoin('update_plans as p', 'p.id', 'u.plan_id')
+      .select(['u.id', PLAN_BYTES.as('bytes')])
+      .where('u.id', 'in', some)
+      .execute();
+    for (const row of rows) bytes.set(row.id, row.bytes);
+  }
+  const weigh = (id: string) => Math.max(Math.floor(JUDGED_BYTES / most), bytes.get(id) ?? 0);
+  return [...weighedChunks(updateIds, { weigh, most: JUDGED_BYTES })];
 }
 
 /** Updates of a host that have a plan and may still be installed by it, by id. */

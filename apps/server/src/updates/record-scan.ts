@@ -3,11 +3,15 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdateState } from '@tidegate/protocol/states';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { inTurns } from '../platform/turns.ts';
 import { closureByScan, packageKey, type ScanFacts, scanFacts } from './scan-rules.ts';
 import { insertHistory, insertUpdates, refreshUpdate, type UpdateRow, updatesOf } from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
 import { transitionUpdate } from './transition-update.ts';
+
+/** Rows that are looked at in one turn of the event loop. */
+const ROWS_A_TURN = 1_000;
 
 export interface ScannedUpdate {
   update_id: string;
@@ -66,7 +70,7 @@ export async function recordScan(
 
 /** Reads the updates of the host beside what the scan found. */
 export async function readScan(db: Db, of: Omit<Scan, 'known'>): Promise<Scan> {
-  return { ...of, known: newestRows(await updatesOf(db, of)) };
+  return { ...of, known: await newestRows(await updatesOf(db, of)) };
 }
 
 /** Records offers of a scan; the caller adds the new rows to `known` once the transaction has committed. */
@@ -126,7 +130,7 @@ export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
 ): Promise<ScannedUpdate[]> {
-  const open = (await updatesOf(db, of)).filter((row) => !CLOSED_STATES.some((state) => state === row.state));
+  const open = await updatesOf(db, { ...of, but: CLOSED_STATES });
   return open.map((row) => ({
     update_id: row.id,
     name: row.name,
@@ -141,9 +145,14 @@ function hasPlaces(ecosystem: Ecosystem): boolean {
 }
 
 /** For each version the row that is open, or the one that was closed last. */
-function newestRows(rows: readonly UpdateRow[]): Map<string, UpdateRow> {
+async function newestRows(rows: readonly UpdateRow[]): Promise<Map<string, UpdateRow>> {
   const newest = new Map<string, UpdateRow>();
-  for (const row of rows.toSorted((a, b) => a.id.localeCompare(b.id))) newest.set(rowKey(row), row);
+  await inTurns(rows, {
+    size: ROWS_A_TURN,
+    work: (part) => {
+      for (const row of part) newest.set(rowKey(row), row);
+    },
+  });
   return newest;
 }
 

@@ -25,7 +25,7 @@ export interface StoredPlan {
 }
 
 /** Rows that are read in one statement: SQLite answers it in one piece. */
-const READ_ROWS = 1_000;
+const READ_ROWS = 500;
 /** Rows of one INSERT; SQLite binds at most 32,766 values. */
 const INSERT_ROWS = 500;
 
@@ -33,15 +33,18 @@ export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> 
   return (await db.selectFrom('updates').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
+/** In the order of their names, those of one name in the order in which they were found; `but` leaves out states. */
 export async function updatesOf(
   db: Db,
-  { agentId, ecosystem }: { agentId: string; ecosystem: string },
+  { agentId, ecosystem, but = [] }: { agentId: string; ecosystem: string; but?: readonly UpdateState[] },
 ): Promise<UpdateRow[]> {
   const query = db
     .selectFrom('updates')
     .selectAll()
     .where('agent_id', '=', agentId)
     .where('ecosystem', '=', ecosystem)
+    .$if(but.length > 0, (open) => open.where('state', 'not in', but))
+    .orderBy('name')
     .orderBy('id')
     .limit(READ_ROWS);
   const found: UpdateRow[] = [];
@@ -50,7 +53,7 @@ export async function updatesOf(
     found.push(...page);
     const last = page.at(-1);
     if (!last || page.length < READ_ROWS) return found;
-    page = await query.where('id', '>', last.id).execute();
+    page = await query.where((e) => e(e.refTuple('name', 'id'), '>', e.tuple(last.name, last.id))).execute();
   }
 }
 
