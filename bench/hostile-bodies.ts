@@ -23,7 +23,11 @@ export function hostileRequests(): Record<string, HostileRequest[]> {
     'inventory, updates with plans': variants((n) => inventory(plansReport(n))),
     'inventory, unknown keys': variants((n) => inventory(unknownKeys(n))),
     'inventory, more than is taken': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
-    events: variants((n) => plain('POST', '/events', eventsBody(n))),
+    'a plan of 5,000 actions': variants((n) => plain('PUT', '/plans/:agent_id', planBody(n))),
+    events: variants((n) => plain('POST', '/events', eventsBody({ members: 40, characters: 180, n }))),
+    'events with more members than are taken': variants((n) =>
+      plain('POST', '/events', eventsBody({ members: 800, characters: 1, n })),
+    ),
     'check-in with everything': variants((n) => plain('POST', '/check-in', checkInBody(n))),
   };
 }
@@ -97,11 +101,24 @@ function unknownKeys(n: number): Buffer {
   return json(Object.fromEntries(members));
 }
 
-function eventsBody(n: number) {
-  const details = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, n]));
+/** The update of each host that plans are for. */
+export const TARGET = { name: 'p0', available_version: '2.0.0' };
+
+function planBody(n: number) {
+  const actions = Array.from({ length: PLAN_MAX_ACTIONS }, (_, i) => ({
+    ...{ action: 'install', name: `p${i}`, to_version: i === 0 ? TARGET.available_version : `2.${n}.${i}` },
+    artifact: { filename: `${i}`, url: 'https://x/', size_bytes: 1, sha256: text(i * 7 + n, 64) },
+  }));
+  return { resolved_at: SCANNED_AT, actions };
+}
+
+/** As many events as a report may have, each with so many members of so many characters. */
+function eventsBody({ members, characters, n }: { members: number; characters: number; n: number }) {
+  const value = `${n}${'x'.repeat(characters - 1)}`;
+  const details = Object.fromEntries(Array.from({ length: members }, (_, i) => [`k${i}`, value]));
   return {
     events: Array.from({ length: 100 }, () => ({
-      ...{ type: 'AGENT_REFUSED_COMMAND', severity: 'critical', message: 'x'.repeat(900), at: SCANNED_AT },
+      ...{ type: 'COMMAND_REFUSED', severity: 'critical', message: 'x'.repeat(900), at: SCANNED_AT },
       details,
     })),
   };

@@ -1,12 +1,16 @@
 import { readFileSync, rmSync, watch } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { type BenchAgent, type BenchServer, BOOT_ID, DIGEST, startFleet } from './fleet.ts';
-import { type HostileRequest, hostileRequests } from './hostile-bodies.ts';
+import type { Database } from '../apps/server/src/platform/db/engine.ts';
+import { type BenchServer, startFleet } from './fleet.ts';
+import type { HonestHosts } from './honest-hosts.ts';
+import { type HostileRequest, hostileRequests, TARGET } from './hostile-bodies.ts';
 import { pinLoad } from './processes.ts';
 import type { BenchOptions } from './run.ts';
+import { paced, send } from './send.ts';
 
 const HOSTILE = 100;
 const HONEST = 100;
@@ -62,6 +66,7 @@ export async function benchHostileFleet(options: BenchOptions): Promise<HostileF
     const fleet = await startFleet(engine, {
       agents: HOSTILE + HONEST,
       nodeFlags: ['--import', preload.href],
+      prepare: insertTargets,
     });
     if ('missing' in fleet) {
       result[engine] = fleet;
@@ -117,46 +122,65 @@ async function alone(
 
 /** Every hostile host sends one kind, by turns; each has one connection and waits for its answer. */
 async function attack(
-  fleet: BenchServer,
+  { url, pid, agents }: BenchServer,
   { of, seconds, out }: { of: readonly HostileRequest[][]; seconds: number; out: string },
 ): Promise<Figures> {
-  const { url, pid } = fleet;
   const connections = new Agent({ keepAlive: true });
-  const endMs = performance.now() + WARM_UP_MS + seconds * 1_000;
+  const startMs = performance.now();
+  const endMs = startMs + WARM_UP_MS + seconds * 1_000;
   const answers: Record<string, number> = {};
-  const took: number[] = [];
-  const warmMs = performance.now() + WARM_UP_MS;
-  const hostile = fleet.agents.slice(0, HOSTILE).map(async (agent, index) => {
+  const honest = honestHosts({
+    ...{ url, agents: agents.slice(HOSTILE), everyMs: CHECK_IN_EVERY_MS },
+    ...{ warmUpMs: WARM_UP_MS, durationMs: WARM_UP_MS + seconds * 1_000 },
+  });
+  const hostile = agents.slice(0, HOSTILE).map(async (agent, index) => {
     const requests = of[index % of.length];
     if (requests === undefined) return;
     const everyMs = requests[0]?.path === '/check-in' ? CHECK_IN_EVERY_MS : REPORT_EVERY_MS;
-    await paced({ everyMs, offsetMs: (index * everyMs) / HOSTILE, endMs }, async (turn) => {
+    await paced({ everyMs, beginMs: startMs + (index * everyMs) / HOSTILE, endMs }, async (turn) => {
       const one = requests[turn % requests.length];
       if (!one) return;
       const status = await send({ url, agent, one, connections });
       answers[status] = (answers[status] ?? 0) + 1;
     });
   });
-  const checkIn: HostileRequest = { method: 'POST', path: '/check-in', body: idleCheckIn(), gzip: false };
-  const honest = fleet.agents.slice(HOSTILE).map((agent, index) =>
-    paced({ everyMs: CHECK_IN_EVERY_MS, offsetMs: index * 10, endMs }, async () => {
-      const sentMs = performance.now();
-      const status = await send({ url, agent, one: checkIn, connections });
-      const name = `honest ${status}`;
-      answers[name] = (answers[name] ?? 0) + 1;
-      // One that the end of the run cut off took at least so long.
-      if (sentMs >= warmMs) took.push(performance.now() - sentMs);
-    }),
-  );
   const begun = setTimeout(() => process.kill(pid, 'SIGUSR2'), WARM_UP_MS);
   const cutOff = setTimeout(() => connections.destroy(), WARM_UP_MS + (seconds + GRACE_SECONDS) * 1_000);
-  await Promise.all([...hostile, ...honest]);
+  const [took] = await Promise.all([honest, ...hostile]);
   clearTimeout(begun);
   clearTimeout(cutOff);
   connections.destroy();
   const loop = await readLoop(pid, out);
   const percentiles = percentilesOf(took);
   return { loop, honest: percentiles, answers, fault: faultOf(loop, percentiles) };
+}
+
+/** How long each check-in took; in a thread of their own, so that they do not wait for the hostile hosts' loop. */
+function honestHosts(workerData: HonestHosts): Promise<number[]> {
+  const thread = new Worker(new URL('./honest-hosts.ts', import.meta.url), { workerData });
+  return new Promise((resolve, reject) => {
+    thread.once('message', resolve);
+    thread.once('error', reject);
+  });
+}
+
+/** An update of each host, for which it can send plans. */
+async function insertTargets(database: Database, agentIds: readonly string[]): Promise<void> {
+  const nowMs = Date.now();
+  await database.transact((tx) =>
+    tx
+      .insertInto('updates')
+      .values(
+        agentIds.map((id) => ({
+          ...{ id, agent_id: id, ecosystem: 'npm', ...TARGET, arch: '', current_version: '1' },
+          ...{ origin: null, security: 0, size_bytes: null, state: 'pending' as const, state_reason: null },
+          ...{ out_of_band: 0, plan_id: null, approval_id: null, not_before: null, verdict: null },
+          ...{ severity: null, known_exploited: null, epss: null, fixes: null, judged_at: null },
+          ...{ discovered_at: nowMs, updated_at: nowMs },
+        })),
+      )
+      .execute(),
+  );
 }
 
 function faultOf(loop: Loop, { p99Ms }: Percentiles): string | null {
@@ -168,64 +192,6 @@ function faultOf(loop: Loop, { p99Ms }: Percentiles): string | null {
 function heldFault({ heldMs: [heldMs = 0] }: Loop): string | null {
   const held = `the loop was held for ${heldMs.toFixed(0)} ms, of ${HELD_MAX_MS} at most`;
   return heldMs > HELD_MAX_MS ? held : null;
-}
-
-/** Begins each turn on time, or as soon as the one before is over. */
-async function paced(
-  { everyMs, offsetMs, endMs }: { everyMs: number; offsetMs: number; endMs: number },
-  work: (turn: number) => Promise<void>,
-): Promise<void> {
-  let nextMs = performance.now() + offsetMs;
-  for (let turn = 0; nextMs < endMs; turn++) {
-    const waitMs = nextMs - performance.now();
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    await work(turn);
-    nextMs = Math.max(nextMs + everyMs, performance.now());
-  }
-}
-
-function send({
-  url,
-  agent: { agentId, machineId, token },
-  one: { method, path, body, gzip },
-  connections,
-}: {
-  url: string;
-  agent: BenchAgent;
-  one: HostileRequest;
-  connections: Agent;
-}): Promise<string> {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'x-machine-id': machineId,
-    'content-type': 'application/json',
-    'content-length': body.length,
-    ...(gzip ? { 'content-encoding': 'gzip' } : {}),
-  };
-  return new Promise((resolve) => {
-    const sent = request(`${url}/api/v1/agents/${agentId}${path}`, { method, headers, agent: connections });
-    sent.once('response', (answer) => {
-      answer.resume();
-      answer.once('end', () => resolve(String(answer.statusCode)));
-    });
-    // A server that refuses before it has read the body may close the connection.
-    sent.once('error', (error) => resolve('code' in error ? String(error.code) : error.name));
-    sent.end(body);
-  });
-}
-
-function idleCheckIn(): Buffer {
-  return Buffer.from(
-    JSON.stringify({
-      agent_version: '1.0.0',
-      boot_id: BOOT_ID,
-      uptime_seconds: 86_400,
-      load: [0.1, 0.2, 0.3],
-      received: [],
-      key_set_version: 1,
-      inventory_digest: { apt: DIGEST },
-    }),
-  );
 }
 
 async function readLoop(pid: number, out: string): Promise<Loop> {

@@ -1,0 +1,54 @@
+import { Agent } from 'node:http';
+import { parentPort, workerData } from 'node:worker_threads';
+import { type BenchAgent, BOOT_ID, DIGEST } from './fleet.ts';
+import type { HostileRequest } from './hostile-bodies.ts';
+import { paced, send } from './send.ts';
+
+/** What the thread of the honest hosts is given. */
+export interface HonestHosts {
+  url: string;
+  agents: readonly BenchAgent[];
+  everyMs: number;
+  /** Check-ins that begin before are not measured. */
+  warmUpMs: number;
+  durationMs: number;
+}
+
+const CHECK_IN: HostileRequest = {
+  method: 'POST',
+  path: '/check-in',
+  gzip: false,
+  body: Buffer.from(
+    JSON.stringify({
+      agent_version: '1.0.0',
+      boot_id: BOOT_ID,
+      uptime_seconds: 86_400,
+      load: [0.1, 0.2, 0.3],
+      received: [],
+      key_set_version: 1,
+      inventory_digest: { apt: DIGEST },
+    }),
+  ),
+};
+
+/** Idle check-ins of honest hosts, one after the other and spread over the interval; how long each took, in milliseconds. */
+async function checkIns({ url, agents, everyMs, warmUpMs, durationMs }: HonestHosts): Promise<number[]> {
+  const connections = new Agent({ keepAlive: true });
+  const startMs = performance.now();
+  const took: number[] = [];
+  await Promise.all(
+    agents.map((agent, index) => {
+      const beginMs = startMs + (index * everyMs) / agents.length;
+      return paced({ everyMs, beginMs, endMs: startMs + durationMs }, async () => {
+        const sentMs = performance.now();
+        const status = await send({ url, agent, one: CHECK_IN, connections });
+        if (status !== '200') throw new Error(`an honest check-in was answered ${status}`);
+        if (sentMs >= startMs + warmUpMs) took.push(performance.now() - sentMs);
+      });
+    }),
+  );
+  connections.destroy();
+  return took;
+}
+
+parentPort?.postMessage(await checkIns(workerData));
