@@ -33,14 +33,19 @@ const sqlite: TestEngine = {
   },
 };
 
+/** Many databases at once share one server. */
+const CONNECTIONS = { transactions: 8, reads: 3, prepared: 2 };
+
 function postgres({ url, template }: { url: string; template: string }): TestEngine {
   return {
     name: 'postgres',
     async open() {
-      return sealing(closing(openPostgres(await copyOf(url, nameOf(template)), { connections: 8 })));
+      return sealing(
+        closing(openPostgres(await copyOf(url, nameOf(template)), { connections: CONNECTIONS })),
+      );
     },
     async openEmpty() {
-      return closing(openPostgres(await copyOf(url, 'template0'), { connections: 8 }));
+      return closing(openPostgres(await copyOf(url, 'template0'), { connections: CONNECTIONS }));
     },
     async place() {
       return { databaseUrl: await copyOf(url, 'template0'), dataDir: temporaryFolder() };

@@ -40,7 +40,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     return async () => folder.remove();
   }
   const template = await server.createDatabase();
-  await migrated(openPostgres(template, { connections: 1 }));
+  await migrated(openPostgres(template));
   project.provide('postgres', { url: server.url('postgres'), template });
   return async () => {
     await server.stop();

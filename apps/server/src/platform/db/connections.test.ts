@@ -27,3 +27,26 @@ describe.each(ENGINES)('a connection that writes to $name', (engine) => {
     expect(rows.map((row) => Object.values(row))).toEqual([[value]]);
   });
 });
+
+describe.each(ENGINES)('transactions that wait for one another on $name', (engine) => {
+  test('keep no read waiting, and no caller from being known', async () => {
+    const database = await engine.open();
+    const gate = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    // More of them than there are connections; the first holds what the others want.
+    const transactions = Array.from({ length: 30 }, () =>
+      database.transact(async (tx) => {
+        await sql`UPDATE events_head SET position = position`.execute(tx);
+        begun.resolve();
+        await gate.promise;
+      }),
+    );
+    await begun.promise;
+    const one = { name: 'one', sqlite: 'SELECT 1', postgres: 'SELECT 1' };
+    expect(await database.prepareRead(one)([])).toEqual([[1]]);
+    const { rows } = await sql<{ n: number }>`SELECT 1 AS n`.execute(database.read);
+    expect(rows).toEqual([{ n: 1 }]);
+    gate.resolve();
+    await Promise.all(transactions);
+  });
+});

@@ -21,29 +21,27 @@ const SETTINGS = {
   random_page_cost: '1.1',
 };
 
-/** Opens PostgreSQL, with a pool of connections. */
+/** Connections of each kind; each kind waits for its own alone. */
+export interface Connections {
+  /** Transactions, which may wait for each other's rows while they hold one. */
+  transactions: number;
+  /** Reads of requests and of work in the background. */
+  reads: number;
+  /** Prepared statements: who calls, and when hosts were seen last. */
+  prepared: number;
+}
+
+const CONNECTIONS: Connections = { transactions: 6, reads: 4, prepared: 2 };
+
+/** Opens PostgreSQL, with pools of connections: transactions that wait for one another keep no check-in waiting. */
 export function openPostgres(
   url: string,
-  options: { connections?: number; onError?: (e: Error) => void } = {},
+  options: { connections?: Connections; onError?: (e: Error) => void } = {},
 ): Database {
-  const pool = new Pool({
-    connectionString: url,
-    max: options.connections ?? 10,
-    connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 60_000,
-    options: Object.entries(SETTINGS)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(' '),
-    types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
-  });
-  // A connection that breaks must not end the process, be it idle or in the middle of a transaction, whose next
-  // statement fails: the next query opens another one.
-  pool.on('connect', (client) => {
-    client.on('error', (error) => options.onError?.(error));
-  });
-  pool.on('error', () => {}); // an idle one, of which its own handler has told
-  const kysely = new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool })) });
+  const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
+  const pool = openPool(url, { ...options, max: prepared });
+  const reader = kyselyOn(openPool(url, { ...options, max: reads }));
+  const writer = kyselyOn(openPool(url, { ...options, max: transactions }));
   let faults = 0;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
     try {
@@ -65,12 +63,12 @@ export function openPostgres(
   }
   return {
     engine: 'postgres',
-    read: kysely,
+    read: reader,
     writeFaults: () => faults,
     async transact(work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await kysely
+          return await writer
             .transaction()
             .setIsolationLevel('read committed')
             .execute(withWorkBeforeCommit(work));
@@ -84,8 +82,38 @@ export function openPostgres(
     prepareWrite: (sql) => async (parameters) => {
       await run(sql, parameters).catch(rethrowWrite);
     },
-    close: () => kysely.destroy(),
+    async close() {
+      await Promise.all([reader.destroy(), writer.destroy(), pool.end()]);
+    },
   };
+}
+
+function openPool(
+  connectionString: string,
+  { max, onError }: { max: number; onError?: (e: Error) => void },
+): Pool {
+  const pool = new Pool({
+    connectionString,
+    max,
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 60_000,
+    options: Object.entries(SETTINGS)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' '),
+    types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
+  });
+  // A connection that breaks must not end the process, be it idle or in the middle of a transaction, whose next
+  // statement fails: the next query opens another one.
+  pool.on('connect', (client) => {
+    client.on('error', (error) => onError?.(error));
+  });
+  pool.on('error', () => {}); // an idle one, of which its own handler has told
+  return pool;
+}
+
+function kyselyOn(pool: Pool): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: mapped(new PostgresDialect({ pool })) });
 }
 
 /** serialization_failure, deadlock_detected */
