@@ -41,6 +41,8 @@ export interface BenchServer {
 export interface FleetOptions {
   agents: number;
   nodeFlags?: readonly string[];
+  /** Where PostgreSQL runs; beside the server unless given. */
+  databaseCore?: number;
   /** Further settings of the server. */
   env?: Record<string, string>;
   /** What else is to be in the database before the server starts. */
@@ -50,10 +52,16 @@ export interface FleetOptions {
 /** Starts a server with so many agents, inserted directly. Says what is missing where PostgreSQL is not there. */
 export async function startFleet(
   engine: 'sqlite' | 'postgres',
-  { agents: count, nodeFlags = [], env = {}, prepare = async () => {} }: FleetOptions,
+  {
+    agents: count,
+    nodeFlags = [],
+    env = {},
+    prepare = async () => {},
+    databaseCore = SERVER_CORE,
+  }: FleetOptions,
 ): Promise<BenchServer | { missing: string }> {
   const folder = tmpDir('tidegate-bench-');
-  const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: SERVER_CORE }) : null;
+  const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: databaseCore }) : null;
   if (postgres && 'missing' in postgres) return postgres;
   const databaseUrl = postgres ? await postgres.createDatabase() : null;
   const database = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(folder.path, 'tidegate.db'));

@@ -8,7 +8,7 @@ import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { type BenchServer, startFleet } from './fleet.ts';
 import type { HonestHosts } from './honest-hosts.ts';
 import { type HostileRequest, hostileRequests, TARGET } from './hostile-bodies.ts';
-import { pinLoad } from './processes.ts';
+import { LOAD_CORE, pinLoad } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 import { paced, send } from './send.ts';
 
@@ -67,6 +67,8 @@ export async function benchHostileFleet(options: BenchOptions): Promise<HostileF
       agents: HOSTILE + HONEST,
       nodeFlags: ['--import', preload.href],
       prepare: insertTargets,
+      // The server has a core; its database would have others.
+      databaseCore: LOAD_CORE,
     });
     if ('missing' in fleet) {
       result[engine] = fleet;

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 /** Core of the servers that are measured, and core of the load. */
 export const SERVER_CORE = 0;
-const LOAD_CORE = 1;
+export const LOAD_CORE = 1;
 
 const isPinned = availableParallelism() > 1 && hasTaskset();
 

@@ -7,6 +7,7 @@ import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
 import type { Config } from '../config.ts';
 import { BULK_BODY_MAX_BYTES, REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
+import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -19,12 +20,18 @@ const params = strict({ agent_id: Uuid, command_id: Uuid });
 const Accepted = strict({ accepted: Type.Literal(true) });
 const tags = ['agents'];
 
+/** A report of more events takes its turn: each of them is a link of the one chain. */
+const MANY_EVENTS = 20;
+const MANY_BYTES = 65_536;
+const LARGE_REPORTS = { what: 'reports of many events', running: 1, waiting: 8 } as const;
+
 /** What agents report of their commands, and what they notice by themselves. */
 export function mountAgentCommands(
   app: App,
   { platform, config }: { platform: Platform; config: Pick<Config, 'minAgentVersion'> },
 ): void {
-  const { database } = platform;
+  const { database, random } = platform;
+  const large = createLargeWork({ ...LARGE_REPORTS, random });
   const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
 
   app.route({
@@ -95,18 +102,19 @@ export function mountAgentCommands(
     method: 'POST',
     url: '/api/v1/agents/:agent_id/events',
     config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: REPORT_MAX_BYTES },
+    onRequest: async (request) => demandRoomFor(large, request, { plain: MANY_BYTES }),
     schema: {
       summary: 'Security events that an agent noticed',
       tags,
       params: strict({ agent_id: Uuid }),
       body: AgentEvents,
-      response: { 202: Accepted, 400: Problem },
+      response: { 202: Accepted, 400: Problem, 503: Problem },
     },
     handler: async (request, reply) => {
       const { agentId } = ownAgent(request, request.params.agent_id);
-      await database.transact((tx) =>
-        recordAgentEvents(tx, platform, { agentId, events: request.body.events }),
-      );
+      const { events } = request.body;
+      const record = () => database.transact((tx) => recordAgentEvents(tx, platform, { agentId, events }));
+      await (events.length > MANY_EVENTS ? large.admit(agentId, record) : record());
       return reply.code(202).send({ accepted: true });
     },
   });

@@ -7,17 +7,19 @@ import {
 } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
-import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { ownAgent } from '../agents/own-agent.ts';
+import { demandRoomFor } from '../platform/http/large-work.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, agentOf } from '../platform/http/server.ts';
+import type { App } from '../platform/http/server.ts';
 import { compileValidator } from '../platform/http/validate.ts';
 import { mountInstalled } from './installed-routes.ts';
 import { LARGE_COMPRESSED_BYTES, SMALL_REPORT_MAX_BYTES } from './large-reports.ts';
 import { takePart } from './take-part.ts';
 import { type TakeDeps, takeReport } from './take-report.ts';
 
+/** What is read in a thread of its own, as it is sent. */
+const LARGE = { plain: SMALL_REPORT_MAX_BYTES, compressed: LARGE_COMPRESSED_BYTES };
 /** Text, as all of a path and a query is. */
 const PartNumber = Type.String({ pattern: '^[0-9]{1,2}$' });
 
@@ -31,7 +33,7 @@ export function mountInventory(app: App, deps: TakeDeps): void {
       bodyMaxBytes: INVENTORY_MAX_BYTES,
       parseLater: true,
     },
-    onRequest: async (request) => demandRoomFor(deps, request),
+    onRequest: async (request) => demandRoomFor(deps.large, request, LARGE),
     schema: {
       summary: 'What is installed and what could be updated, of one ecosystem',
       tags: ['agents'],
@@ -58,7 +60,7 @@ export function mountInventory(app: App, deps: TakeDeps): void {
       bodyMaxBytes: INVENTORY_MAX_BYTES,
       parseLater: true,
     },
-    onRequest: async (request) => demandRoomFor(deps, request),
+    onRequest: async (request) => demandRoomFor(deps.large, request, LARGE),
     schema: {
       summary:
         'One part of a report that is larger than one request may be; recorded when all parts are there',
@@ -105,12 +107,4 @@ export function mountInventory(app: App, deps: TakeDeps): void {
     },
   });
   mountInstalled(app, deps);
-}
-
-/** Refuses a body that is large already as it is sent, before it is read, where there is no room for it. */
-function demandRoomFor({ large }: TakeDeps, request: FastifyRequest): void {
-  const isCompressed = request.headers['content-encoding'] !== undefined;
-  const most = isCompressed ? LARGE_COMPRESSED_BYTES : SMALL_REPORT_MAX_BYTES;
-  if (Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= most) return;
-  large.demandRoom(agentOf(request).agentId);
 }

@@ -26,14 +26,17 @@ const plan = {
 };
 
 describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
-  async function setUp() {
+  async function setUp({ beforeNoting = async () => {} } = {}) {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
     mountUpdates(app, {
       platform,
       gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
-      notePlan: (tx, planned) => noteSeen(tx, platform, { ...planned, packages: [] }),
+      notePlan: async (tx, planned) => {
+        await beforeNoting();
+        await noteSeen(tx, platform, { ...planned, packages: [] });
+      },
     });
     onTestFinished(() => app.close());
     const keys = [
@@ -273,4 +276,38 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
     expect(unsound.json()).toMatchObject({ errors: [{ path: '/actions/1/source_name' }] });
     expect((await putPlan(id, { ...plan, actions: [around, inner] })).statusCode).toBe(200);
   });
+
+  test('of large plans of one host one is stored at a time; the next is 503 with a time to come back', async () => {
+    const gate = createGate();
+    const { scan, putPlan } = await setUp({ beforeNoting: gate.pass });
+    const id = (await scan(0, ['openssl'])).updates[0]?.update_id ?? '';
+    const [action] = plan.actions;
+    const more = Array.from({ length: 900 }, (_, n) => {
+      const artifact = { ...action?.artifact, filename: `${n}.deb` };
+      return { ...action, name: `p${n}`, to_version: `${n}`, artifact };
+    });
+    const large = { ...plan, actions: [...plan.actions, ...more] };
+    const first = putPlan(id, large);
+    await gate.reached;
+    const refused = await putPlan(id, large);
+    expect(refused.statusCode).toBe(503);
+    expect(refused.json()).toMatchObject({ code: 'unavailable' });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(10);
+    gate.open();
+    expect((await first).statusCode).toBe(200);
+    expect((await putPlan(id, large)).statusCode).toBe(200);
+  });
 });
+
+function createGate() {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  return {
+    reached: reached.promise,
+    open: opened.resolve,
+    pass() {
+      reached.resolve();
+      return opened.promise;
+    },
+  };
+}

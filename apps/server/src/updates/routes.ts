@@ -20,6 +20,7 @@ import { ownAgent } from '../agents/own-agent.ts';
 import { chargeReport } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
+import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -61,9 +62,15 @@ const listing = { access: { ...reading, reach: 'scope' } } as const;
 const one = { access: { ...reading, reach: { of: 'update', by: 'id' } } } as const;
 const tags = ['updates'];
 
+/** A plan of more actions is large: it takes its turn. */
+const LARGE_PLAN_ACTIONS = 500;
+const LARGE_PLAN_BYTES = 131_072;
+const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 } as const;
+
 /** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
 export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDeps): void {
-  const { database } = platform;
+  const { database, random } = platform;
+  const large = createLargeWork({ ...LARGE_PLANS, random });
 
   app.route({
     method: 'GET',
@@ -140,12 +147,13 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/plans/:update_id',
     config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: REPORT_MAX_BYTES },
+    onRequest: async (request) => demandRoomFor(large, request, { plain: LARGE_PLAN_BYTES }),
     schema: {
       summary: 'The plan of an update, as its agent resolved it',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, update_id: Uuid }),
       body: Plan,
-      response: { 200: PlanAnswer, 400: Problem, 404: Problem },
+      response: { 200: PlanAnswer, 400: Problem, 404: Problem, 503: Problem },
     },
     handler: async (request) => {
       const { agentId } = ownAgent(request, request.params.agent_id);
@@ -157,17 +165,20 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       const text = canonicalPlan(request.body);
       await chargeReport(platform, { agentId, rows: actions.length, bytes: Buffer.byteLength(text) });
       const planSha256 = sha256Hex(text);
-      const state = await database.transact(async (tx) => {
-        const update = await findUpdate(tx, updateId);
-        if (update?.agent_id !== agentId) return null;
-        const missed = targetFault(request.body, { name: update.name, version: update.available_version });
-        requireSound(missed ? [missed] : []);
-        const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
-        requireSound(bundleFaults({ ecosystem, actions: request.body.actions }));
-        await storePlan(tx, platform, { updateId, plan: request.body, planSha256 });
-        await notePlan(tx, { agentId, ecosystem, actions: request.body.actions });
-        return Value.Parse(UpdateState, update.state);
-      });
+      const store = () =>
+        database.transact(async (tx) => {
+          const update = await findUpdate(tx, updateId);
+          if (update?.agent_id !== agentId) return null;
+          const missed = targetFault(request.body, { name: update.name, version: update.available_version });
+          requireSound(missed ? [missed] : []);
+          const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
+          requireSound(bundleFaults({ ecosystem, actions }));
+          await storePlan(tx, platform, { updateId, plan: request.body, planSha256 });
+          await notePlan(tx, { agentId, ecosystem, actions });
+          return Value.Parse(UpdateState, update.state);
+        });
+      const isLarge = actions.length > LARGE_PLAN_ACTIONS;
+      const state = isLarge ? await large.admit(agentId, store) : await store();
       if (state === null) throw new Refusal('not_found', { detail: 'There is no such update.' });
       return { update_id: updateId, state };
     },

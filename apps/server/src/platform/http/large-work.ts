@@ -1,0 +1,88 @@
+import type { FastifyRequest } from 'fastify';
+import type { RandomBytes } from '../ids.ts';
+
+import { Refusal } from './refusal.ts';
+import { agentOf } from './server.ts';
+
+/** Seconds after which a host that was refused comes back: between this and twice this. */
+const RETRY_SECONDS = 10;
+
+/** Work of one kind that hosts ask for and that takes long: few pieces at a time, and one of a host. */
+export interface LargeWork {
+  /** Throws the Refusal `unavailable` (503) where there is no room now: asked before a large body is read. */
+  demandRoom(agentId: string): void;
+  /** Runs the work in its turn, or throws the same Refusal. */
+  admit<T>(agentId: string, work: () => Promise<T>): Promise<T>;
+}
+
+export interface LargeWorkOptions {
+  /** What there is too much of, for the refusal: `large reports`. */
+  what: string;
+  /** Pieces under way at once. */
+  running: number;
+  /** Pieces that wait for their turn, each with its body; the next one is refused. */
+  waiting: number;
+  random: RandomBytes;
+}
+
+export function createLargeWork(options: LargeWorkOptions): LargeWork {
+  const { what, random } = options;
+  const hosts = new Set<string>();
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (running < options.running) running++;
+    else {
+      // The one that ends hands its place over, so the count stays as it is.
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  }
+
+  function demandRoom(agentId: string): void {
+    const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
+    const retryAfterSeconds = RETRY_SECONDS + jitterSeconds;
+    if (hosts.has(agentId)) {
+      const detail = `Of ${what} one of this host is under way; send the next one when it is over.`;
+      throw new Refusal('unavailable', { detail, retryAfterSeconds });
+    }
+    if (waiting.length >= options.waiting) {
+      const detail = `Too many ${what} at once; try again after the time in Retry-After.`;
+      throw new Refusal('unavailable', { detail, retryAfterSeconds });
+    }
+  }
+
+  return {
+    demandRoom,
+    async admit(agentId, work) {
+      demandRoom(agentId);
+      hosts.add(agentId);
+      try {
+        return await inTurn(work);
+      } finally {
+        hosts.delete(agentId);
+      }
+    },
+  };
+}
+
+/** Refuses a body that is large already as it is sent, in bytes, before it is read, where there is no room for it. */
+export function demandRoomFor(
+  work: Pick<LargeWork, 'demandRoom'>,
+  request: FastifyRequest,
+  { plain, compressed = plain }: { plain: number; compressed?: number },
+): void {
+  const { headers } = request;
+  const most = headers['content-encoding'] === undefined ? plain : compressed;
+  if (Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= most) return;
+  work.demandRoom(agentOf(request).agentId);
+}
