@@ -70,6 +70,7 @@ export interface RequestTimes {
 }
 
 const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkMs: 2_000 };
+const BODY_BUFFER_BYTES = 16_384;
 /** Decompressions in the thread pool at once, and those that wait: the pool is for files and DNS too. */
 const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
@@ -190,6 +191,8 @@ function createNodeServer(
     headersTimeout: times.headersMs,
     connectionsCheckingInterval: times.checkMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    // Of a body that nobody reads yet, one piece of the socket: it may be refused.
+    highWaterMark: BODY_BUFFER_BYTES,
     // `headerFault` looks at it, and answers in our form.
     requireHostHeader: false,
   };
