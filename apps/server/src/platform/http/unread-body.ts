@@ -20,8 +20,11 @@ export function leaveUnreadBody(request: IncomingMessage, response: ServerRespon
   // Without a declared length this is not a number, and no rest of it is small.
   if (Number(request.headers['content-length']) <= DRAIN_MAX_BYTES) return;
   if (!response.headersSent) response.setHeader('connection', 'close');
-  // node:http drains to the end what nobody has begun to read when the answer is over.
-  request.on('data', () => request.pause());
+  let droppedBytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    droppedBytes += chunk.length;
+    if (droppedBytes > DRAIN_MAX_BYTES) request.pause();
+  });
   const { socket } = request;
   socket.destroySoon = () => {
     socket.end();
