@@ -93,8 +93,8 @@ async function timeAgain(fleet: BenchServer, timed: readonly Timed[]): Promise<T
   const again: Timed[] = [];
   for (const one of timed) {
     const second = one.request && (await timeRequest(fleet, one.request, ROUNDS_OF_DEAR));
-    const isSame = second?.status === one.status;
-    again.push(isSame ? { ...one, cpuUs: Math.min(one.cpuUs, second.cpuUs) } : one);
+    const isRefused = second !== undefined && !/^[23]/.test(second.status);
+    again.push(isRefused ? { ...one, cpuUs: Math.min(one.cpuUs, second.cpuUs) } : one);
   }
   return again;
 }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Work goes on for so long before the event loop turns; a single statement is never cut. */
-export const SLICE_MS = 10;
+export const SLICE_MS = 5;
 /** The loop turns for so long at most while there is something ready in each turn. */
 const PAUSE_MS = 10;
 
