@@ -1,4 +1,4 @@
-import { type BenchAgent, BOOT_ID, DIGEST } from './fleet.ts';
+import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
 import { compareWithHello, type Figures } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -12,22 +12,13 @@ export function benchCheckIn(options: BenchOptions): Promise<Record<string, Figu
 }
 
 function checkInRequest({ agentId, machineId, token }: BenchAgent): Buffer {
-  const body = JSON.stringify({
-    agent_version: '1.0.0',
-    boot_id: BOOT_ID,
-    uptime_seconds: 86_400,
-    load: [0.1, 0.2, 0.3],
-    received: [],
-    key_set_version: 1,
-    inventory_digest: { apt: DIGEST },
-  });
   const head = [
     `POST /api/v1/agents/${agentId}/check-in HTTP/1.1`,
     'host: bench',
     `authorization: Bearer ${token}`,
     `x-machine-id: ${machineId}`,
     'content-type: application/json',
-    `content-length: ${Buffer.byteLength(body)}`,
+    `content-length: ${Buffer.byteLength(IDLE_CHECK_IN)}`,
   ];
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${IDLE_CHECK_IN}`);
 }

@@ -18,8 +18,19 @@ const JWT_SECRET = 'a secret of a benchmark that guards nothing';
 export const BENCH_USER = 'bench';
 export const BENCH_PASSWORD = 'a password of a benchmark';
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
-export const DIGEST = 'a'.repeat(64);
+const DIGEST = 'a'.repeat(64);
 export const BOOT_ID = 'c0ffee00-0000-4000-8000-000000000001';
+
+/** A check-in of a host that has no news, as `startFleet` makes them. */
+export const IDLE_CHECK_IN = JSON.stringify({
+  agent_version: '1.0.0',
+  boot_id: BOOT_ID,
+  uptime_seconds: 86_400,
+  load: [0.1, 0.2, 0.3],
+  received: [],
+  key_set_version: 1,
+  inventory_digest: { apt: DIGEST },
+});
 
 export interface BenchAgent {
   agentId: string;

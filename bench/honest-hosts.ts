@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
-import { type BenchAgent, BOOT_ID, DIGEST } from './fleet.ts';
+import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
 import type { HostileRequest } from './hostile-bodies.ts';
 import { paced, send } from './send.ts';
 
@@ -18,17 +18,7 @@ const CHECK_IN: HostileRequest = {
   method: 'POST',
   path: '/check-in',
   gzip: false,
-  body: Buffer.from(
-    JSON.stringify({
-      agent_version: '1.0.0',
-      boot_id: BOOT_ID,
-      uptime_seconds: 86_400,
-      load: [0.1, 0.2, 0.3],
-      received: [],
-      key_set_version: 1,
-      inventory_digest: { apt: DIGEST },
-    }),
-  ),
+  body: Buffer.from(IDLE_CHECK_IN),
 };
 
 /** Idle check-ins of honest hosts, one after the other and spread over the interval; how long each took, in milliseconds. */

@@ -19,25 +19,43 @@ export type WorkQueue = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** One queue for each kind of expensive work: a flood of one kind sheds its own load and holds up no other. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const turnstile = createTurnstile(options.running);
+  return async (work) => {
+    if (turnstile.waiting() >= options.waiting && turnstile.isFull()) throw overloaded(options);
+    return turnstile.pass(work);
+  };
+}
+
+export interface Turnstile {
+  /** Runs the work when it is its turn, first come, first served. */
+  pass: WorkQueue;
+  isFull(): boolean;
+  waiting(): number;
+}
+
+/** Lets so many pieces of work run at once. */
+export function createTurnstile(most: number): Turnstile {
   const waiting: (() => void)[] = [];
   let running = 0;
-  return async (work) => {
-    if (running >= options.running) {
-      if (waiting.length >= options.waiting) throw overloaded(options);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push(resolve);
-      // The one that ends hands its place over, so the count stays as it is.
-      await promise;
-    } else {
-      running++;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
+  return {
+    isFull: () => running >= most,
+    waiting: () => waiting.length,
+    async pass(work) {
+      if (running < most) running++;
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waiting.push(resolve);
+        // The one that ends hands its place over, so the count stays as it is.
+        await promise;
+      }
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else running--;
+      }
+    },
   };
 }
 

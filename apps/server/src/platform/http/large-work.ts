@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { RandomBytes } from '../ids.ts';
-
+import { createTurnstile } from '../work-queue.ts';
 import { Refusal } from './refusal.ts';
 import { agentOf } from './server.ts';
 
@@ -28,26 +28,7 @@ export interface LargeWorkOptions {
 export function createLargeWork(options: LargeWorkOptions): LargeWork {
   const { what, random } = options;
   const hosts = new Set<string>();
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (running < options.running) running++;
-    else {
-      // The one that ends hands its place over, so the count stays as it is.
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push(resolve);
-      await promise;
-    }
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  }
-
+  const turnstile = createTurnstile(options.running);
   function demandRoom(agentId: string): void {
     const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
     const retryAfterSeconds = RETRY_SECONDS + jitterSeconds;
@@ -55,7 +36,7 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
       const detail = `Of ${what} one of this host is under way; send the next one when it is over.`;
       throw new Refusal('unavailable', { detail, retryAfterSeconds });
     }
-    if (waiting.length >= options.waiting) {
+    if (turnstile.waiting() >= options.waiting) {
       const detail = `Too many ${what} at once; try again after the time in Retry-After.`;
       throw new Refusal('unavailable', { detail, retryAfterSeconds });
     }
@@ -67,7 +48,7 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
       demandRoom(agentId);
       hosts.add(agentId);
       try {
-        return await inTurn(work);
+        return await turnstile.pass(work);
       } finally {
         hosts.delete(agentId);
       }
