@@ -43,6 +43,7 @@ export function openPostgres(
   const reader = kyselyOn(openPool(url, { ...options, max: reads }));
   const writer = kyselyOn(openPool(url, { ...options, max: transactions }));
   let faults = 0;
+  let ended: Promise<unknown> | null = null;
   async function run({ name, postgres }: HotSql, parameters: readonly HotParameter[]): Promise<HotRow[]> {
     try {
       const result = await pool.query<[...HotRow]>({
@@ -83,7 +84,9 @@ export function openPostgres(
       await run(sql, parameters).catch(rethrowWrite);
     },
     async close() {
-      await Promise.all([reader.destroy(), writer.destroy(), pool.end()]);
+      // A pool ends once; whoever closes again waits for the same end.
+      ended ??= Promise.all([reader.destroy(), writer.destroy(), pool.end()]);
+      await ended;
     },
   };
 }
