@@ -163,10 +163,11 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       // A body of 1 MiB has taken its time to be read and checked, and its canonical form takes as long.
       await takeTurn();
       const text = canonicalPlan(request.body);
-      await chargeReport(platform, { agentId, rows: actions.length, bytes: Buffer.byteLength(text) });
       const planSha256 = sha256Hex(text);
-      const store = () =>
-        database.transact(async (tx) => {
+      // A plan that finds no room is not charged: it comes again.
+      const store = async () => {
+        await chargeReport(platform, { agentId, rows: actions.length, bytes: Buffer.byteLength(text) });
+        return database.transact(async (tx) => {
           const update = await findUpdate(tx, updateId);
           if (update?.agent_id !== agentId) return null;
           const missed = targetFault(request.body, { name: update.name, version: update.available_version });
@@ -177,6 +178,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
           await notePlan(tx, { agentId, ecosystem, actions });
           return Value.Parse(UpdateState, update.state);
         });
+      };
       const isLarge = actions.length > LARGE_PLAN_ACTIONS;
       const state = isLarge ? await large.admit(agentId, store) : await store();
       if (state === null) throw new Refusal('not_found', { detail: 'There is no such update.' });
