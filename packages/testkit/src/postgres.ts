@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdtempSync, realpathSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, realpathSync, statfsSync } from 'node:fs';
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startLeash } from './leash.ts';
@@ -11,6 +11,8 @@ const START_LIMIT_SECONDS = '60';
 export type PostgresOptions = {
   /** Survive power cuts as in production (durability tests). Without it data may be lost in a crash of the machine. */
   fsync?: boolean;
+  /** Keep the files in memory where the machine has room: a database is made in a tenth of the time and less. */
+  memory?: boolean;
   /** The number of the one CPU core that the server may use (benchmarks). */
   cpu?: number;
   /** More settings, by their names in postgresql.conf. */
@@ -46,7 +48,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     return { missing: 'taskset is not installed (util-linux)' };
 
   const { folder } = programs;
-  const home = ownedFolder(owner);
+  const home = ownedFolder(owner, options.memory ? roomyFolder() : '/tmp');
   const data = join(home, 'data');
   const asOwner = owner === undefined ? {} : { owner };
   const run = (program: string, args: string[]) => runTool(join(folder, program), args, asOwner);
@@ -94,12 +96,22 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   };
 }
 
-/** Always under /tmp: a socket's path has at most 107 bytes, and the server's user must get through to it. */
-function ownedFolder(owner: Owner | undefined): string {
-  const home = mkdtempSync(join(realpathSync('/tmp'), 'tidegate-pg-'));
+/** Never under TMPDIR: a socket's path has at most 107 bytes, and the server's user must get through to it. */
+function ownedFolder(owner: Owner | undefined, parent: string): string {
+  const home = mkdtempSync(join(realpathSync(parent), 'tidegate-pg-'));
   chmodSync(home, 0o700);
   if (owner) chownSync(home, owner.uid, owner.gid);
   return home;
+}
+
+const MEMORY = '/dev/shm';
+/** A few hundred databases of tests at a time. */
+const MEMORY_NEEDED = 4 * 1024 ** 3;
+
+function roomyFolder(): string {
+  if (!existsSync(MEMORY)) return '/tmp';
+  const memory = statfsSync(MEMORY);
+  return memory.bavail * memory.bsize >= MEMORY_NEEDED ? MEMORY : '/tmp';
 }
 
 function configuration(home: string, options: PostgresOptions): string {

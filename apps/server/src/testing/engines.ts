@@ -68,7 +68,7 @@ async function copyOf(adminUrl: string, source: string): Promise<string> {
 
 async function createDatabase(adminUrl: string, source: string): Promise<string> {
   const name = `t_${process.pid}_${process.hrtime.bigint()}_${databases++}`;
-  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source}`);
+  await run(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY FILE_COPY`);
   return adminUrl.replace('/postgres?', `/${name}?`);
 }
 

@@ -31,7 +31,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide('postgres', { missing: 'TIDEGATE_ENGINES=sqlite' });
     return async () => folder.remove();
   }
-  const server = await startPostgres({ settings: { max_connections: 300 } });
+  const server = await startPostgres({ memory: true, settings: { max_connections: 300 } });
   if ('missing' in server) {
     process.stderr.write(
       `PostgreSQL tests are skipped: ${server.missing} (Debian: apt install postgresql)\n`,
