@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { HELD } from './protocol-doc/held.ts';
+import { openObjectsIn } from './protocol-doc/schema-rows.ts';
+import { commandForms, OBJECTS } from './protocol-doc/schemas.ts';
+import { readHeldTables } from './protocol-doc/tables.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const TABLES = readHeldTables(ROOT);
+
+describe('docs/protocol.md and docs/protocol', () => {
+  test('every table that is held is there, once, and no other says that it is', () => {
+    expect(TABLES.map(({ name }) => name).sort()).toEqual(Object.keys(HELD).sort());
+  });
+
+  test.each(TABLES)('$document: the table "$name" says what the code says', ({ name, rows }) => {
+    const expected = HELD[name] ?? [];
+    const columns = expected[0]?.length ?? 0;
+    expect(rows.map((row) => row.slice(0, columns))).toEqual(expected);
+  });
+
+  test.each(TABLES)('$document: every row of "$name" has all its cells', ({ rows }) => {
+    expect(new Set(rows.map((row) => row.length)).size).toBe(1);
+  });
+});
+
+test('the forms of a command differ in action and params alone, as the tables say', () => {
+  const forms = commandForms();
+  for (const { members } of forms) expect(members).toEqual(forms[0]?.members);
+  const actions = HELD.COMMAND_PARAMS?.flatMap(([member = '']) => (member.includes('.') ? [] : [member]));
+  expect(forms.map(({ action }) => action)).toEqual(actions);
+});
+
+test('the one open object is Problem', () => {
+  const open = Object.entries(OBJECTS).filter(([, schema]) => openObjectsIn(schema) > 0);
+  expect(open.map(([name]) => name)).toEqual(['Problem']);
+});

@@ -1,0 +1,78 @@
+import * as documents from '@tidegate/protocol/documents';
+import * as plan from '@tidegate/protocol/plan';
+import { Problem } from '@tidegate/protocol/problems';
+import { RootPayload } from '@tidegate/protocol/root-document';
+import {
+  AgentVersion,
+  Count,
+  Ecosystem,
+  HostName,
+  MachineId,
+  Ordinal,
+  PackageName,
+  PackageVersion,
+  Sha256Hex,
+  Sha512Hex,
+  ShortText,
+  strict,
+  Timestamp,
+  Uuid,
+} from '@tidegate/protocol/scalars';
+import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
+
+/** The types that the documents call by name. */
+export const SCALARS: Readonly<Record<string, unknown>> = {
+  uuid: Uuid,
+  time: Timestamp,
+  hex64: Sha256Hex,
+  hex128: Sha512Hex,
+  count: Count,
+  ordinal: Ordinal,
+  text: ShortText,
+  hostname: HostName,
+  'package name': PackageName,
+  'package version': PackageVersion,
+  'agent version': AgentVersion,
+  'machine id': MachineId,
+  ecosystem: Ecosystem,
+  verdict: VulnerabilityVerdict,
+  'update state': UpdateState,
+  'command status': CommandStatus,
+  'command action': CommandAction,
+};
+
+const [firstCommand] = documents.CommandPayload.anyOf;
+/** These two belong together: each action has its own table of parameters. */
+const OF_THE_ACTION = ['action', 'params'];
+
+/** The objects that have a table each, in the modules that agents and server share. */
+export const OBJECTS: Readonly<Record<string, unknown>> = {
+  ...onlyObjects(documents),
+  ...onlyObjects(plan),
+  RootPayload,
+  CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },
+  COMMAND_PARAMS: strict(documents.COMMAND_PARAMS),
+  Problem,
+};
+
+/** Each action with the members that its commands have beside the two of the action. */
+export function commandForms(): { action: unknown; members: Readonly<Record<string, unknown>> }[] {
+  return documents.CommandPayload.anyOf.map(({ properties }) => ({
+    action: properties.action.const,
+    members: commonOf(properties),
+  }));
+}
+
+function commonOf(members: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !OF_THE_ACTION.includes(name)));
+}
+
+/** The schemas of objects among what a module exports: a new one has no table, which a test says. */
+function onlyObjects(module: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(module).filter(
+      ([, value]) =>
+        value !== null && typeof value === 'object' && 'type' in value && value.type === 'object',
+    ),
+  );
+}
