@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { keepCompiledModules } from './packages/testkit/src/compile-cache.ts';
 import { closingLine } from './scripts/closing-line-reporter.ts';
 
+keepCompiledModules(import.meta.dirname);
 const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 
 export default defineConfig({

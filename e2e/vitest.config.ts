@@ -1,12 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { keepCompiledModules } from '../packages/testkit/src/compile-cache.ts';
 import { closingLine } from '../scripts/closing-line-reporter.ts';
 
+const repository = fileURLToPath(new URL('..', import.meta.url));
+keepCompiledModules(repository);
 const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 
 /** Stories across the real parts. They start many processes, so one file runs at a time. */
 export default defineConfig({
-  root: fileURLToPath(new URL('..', import.meta.url)),
+  root: repository,
   test: {
     pool: 'threads',
     include: ['e2e/**/*.test.ts'],

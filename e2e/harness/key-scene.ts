@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, onTestFinished } from 'vitest';
@@ -51,7 +52,10 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
   writeTool(bin, 'tidegate', `exec "${process.execPath}" "${REPOSITORY}/apps/server/src/main.ts" "$@"`);
 
   const shell = (commands: string) =>
-    runCommands(commands, { env: { ...names, PATH: `${bin}:${SYSTEM_PATH}` }, cwd: folder });
+    runCommands(commands, {
+      env: { ...names, ...compiledModules(), PATH: `${bin}:${SYSTEM_PATH}` },
+      cwd: folder,
+    });
 
   async function follow({ title, commands, shown }: RunbookStep): Promise<string> {
     const printed: string[] = [];

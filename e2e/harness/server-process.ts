@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { type Child, startChild } from './child.ts';
 
@@ -83,6 +84,7 @@ function start({ dataDir, databaseUrl, advisoryUrl, exportUrl, env }: ServerOpti
       SERVICE_ADVISORY_API_URL: advisoryUrl,
       SERVICE_ADVISORY_EXPORT_URL: exportUrl ?? 'none',
       ...(exportUrl === undefined ? { SERVICE_ADVISORY_SOURCE: 'api' } : {}),
+      ...compiledModules(),
       ...NO_REGISTRIES,
       SERVICE_ADMIN_USERNAME: OPERATOR.username,
       SERVICE_ADMIN_PASSWORD: OPERATOR.password,

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Plan, type PlanAction } from '@tidegate/protocol/plan';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { aptHostMissing, createAptHost } from '@tidegate/testkit/apt-host';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -39,7 +40,7 @@ async function run(
   options: { env?: Record<string, string>; input?: string } = {},
 ): Promise<Ran> {
   const child = spawn(process.execPath, ['--no-warnings', main, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...options.env },
+    env: { PATH: process.env.PATH ?? '', ...compiledModules(), ...options.env },
     stdio: 'pipe',
   });
   let [out, err] = ['', ''];

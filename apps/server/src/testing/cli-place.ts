@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { type Clock, createClock } from '@tidegate/testkit/clock';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { createIds } from '@tidegate/testkit/ids';
 import { onTestFinished } from 'vitest';
 import { runCommand } from '../cli/run-command.ts';
@@ -75,7 +76,10 @@ export async function createCliPlace(
     },
     async spawn(words, { stdin = '' } = {}) {
       const main = fileURLToPath(new URL('../main.ts', import.meta.url));
-      const child = spawn(process.execPath, [main, ...words], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+      const child = spawn(process.execPath, [main, ...words], {
+        env: { ...env, ...compiledModules() },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
       onTestFinished(() => void child.kill('SIGKILL'));
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
       child.stdin.end(stdin);

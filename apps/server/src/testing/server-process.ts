@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { NO_REGISTRIES_ENV } from './no-registries.ts';
 
 const MAIN = join(import.meta.dirname, '../main.ts');
@@ -24,6 +25,7 @@ export async function startServerProcess(
       PATH: process.env.PATH ?? '',
       SERVICE_HOST: '127.0.0.1',
       SERVICE_ADVISORY_SOURCE: 'off',
+      ...compiledModules(),
       ...NO_REGISTRIES_ENV,
       ...env,
     },
