@@ -16,7 +16,7 @@ import { listenOnLoopback, readBody } from '@tidegate/testkit/loopback';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type AgentConfig, loadConfig, saveConfig } from '../apps/agent/src/config-file.ts';
+import { type AgentConfig, loadConfig, saveConfig } from '../apps/agent/src/identity/config-file.ts';
 import { configOf as enrolledIn } from '../apps/agent/src/testing/agent-config.ts';
 import { createFleet } from '../apps/agent/src/testing/fleet.ts';
 import { problem } from '../apps/agent/src/testing/scripted-server.ts';

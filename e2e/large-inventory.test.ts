@@ -1,11 +1,11 @@
 import { RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { Check } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { openConfig } from '../apps/agent/src/config-file.ts';
-import { createRenewer } from '../apps/agent/src/renew.ts';
-import { sendInventory } from '../apps/agent/src/send-reports.ts';
-import { createServerClient } from '../apps/agent/src/server-client.ts';
-import { createSession } from '../apps/agent/src/session.ts';
+import { openConfig } from '../apps/agent/src/identity/config-file.ts';
+import { sendInventory } from '../apps/agent/src/inventory/send-reports.ts';
+import { createRenewer } from '../apps/agent/src/session/renew.ts';
+import { createServerClient } from '../apps/agent/src/session/server-client.ts';
+import { createSession } from '../apps/agent/src/session/session.ts';
 import { configOf } from '../apps/agent/src/testing/agent-config.ts';
 import { createAgent } from '../apps/agent/src/testing/agent-runtime.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';

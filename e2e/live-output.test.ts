@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { Type } from 'typebox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadConfig, saveConfig } from '../apps/agent/src/config-file.ts';
-import { outputPath } from '../apps/agent/src/job-folder.ts';
+import { loadConfig, saveConfig } from '../apps/agent/src/identity/config-file.ts';
+import { outputPath } from '../apps/agent/src/jobs/job-folder.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import type { Child } from './harness/child.ts';
 import { finish, type Host, must } from './harness/host.ts';

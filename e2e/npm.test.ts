@@ -8,8 +8,8 @@ import { NEW_GLOBALS, NEW_MODULES, OLD_GLOBALS, OLD_MODULES } from '@tidegate/te
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { hostPaths } from '../apps/agent/src/ecosystems/host-places.ts';
 import { npmDriver } from '../apps/agent/src/ecosystems/npm/npm.ts';
-import { hostPaths } from '../apps/agent/src/host-places.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { must } from './harness/host.ts';
 import { createNpmWorld, type NpmWorld, npmStoryMissing } from './harness/npm-world.ts';

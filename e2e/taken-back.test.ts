@@ -5,7 +5,7 @@ import { ApprovalPayload, CommandPayload, Envelope } from '@tidegate/protocol/do
 import { type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { completeJob, makeJob } from '../apps/agent/src/job-folder.ts';
+import { completeJob, makeJob } from '../apps/agent/src/jobs/job-folder.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
 import { AGENT_BINARY } from './harness/agent-binary.ts';
 import { startChild } from './harness/child.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { timestamp } from './clock.ts';
 import { examine } from './doctor.ts';
-import { saveExecutorState } from './executor/executor-state.ts';
+import { saveExecutorState } from './jobs/executor-state.ts';
+import { timestamp } from './platform/clock.ts';
 import { createAgent, type TestAgent } from './testing/agent-runtime.ts';
 import { NOW_MS } from './testing/fleet.ts';
 import { hostRoot } from './testing/host-root.ts';

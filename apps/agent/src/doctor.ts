@@ -1,20 +1,20 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { doubtMachineIdSource } from './choose-machine-id.ts';
-import { CLOCK_SKEW_MS } from './clock.ts';
-import { type AgentConfig, loadConfig } from './config-file.ts';
+import { stateOfExecutor } from './commands/executor-key-chain.ts';
 import type { EcosystemDriver } from './ecosystems/ecosystem.ts';
-import { ageOfState } from './freshness.ts';
-import { hostPaths } from './host-places.ts';
-import { loadHostPolicy, stateMaxAgeMinutes } from './host-policy.ts';
-import type { PolicyPlace } from './host-policy-folders.ts';
-import { describePolicy } from './host-policy-words.ts';
-import { DEFAULT_EXECUTOR_STATE } from './job-folder.ts';
-import { readServerTime } from './journal-state.ts';
-import { readMachineId } from './machine-id.ts';
-import { stateOfExecutor } from './refresh-keys-executor.ts';
-import { checkServerUrl, createServerClient } from './server-client.ts';
-import { chooseExecutor, type HostFacts } from './start-executor.ts';
+import { hostPaths } from './ecosystems/host-places.ts';
+import { describePolicy } from './host-policy/describe-policy.ts';
+import { loadHostPolicy, stateMaxAgeMinutes } from './host-policy/policy.ts';
+import type { PolicyPlace } from './host-policy/policy-folders.ts';
+import { doubtMachineIdSource } from './identity/choose-machine-id.ts';
+import { type AgentConfig, loadConfig } from './identity/config-file.ts';
+import { readMachineId } from './identity/machine-id.ts';
+import { DEFAULT_EXECUTOR_STATE } from './jobs/job-folder.ts';
+import { chooseExecutor, type HostFacts } from './jobs/start-executor.ts';
+import { readServerTime } from './journal/journal-state.ts';
+import { CLOCK_SKEW_MS } from './platform/clock.ts';
+import { ageOfState } from './session/freshness.ts';
+import { checkServerUrl, createServerClient } from './session/server-client.ts';
 
 export interface Finding {
   check: string;

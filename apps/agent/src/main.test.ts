@@ -11,14 +11,14 @@ import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
-import { timestamp } from './clock.ts';
-import { loadConfig, saveConfig } from './config-file.ts';
-import { openJournal } from './journal.ts';
-import { readHostFacts } from './start-executor.ts';
+import { loadConfig, saveConfig } from './identity/config-file.ts';
+import { readHostFacts } from './jobs/start-executor.ts';
+import { openJournal } from './journal/journal.ts';
+import { timestamp } from './platform/clock.ts';
+import { AGENT_VERSION } from './platform/version.ts';
 import { createFleet, type TestFleet } from './testing/fleet.ts';
 import { type FleetServer, startFleetServer } from './testing/fleet-server.ts';
 import { html, problem } from './testing/scripted-server.ts';
-import { AGENT_VERSION } from './version.ts';
 
 /** A registration token where no user of the host can read it. */
 const TOKEN = { env: { TIDEGATE_TOKEN: 't' } };

@@ -20,13 +20,13 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
   {
     call: /(?<![\w.])chmod(Sync)?\(/,
     allowed: {
-      'file-layer.ts': 'takes a descriptor',
+      'platform/file-layer.ts': 'takes a descriptor',
       'ecosystems/apt/session.ts': 'a folder of its own',
       'ecosystems/dnf/session.ts': 'a folder of its own',
       'ecosystems/npm/session.ts': 'a folder of its own',
       'ecosystems/pypi/shadow.ts': 'a folder of its own',
       'executor/apt.ts': 'the stage',
-      'executor/executor-state.ts': 'the executor’s folder',
+      'jobs/executor-state.ts': 'the executor’s folder',
       'executor/live-output.ts': 'the executor’s folder',
       'executor/pypi.ts': 'a folder of its own',
     },
@@ -40,13 +40,13 @@ const RULES: { call: RegExp; allowed: Record<string, string> }[] = [
       'ecosystems/pypi/shadow.ts': 'after what was given away has gone',
       'ecosystems/npm/fetch.ts': 'a folder of this process alone',
       'executor/execute.ts': 'the stage',
-      'job-folder.ts': 'the agent’s own spool, as its own user',
+      'jobs/job-folder.ts': 'the agent’s own spool, as its own user',
     },
   },
   {
     call: /(?<![\w.])rename(Sync)?\(/,
     allowed: {
-      'file-layer.ts': 'a file that was just made, in the folder of whoever writes it',
+      'platform/file-layer.ts': 'a file that was just made, in the folder of whoever writes it',
       'executor/spool.ts': 'by the descriptor of the spool, or the spool itself in root’s folder',
     },
   },

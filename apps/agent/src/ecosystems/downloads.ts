@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
-import type { Identity } from '../run-program.ts';
+import type { Identity } from '../platform/run-program.ts';
 import type { FetchOutcome } from './ecosystem.ts';
 import { removeGiven } from './given-folder.ts';
 

@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { hostPaths } from '../host-places.ts';
 import { withAptSession } from './apt/session.ts';
 import { withDnfSession } from './dnf/session.ts';
 import { giveFolder, removeGiven, takeFolderBack } from './given-folder.ts';
+import { hostPaths } from './host-places.ts';
 import { withNpmSession } from './npm/session.ts';
 import { withShadow } from './pypi/shadow.ts';
 

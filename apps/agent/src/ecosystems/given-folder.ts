@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { lchown, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Identity, runProgram } from '../run-program.ts';
+import { type Identity, runProgram } from '../platform/run-program.ts';
 
 /** Removing a large tree on a slow disk. */
 const REMOVE_TIMEOUT_MS = 15 * 60_000;

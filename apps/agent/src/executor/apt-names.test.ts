@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { USUAL_PLACES } from '../host-places.ts';
+import { USUAL_PLACES } from '../ecosystems/host-places.ts';
 import { createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
-import { verifyApproval } from '../verify-approval.ts';
+import { verifyApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
 const fleet = createFleet();

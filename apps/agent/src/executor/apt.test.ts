@@ -11,9 +11,9 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import { hostPaths } from '../host-places.ts';
+import { hostPaths } from '../ecosystems/host-places.ts';
 import { installHearing } from '../testing/install-hearing.ts';
-import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
 const missing = aptHostMissing();

@@ -20,7 +20,7 @@ import {
   withAptSession,
 } from '../ecosystems/apt/session.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import { runProgram } from '../run-program.ts';
+import { runProgram } from '../platform/run-program.ts';
 import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bytesOf, createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
 import { createJobWorld } from '../testing/job-world.ts';
-import { verifyApprovalBytes } from '../verify-approval.ts';
-import { verifyCommand } from '../verify-command.ts';
+import { verifyApprovalBytes } from '../trust/verify-approval.ts';
+import { verifyCommand } from '../trust/verify-command.ts';
 
 const isLong = process.env.TIDEGATE_LONG === '1';
 const RUNS = isLong ? 50_000 : 2_000;

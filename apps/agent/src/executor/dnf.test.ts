@@ -16,7 +16,7 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import { hostPaths } from '../host-places.ts';
+import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { installHearing } from '../testing/install-hearing.ts';
 import { dnfInstaller } from './dnf.ts';

@@ -9,7 +9,7 @@ import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
-import { hostPaths } from '../host-places.ts';
+import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { installHearing } from '../testing/install-hearing.ts';
 import { dnfInstallerOf } from './dnf.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { chainForExecutor } from '../refresh-keys-executor.ts';
+import { chainForExecutor } from '../commands/executor-key-chain.ts';
+import { loadExecutorState } from '../jobs/executor-state.ts';
 import { createAgent } from '../testing/agent-runtime.ts';
 import { createKey, revoked } from '../testing/fleet.ts';
 import { createJobWorld, type JobWorld } from '../testing/job-world.ts';
-import { loadExecutorState } from './executor-state.ts';
 
 let world: JobWorld;
 beforeEach(() => {

@@ -12,12 +12,12 @@ import {
 import { basename, join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CLOCK_SKEW_MS, timestamp } from '../clock.ts';
-import { READY_MARK, readResult } from '../job-folder.ts';
-import { openJournal } from '../journal.ts';
+import { loadExecutorState } from '../jobs/executor-state.ts';
+import { READY_MARK, readResult } from '../jobs/job-folder.ts';
+import { openJournal } from '../journal/journal.ts';
+import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
 import { createKey, NOW_MS, revoked } from '../testing/fleet.ts';
 import { createJobWorld, FILE, type JobParts, type JobWorld } from '../testing/job-world.ts';
-import { loadExecutorState } from './executor-state.ts';
 import type { Installer } from './installer.ts';
 
 let world: JobWorld;

@@ -8,25 +8,29 @@ import {
 } from '@tidegate/protocol/documents';
 import { type Ecosystem, Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
+import { hostPaths } from '../ecosystems/host-places.ts';
+import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
+import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import { readMachineId } from '../identity/machine-id.ts';
+import { type ExecutorState, loadExecutorState, saveExecutorState } from '../jobs/executor-state.ts';
+import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../jobs/job-folder.ts';
+import { type Journal, openJournal } from '../journal/journal.ts';
+import { timestamp, trustedNow } from '../platform/clock.ts';
+import { holdInstanceLock } from '../platform/instance-lock.ts';
 import {
   judgeByState,
   STATE_REFUSAL_TEXT,
   type StateRefusal,
   type VerifiedState,
   verifyAgentState,
-} from '../agent-state.ts';
-import { timestamp, trustedNow } from '../clock.ts';
-import { hostPaths } from '../host-places.ts';
-import { judgeByHost, loadHostPolicy, stateMaxAgeMinutes } from '../host-policy.ts';
-import type { PolicyPlace } from '../host-policy-folders.ts';
-import { holdInstanceLock } from '../instance-lock.ts';
-import { ARTIFACTS_FOLDER, JOB_FILES, resultPath } from '../job-folder.ts';
-import { type Journal, openJournal } from '../journal.ts';
-import { readMachineId } from '../machine-id.ts';
-import { KeyChain, takeNewest } from '../trusted-keys-chain.ts';
-import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApprovalBytes } from '../verify-approval.ts';
-import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../verify-command.ts';
-import { type ExecutorState, loadExecutorState, saveExecutorState } from './executor-state.ts';
+} from '../trust/agent-state.ts';
+import { KeyChain, takeNewest } from '../trust/trusted-keys-chain.ts';
+import {
+  APPROVAL_REFUSAL_TEXT,
+  type VerifiedApproval,
+  verifyApprovalBytes,
+} from '../trust/verify-approval.ts';
+import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../trust/verify-command.ts';
 import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import {
   type ExecuteOutcome,

@@ -1,7 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import type { OutputListener } from '../run-program.ts';
-import type { VerifiedApproval } from '../verify-approval.ts';
+import type { OutputListener } from '../platform/run-program.ts';
+import type { VerifiedApproval } from '../trust/verify-approval.ts';
 
 export type InstallOutcome =
   | { ok: true; installed: { name: string; version: string; arch?: string }[]; output: string }

@@ -1,10 +1,10 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type CommandResult, OUTPUT_TAIL_MAX_CHARS } from '@tidegate/protocol/agent-api';
-import { timestamp } from '../clock.ts';
-import { errorCode, writeDurably } from '../file-layer.ts';
-import type { ExecutorRefusal, JobResult } from '../job-folder.ts';
-import { plainEnd, plainStart } from '../plain-text.ts';
+import type { ExecutorRefusal, JobResult } from '../jobs/job-folder.ts';
+import { timestamp } from '../platform/clock.ts';
+import { errorCode, writeDurably } from '../platform/file-layer.ts';
+import { plainEnd, plainStart } from '../platform/plain-text.ts';
 import type { InstallOutcome } from './installer.ts';
 
 const REASON_MAX_CHARS = 4_000;

@@ -17,8 +17,8 @@ import { dirname, join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { array, assert, property, uint8Array } from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { outputPath, readResult } from '../job-folder.ts';
-import { createPlainText } from '../plain-text.ts';
+import { outputPath, readResult } from '../jobs/job-folder.ts';
+import { createPlainText } from '../platform/plain-text.ts';
 import { createJobWorld } from '../testing/job-world.ts';
 import { CUT_HERE, HEAD_MAX_BYTES, LIVE_OUTPUT_MAX_BYTES, openLiveOutput } from './live-output.ts';
 

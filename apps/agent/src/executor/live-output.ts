@@ -12,10 +12,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { outputPath } from '../job-folder.ts';
-import { keepTail } from '../keep-tail.ts';
-import { createPlainText } from '../plain-text.ts';
-import type { OutputListener } from '../run-program.ts';
+import { outputPath } from '../jobs/job-folder.ts';
+import { keepTail } from '../platform/keep-tail.ts';
+import { createPlainText } from '../platform/plain-text.ts';
+import type { OutputListener } from '../platform/run-program.ts';
 
 /** Most that is written while a package manager talks; of what comes after, the end follows when it is done. */
 export const HEAD_MAX_BYTES = 960 * 1024;

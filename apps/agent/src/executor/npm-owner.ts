@@ -2,8 +2,8 @@ import { lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { folderOfPlace, type NpmPlace } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
-import { errorCode } from '../file-layer.ts';
-import type { Identity } from '../run-program.ts';
+import { errorCode } from '../platform/file-layer.ts';
+import type { Identity } from '../platform/run-program.ts';
 
 /** For an owner whom the host does not know, a group with nothing of its own. */
 const NO_GROUP = 65_534;

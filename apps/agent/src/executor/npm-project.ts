@@ -6,7 +6,7 @@ import { LOCKFILE_MAX_BYTES } from '../ecosystems/npm/lockfile.ts';
 import type { ProjectResolution, Resolution } from '../ecosystems/npm/resolve.ts';
 import type { NpmSession } from '../ecosystems/npm/session.ts';
 import { readBounded, readTree } from '../ecosystems/npm/tree.ts';
-import { type OutputListener, type ProgramResult, runProgram } from '../run-program.ts';
+import { type OutputListener, type ProgramResult, runProgram } from '../platform/run-program.ts';
 import { treeDifference } from './npm-tree-rules.ts';
 
 /** Copying or removing a large tree on a slow disk. */

@@ -8,8 +8,8 @@ import { identityIn } from '../ecosystems/npm/bundled.ts';
 import { placePathOf } from '../ecosystems/npm/locations.ts';
 import type { Parsed } from '../ecosystems/npm/lockfile.ts';
 import { isSpeakable } from '../ecosystems/npm/session.ts';
+import { readTarball, type TarballFacts } from '../ecosystems/npm/tarball.ts';
 import { parseLoosely } from '../ecosystems/npm/tree.ts';
-import { readTarball, type TarballFacts } from './npm-tarball.ts';
 
 const Manifest = Type.Record(Type.String(), Type.Unknown());
 const Scripts = Type.Record(Type.String(), Type.Unknown());

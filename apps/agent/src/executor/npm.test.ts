@@ -24,8 +24,8 @@ import {
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
+import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
-import { hostPaths } from '../host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { installHearing } from '../testing/install-hearing.ts';
 import { npmInstaller } from './npm.ts';

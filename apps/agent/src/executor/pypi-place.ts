@@ -9,7 +9,7 @@ import { type PypiPlace, readPlace, userBase } from '../ecosystems/pypi/places.t
 import { readUsable } from '../ecosystems/pypi/plan.ts';
 import type { Parsed } from '../ecosystems/pypi/read-file.ts';
 import { readSystemPackages, type SystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
-import type { Identity } from '../run-program.ts';
+import type { Identity } from '../platform/run-program.ts';
 
 /** An environment or a user's packages that may be changed, as their owner and nobody else. */
 export interface OpenedPlace {

@@ -9,12 +9,12 @@ import { createPypiPython, type PypiPython } from '@tidegate/testkit/pypi-python
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostPaths } from '../ecosystems/host-places.ts';
 import { fetchActions } from '../ecosystems/pypi/fetch.ts';
 import { findPlaces } from '../ecosystems/pypi/places.ts';
 import { planTarget } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { scanPypi } from '../ecosystems/pypi/scan.ts';
-import { hostPaths } from '../host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
 import { pypiInstaller, pypiInstallerOf } from './pypi.ts';
 

@@ -11,7 +11,7 @@ import type { Parsed } from '../ecosystems/pypi/read-file.ts';
 import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
 import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
-import { runProgram } from '../run-program.ts';
+import { runProgram } from '../platform/run-program.ts';
 import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { planDifference } from './plan-difference.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';

@@ -1,9 +1,9 @@
 import { lstatSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
-import { errorCode, type ReadOutcome, readTrusted } from '../file-layer.ts';
-import { holdFolder } from '../held-folder.ts';
-import { READY_MARK } from '../job-folder.ts';
+import { READY_MARK } from '../jobs/job-folder.ts';
+import { errorCode, type ReadOutcome, readTrusted } from '../platform/file-layer.ts';
+import { holdFolder } from '../platform/held-folder.ts';
 import { type JobEnd, refused } from './job-result.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { fstatSync, rmdirSync } from 'node:fs';
-import { errorCode, ownUid } from '../file-layer.ts';
-import { type HeldFolder, holdFolder } from '../held-folder.ts';
-import { secureFolder } from '../root-folder.ts';
-import { runProgram } from '../run-program.ts';
+import { errorCode, ownUid } from '../platform/file-layer.ts';
+import { type HeldFolder, holdFolder } from '../platform/held-folder.ts';
+import { secureFolder } from '../platform/root-folder.ts';
+import { runProgram } from '../platform/run-program.ts';
 import type { ExecuteOutcome } from './job-result.ts';
 import { hide, lookThrough, replaceSpool } from './spool.ts';
 

@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { READY_MARK, resultPath } from '../job-folder.ts';
+import { READY_MARK, resultPath } from '../jobs/job-folder.ts';
 import { createJobWorld, type JobWorld } from '../testing/job-world.ts';
 import { runSpool } from './run-spool.ts';
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { Uuid } from '@tidegate/protocol/scalars';
 import { Check } from 'typebox/value';
-import { errorCode } from '../file-layer.ts';
-import { type HeldFolder, holdFolder } from '../held-folder.ts';
-import { READY_MARK } from '../job-folder.ts';
+import { READY_MARK } from '../jobs/job-folder.ts';
+import { errorCode } from '../platform/file-layer.ts';
+import { type HeldFolder, holdFolder } from '../platform/held-folder.ts';
 
 /** Most entries of a spool that are looked at, one by one; an agent leaves one job at a time. */
 const ENTRIES_MAX = 10_000;

@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
-import { errorCode, syncFolder } from '../file-layer.ts';
-import { holdFolder } from '../held-folder.ts';
+import { errorCode, syncFolder } from '../platform/file-layer.ts';
+import { holdFolder } from '../platform/held-folder.ts';
 
 export type StageRefusal =
   | 'artifact_extra'

@@ -1,4 +1,4 @@
-import type { AgentConfig } from '../config-file.ts';
+import type { AgentConfig } from '../identity/config-file.ts';
 import { NOW_MS, type TestFleet } from './fleet.ts';
 
 /** The configuration of an agent that was enrolled into a test fleet. */

@@ -3,7 +3,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
-import { type VerifiedApproval, verifyApproval } from '../verify-approval.ts';
+import { type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
 
 const AT = '2026-01-01T00:00:00Z';
 const LATER = '2026-01-08T00:00:00Z';

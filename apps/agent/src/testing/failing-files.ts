@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type FileLayer, realFiles } from '../file-layer.ts';
+import { type FileLayer, realFiles } from '../platform/file-layer.ts';
 
 export type FileCall = keyof FileLayer;
 

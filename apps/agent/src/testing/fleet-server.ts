@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { KEY_SETS_PAGE } from '@tidegate/protocol/documents';
-import { timestamp } from '../clock.ts';
+import { timestamp } from '../platform/clock.ts';
 import { NOW_MS, type TestFleet } from './fleet.ts';
 import { json, problem, type Reply, type ScriptedServer, startServer } from './scripted-server.ts';
 

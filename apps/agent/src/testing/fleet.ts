@@ -15,8 +15,8 @@ import {
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { ROOT_TYPE } from '@tidegate/protocol/root-document';
 import { loadSigningKey, type SigningKey, signEnvelope } from '@tidegate/signing/sign';
-import { timestamp } from '../clock.ts';
-import type { TrustedKeySet } from '../config-file.ts';
+import type { TrustedKeySet } from '../identity/config-file.ts';
+import { timestamp } from '../platform/clock.ts';
 
 /** When everything in these tests happens. */
 export const NOW_MS = Date.UTC(2026, 10, 21, 12);

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import type { Envelope } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { timestamp } from '../clock.ts';
 import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
-import { saveExecutorState } from '../executor/executor-state.ts';
 import type { Installer, InstallJob } from '../executor/installer.ts';
 import type { ExecuteOutcome } from '../executor/job-result.ts';
-import { ownUid } from '../file-layer.ts';
-import type { PolicyPlace } from '../host-policy-folders.ts';
-import { completeJob, type JobDocuments, makeJob } from '../job-folder.ts';
-import { openJournal } from '../journal.ts';
-import type { KeyChain } from '../trusted-keys-chain.ts';
+import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import { saveExecutorState } from '../jobs/executor-state.ts';
+import { completeJob, type JobDocuments, makeJob } from '../jobs/job-folder.ts';
+import { openJournal } from '../journal/journal.ts';
+import { timestamp } from '../platform/clock.ts';
+import { ownUid } from '../platform/file-layer.ts';
+import type { KeyChain } from '../trust/trusted-keys-chain.ts';
 import { bytesOf, createFleet, NOW_MS, type TestFleet, type TestKey, upgradeOf } from './fleet.ts';
 
 /** The one file of the update that every job here is about. */

@@ -1,5 +1,5 @@
 import { startSpawnStorm } from '@tidegate/testkit/spawn-storm';
-import { holdInstanceLock } from '../instance-lock.ts';
+import { holdInstanceLock } from '../platform/instance-lock.ts';
 
 /**
  * `lock-storm-probe.ts <folder> <rounds>`, for Node and Bun: takes and releases the lock of the folder that often

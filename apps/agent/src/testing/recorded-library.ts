@@ -1,4 +1,4 @@
-import type { NativeSignatures, openNativeLibrary } from '../native-library.ts';
+import type { NativeSignatures, openNativeLibrary } from '../platform/native-library.ts';
 
 type Answer = (...values: unknown[]) => unknown;
 

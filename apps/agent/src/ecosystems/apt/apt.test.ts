@@ -8,8 +8,8 @@ import { DEMO, HELD, NEW_DEPENDENCY, REMOVAL } from '@tidegate/testkit/apt-packa
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hostPaths } from '../../host-places.ts';
 import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
+import { hostPaths } from '../host-places.ts';
 import { aptDriver } from './apt.ts';
 
 const missing = aptHostMissing();

@@ -1,4 +1,4 @@
-import { findProgram } from '../../run-program.ts';
+import { findProgram } from '../../platform/run-program.ts';
 import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystem.ts';
 import { fetchActions } from './fetch.ts';
 import { findAptPlaces, readInstalled } from './installed.ts';

@@ -3,8 +3,8 @@ import { link, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
-import { USUAL_PLACES } from '../../host-places.ts';
 import { checkFiles, FETCH_MAX_BYTES } from '../downloads.ts';
+import { USUAL_PLACES } from '../host-places.ts';
 import { fetchActions } from './fetch.ts';
 
 const content = 'the approved bytes';

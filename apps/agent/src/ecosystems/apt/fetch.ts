@@ -1,5 +1,5 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import { runProgram } from '../../run-program.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import { checkFiles, type DownloadedFile, downloadIdentity, expectFiles } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
 import { giveFolder, takeFolderBack } from '../given-folder.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runProgram } from '../../run-program.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import type { Parsed } from './parse-transaction.ts';
 import { aptEnvironment } from './session.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import { type Identity, type ProgramResult, runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 

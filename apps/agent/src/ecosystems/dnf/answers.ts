@@ -2,7 +2,7 @@ import { strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/value';
-import type { ProgramResult } from '../../run-program.ts';
+import type { ProgramResult } from '../../platform/run-program.ts';
 import type { Parsed } from './places.ts';
 
 /** Most updates and packages that one answer may hold. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { findTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
-import { runProgram } from '../../run-program.ts';
+import { runProgram } from '../../platform/run-program.ts';
 import { FetchAnswer, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';
 import { describePlan } from './plan.ts';

@@ -1,7 +1,7 @@
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
-import { USUAL_PLACES } from '../../host-places.ts';
 import { FETCH_MAX_BYTES } from '../downloads.ts';
+import { USUAL_PLACES } from '../host-places.ts';
 import { fetchActions } from './fetch.ts';
 
 const action = { action: 'upgrade' as const, name: 'demo', arch: 'noarch', to_version: '1:1.1-1' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ProgramResult } from '../../run-program.ts';
+import type { ProgramResult } from '../../platform/run-program.ts';
 import { addArtifacts, toActions } from './actions.ts';
 import { type DnfPackage, parseAnswer, ScanAnswer, TransactionAnswer } from './answers.ts';
 import { parseInstalled } from './installed.ts';

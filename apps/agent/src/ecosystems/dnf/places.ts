@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProgram, runProgram } from '../../run-program.ts';
+import { findProgram, runProgram } from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 
 /** `ok` with what was found out, or why it was not. */

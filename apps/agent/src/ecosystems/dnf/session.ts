@@ -1,7 +1,12 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { type Identity, type OutputListener, type ProgramResult, runProgram } from '../../run-program.ts';
+import {
+  type Identity,
+  type OutputListener,
+  type ProgramResult,
+  runProgram,
+} from '../../platform/run-program.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 import { DNF4_PROGRAM } from './dnf4-program.ts';
 import { DNF5_PROGRAM } from './dnf5-program.ts';

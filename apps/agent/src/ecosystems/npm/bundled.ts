@@ -1,9 +1,9 @@
 import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
 import { Check } from 'typebox/value';
-import { readTarball, type TarballFacts } from '../../executor/npm-tarball.ts';
 import type { NpmAction } from './actions.ts';
 import type { LockEntry, Parsed } from './lockfile.ts';
 import { isSpeakable } from './session.ts';
+import { readTarball, type TarballFacts } from './tarball.ts';
 import { Identity, parseLoosely } from './tree.ts';
 
 /** What an action says that is of a package in the file of another one (decision 0011). */

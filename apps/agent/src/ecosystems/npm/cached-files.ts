@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ProgramResult } from '../../run-program.ts';
+import type { ProgramResult } from '../../platform/run-program.ts';
 import type { NpmSession } from './session.ts';
 
 /** Addresses of one call of npm: a command line has an end. */

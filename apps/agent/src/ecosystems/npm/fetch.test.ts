@@ -1,6 +1,6 @@
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { expect, test } from 'vitest';
-import { USUAL_PLACES } from '../../host-places.ts';
+import { USUAL_PLACES } from '../host-places.ts';
 import { FETCH_MAX_BYTES, fetchActions } from './fetch.ts';
 
 const url = 'https://registry.example/demo/-/demo-1.1.0.tgz';

@@ -5,8 +5,8 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hostPaths } from '../../host-places.ts';
 import type { HostPaths } from '../ecosystem.ts';
+import { hostPaths } from '../host-places.ts';
 import { npmDriver } from './npm.ts';
 
 const missing = npmHostMissing();

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../../file-layer.ts';
+import { errorCode } from '../../platform/file-layer.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import type { NpmPlace } from './locations.ts';
 import { LOCKFILE_MAX_BYTES, type Lockfile, type Parsed, parseLockfile } from './lockfile.ts';

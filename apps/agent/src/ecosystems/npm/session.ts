@@ -9,7 +9,7 @@ import {
   PROGRAM_FOLDERS,
   type ProgramResult,
   runProgram,
-} from '../../run-program.ts';
+} from '../../platform/run-program.ts';
 import type { HostPaths } from '../ecosystem.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { errorCode } from '../../file-layer.ts';
+import { errorCode } from '../../platform/file-layer.ts';
 import { childOf, NESTING_MAX } from './locations.ts';
 import { LOCKFILE_MAX_PACKAGES } from './lockfile.ts';
 import { isName, isSpeakable } from './session.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, test } from 'vitest';
-import { USUAL_PLACES } from '../../host-places.ts';
+import { USUAL_PLACES } from '../host-places.ts';
 import { discoverPlaces, PLACES_MAX } from './discover.ts';
 import { findPlaces, readEnvironment } from './places.ts';
 import { scanPypi } from './scan.ts';

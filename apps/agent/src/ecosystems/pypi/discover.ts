@@ -1,6 +1,6 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../../file-layer.ts';
+import { errorCode } from '../../platform/file-layer.ts';
 
 export const ENVIRONMENT_FILE = 'pyvenv.cfg';
 /** Most places that are taken from one host. */

@@ -3,7 +3,7 @@ import { listenOnLoopback } from '@tidegate/testkit/loopback';
 import { startPypiIndex } from '@tidegate/testkit/pypi-index';
 import { PYPI_DEMO } from '@tidegate/testkit/pypi-packages';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hostPaths } from '../../host-places.ts';
+import { hostPaths } from '../host-places.ts';
 import { type IndexLimits, openIndex } from './index-client.ts';
 
 /** An index that answers is waited for, however busy the machine is. */

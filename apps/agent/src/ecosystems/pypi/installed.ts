@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { errorCode } from '../../file-layer.ts';
+import { errorCode } from '../../platform/file-layer.ts';
 import { normaliseName } from './names-rules.ts';
 import { type CoreMetadata, parseMetadata } from './parse-metadata.ts';
 import { readPlainFile } from './read-file.ts';

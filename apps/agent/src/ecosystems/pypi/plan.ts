@@ -1,7 +1,7 @@
 import { Plan, type PlanAction, planFaults } from '@tidegate/protocol/plan';
 import { compareVersions } from '@tidegate/versions';
 import { Check } from 'typebox/value';
-import type { Identity } from '../../run-program.ts';
+import type { Identity } from '../../platform/run-program.ts';
 import type { PlanOutcome, PlanTarget } from '../ecosystem.ts';
 import { findWhyFixed, toActions } from './actions.ts';
 import type { IndexClient } from './index-client.ts';

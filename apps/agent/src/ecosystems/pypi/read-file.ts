@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { errorCode } from '../../file-layer.ts';
+import { errorCode } from '../../platform/file-layer.ts';
 
 /** What reading something that others wrote gives: never half of it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };

@@ -1,7 +1,7 @@
 import { chmod, lchown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Identity, type ProgramResult, runProgram } from '../../run-program.ts';
+import { type Identity, type ProgramResult, runProgram } from '../../platform/run-program.ts';
 import { giveFolder, removeGiven } from '../given-folder.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { CoreMetadata } from './parse-metadata.ts';

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
-import { type Identity, runProgram } from '../../run-program.ts';
+import { type Identity, runProgram } from '../../platform/run-program.ts';
 import { readInstalled } from './installed.ts';
 import type { Interpreter } from './interpreter.ts';
 import type { CoreMetadata } from './parse-metadata.ts';

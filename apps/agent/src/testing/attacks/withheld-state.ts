@@ -1,4 +1,4 @@
-import { CLOCK_SKEW_MS, timestamp } from '../../clock.ts';
+import { CLOCK_SKEW_MS, timestamp } from '../../platform/clock.ts';
 import { createKey, NOW_MS, revoked } from '../fleet.ts';
 import type { JobWorld } from '../job-world.ts';
 import { type Attack, carryOut, payloadText, reEnveloped } from './attack.ts';

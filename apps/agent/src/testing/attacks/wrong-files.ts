@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Artifact, PlanAction } from '@tidegate/protocol/plan';
-import { READY_MARK } from '../../job-folder.ts';
+import { READY_MARK } from '../../jobs/job-folder.ts';
 import { FILE, FILE_BYTES, type JobParts, type JobWorld } from '../job-world.ts';
 import type { Attack } from './attack.ts';
 

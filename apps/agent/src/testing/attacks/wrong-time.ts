@@ -1,7 +1,7 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CLOCK_SKEW_MS, timestamp } from '../../clock.ts';
-import { resultPath } from '../../job-folder.ts';
+import { resultPath } from '../../jobs/job-folder.ts';
+import { CLOCK_SKEW_MS, timestamp } from '../../platform/clock.ts';
 import { createKey, NOW_MS, revoked, type TestKey } from '../fleet.ts';
 import type { JobWorld } from '../job-world.ts';
 import { type Attack, carryOut } from './attack.ts';

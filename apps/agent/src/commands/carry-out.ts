@@ -1,0 +1,84 @@
+import type { CommandResult } from '@tidegate/protocol/agent-api';
+import type { CommandPayload } from '@tidegate/protocol/documents';
+import { sendInventory } from '../inventory/send-reports.ts';
+import type { Pause } from '../platform/back-off.ts';
+import { timestamp } from '../platform/clock.ts';
+import { describeFailure, type Failure } from '../platform/failures.ts';
+import { plainStart } from '../platform/plain-text.ts';
+import { refreshKeys } from '../session/refresh-keys.ts';
+import { type CommandEnd, installUpdate } from './install-update.ts';
+import { callAgent, type Runtime } from './runtime.ts';
+
+export interface AcceptedCommand {
+  command: CommandPayload;
+  envelope: Uint8Array;
+  pause: Pause;
+}
+
+/** Does what an accepted command says. Expected failures are results; nothing is thrown for them. */
+export async function carryOut(runtime: Runtime, accepted: AcceptedCommand): Promise<CommandEnd> {
+  const { command } = accepted;
+  const startedAt = timestamp(runtime.nowMs());
+  const end = (failure: Failure | null, reason?: string): CommandEnd =>
+    ended(runtime, startedAt, failure, reason);
+  switch (command.action) {
+    case 'scan': {
+      const { problems } = await runtime.inventory.scan(command.params.ecosystems ?? null);
+      const wanted = command.params.ecosystems ?? runtime.drivers.map(({ ecosystem }) => ecosystem);
+      const { failure } = await sendInventory(runtime, { wanted });
+      return end(failure, problems.length === 0 ? undefined : problems.join('; '));
+    }
+    case 'plan_update':
+      return planUpdate(runtime, command, end);
+    case 'install_update':
+      return installUpdate(runtime, { ...accepted, command });
+    case 'refresh_keys': {
+      const refreshed = await refreshKeys(runtime);
+      if (!refreshed.ok) return end(refreshed.failure);
+      const { refusal } = refreshed.value;
+      return end(null, refusal === null ? undefined : `the key set was refused: ${refusal}`);
+    }
+    case 'set_polling': {
+      const { polling } = runtime.config.current();
+      const next = { ...polling, check_in_seconds: command.params.interval_seconds };
+      const saved = runtime.config.change({ polling: next });
+      return end(saved.ok ? null : { kind: 'storage', detail: saved.detail });
+    }
+    case 'reboot':
+    case 'update_agent': {
+      const reason = `not_supported: this agent version cannot carry out "${command.action}"`;
+      return { result: { status: 'refused', reason }, events: [], failure: null };
+    }
+  }
+}
+
+async function planUpdate(
+  runtime: Runtime,
+  { params }: Extract<CommandPayload, { action: 'plan_update' }>,
+  end: (failure: Failure | null, reason?: string) => CommandEnd,
+): Promise<CommandEnd> {
+  const driver = runtime.drivers.find(({ ecosystem }) => ecosystem === params.ecosystem);
+  if (driver === undefined) return end(null, `${params.ecosystem} is not supported on this host`);
+  const planned = await driver.plan(runtime.paths, {
+    name: params.name,
+    ...(params.arch === undefined ? {} : { arch: params.arch }),
+    toVersion: params.to_version,
+  });
+  if (!planned.ok) return end(null, planned.reason);
+  const path = `/plans/${params.update_id}`;
+  const sent = await callAgent(runtime, { method: 'PUT', path, body: planned.plan });
+  return end(sent.ok ? null : sent.failure);
+}
+
+/** Success, unless something failed or there is a reason why it is none. */
+function ended(runtime: Runtime, startedAt: string, failure: Failure | null, reason?: string): CommandEnd {
+  const text = failure === null ? reason : describeFailure(failure);
+  const result: CommandResult = {
+    status: text === undefined ? 'success' : 'failed',
+    ...(text === undefined ? {} : { reason: plainStart(text, 4_000) }),
+    started_at: startedAt,
+    finished_at: timestamp(runtime.nowMs()),
+  };
+  const stops = failure?.kind === 'terminal' || failure?.kind === 'storage';
+  return { result, events: [], failure: stops ? failure : null };
+}

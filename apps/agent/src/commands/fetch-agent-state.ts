@@ -1,0 +1,73 @@
+import { Envelope } from '@tidegate/protocol/documents';
+import { Check } from 'typebox/value';
+import { loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
+import type { Journal } from '../journal/journal.ts';
+import { type Outcome, retryable } from '../platform/failures.ts';
+import { refreshKeys } from '../session/refresh-keys.ts';
+import { judgeByState, type StateRefusal, verifyAgentState } from '../trust/agent-state.ts';
+import type { VerifiedApproval } from '../trust/verify-approval.ts';
+import { stateOfExecutor } from './executor-key-chain.ts';
+import { callAgent, type Runtime } from './runtime.ts';
+
+type Parts = Pick<Runtime, 'client' | 'config' | 'log' | 'nowMs' | 'policy' | 'session'> & {
+  journal: Pick<Journal, 'highest'>;
+};
+
+export interface StateRequest {
+  approval: VerifiedApproval;
+  /** Of the command. */
+  epoch: number;
+  /** Where the executor keeps what it was shown. */
+  executorState: string;
+  /** Until when a server may be behind another one of its fleet. */
+  lagUntilMs: number;
+}
+
+/** What a replica says whose clock, or whose knowledge of the keys, is behind that of another. */
+const LAGGING: readonly StateRefusal[] = ['rolled_back', 'older_than_approval', 'stale_keys', 'newer_keys'];
+
+export interface FetchedState {
+  envelope: Envelope;
+  /** Why the executor would refuse; null where the approval stands. */
+  refusal: StateRefusal | null;
+}
+
+/**
+ * Fetches the signed state that says whether an approval still stands, and the newer keys that it names. What another
+ * try may mend is retryable: no contact, and for some minutes a replica that is behind.
+ */
+export async function fetchAgentState(parts: Parts, request: StateRequest): Promise<Outcome<FetchedState>> {
+  const answer = await callAgent(parts, { method: 'GET', path: '/state' });
+  if (!answer.ok) return answer;
+  const { body } = answer.value;
+  if (!Check(Envelope, body)) return retryable('the state is not an envelope');
+  let refusal = judge(parts, request, body);
+  if (refusal === 'newer_keys' || refusal === 'bad_signature') {
+    const refreshed = await refreshKeys(parts);
+    if (!refreshed.ok) return refreshed;
+    refusal = judge(parts, request, body);
+  }
+  if (refusal !== null && LAGGING.includes(refusal) && parts.nowMs() < request.lagUntilMs) {
+    return retryable(`the server is behind another one of the fleet (${refusal})`);
+  }
+  return { ok: true, value: { envelope: body, refusal } };
+}
+
+function judge(
+  parts: Parts,
+  { approval, epoch, executorState }: StateRequest,
+  body: unknown,
+): StateRefusal | null {
+  const { config, journal, policy, nowMs } = parts;
+  const { trusted_keys: trusted, agent_id: agentId } = config.current();
+  const verified = verifyAgentState(body, { trusted, agentId, nowMs: nowMs() });
+  if (!verified.ok) return verified.reason;
+  return judgeByState(verified.state, {
+    approval: approval.payload,
+    epoch: Math.max(epoch, journal.highest().epoch),
+    keySetVersion: trusted.version,
+    newestShown: stateOfExecutor(executorState)?.newest_state ?? null,
+    maxAgeMinutes: stateMaxAgeMinutes(loadHostPolicy(policy)),
+    nowMs: nowMs(),
+  });
+}

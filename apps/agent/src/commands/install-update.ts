@@ -1,0 +1,332 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
+import {
+  APPROVAL_MAX_BYTES,
+  type ApprovalPayload,
+  type CommandPayload,
+  Envelope,
+} from '@tidegate/protocol/documents';
+import { Check } from 'typebox/value';
+import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
+import { judgeCopy, type StageOutcome } from '../executor/stage.ts';
+import { judgeByHost, loadHostPolicy } from '../host-policy/policy.ts';
+import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import type { ConfigFile } from '../identity/config-file.ts';
+import { completeJob, type JobResult, makeJob, removeJob } from '../jobs/job-folder.ts';
+import type { ExecutorAccess } from '../jobs/start-executor.ts';
+import { agentEvent } from '../journal/events.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { OutputFollower } from '../output/follow-outputs.ts';
+import { backOffMs, type Pause } from '../platform/back-off.ts';
+import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
+import { describeFailure, type Failure, type Outcome, retryable } from '../platform/failures.ts';
+import { errorCode } from '../platform/file-layer.ts';
+import type { Log } from '../platform/log.ts';
+import { plainStart } from '../platform/plain-text.ts';
+import type { ServerClient } from '../session/server-client.ts';
+import type { Session } from '../session/session.ts';
+import { STATE_REFUSAL_TEXT } from '../trust/agent-state.ts';
+import { APPROVAL_REFUSAL_TEXT, type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
+import { chainForExecutor } from './executor-key-chain.ts';
+import { fetchAgentState } from './fetch-agent-state.ts';
+
+export interface InstallDependencies {
+  config: ConfigFile;
+  session: Session;
+  journal: Pick<Journal, 'highest'>;
+  /** For the key sets that the executor has not seen (E8). */
+  client: ServerClient;
+  drivers: readonly EcosystemDriver[];
+  paths: HostPaths;
+  executor: ExecutorAccess;
+  /** The executor asks it itself; the agent, so as not to fetch what would be refused. */
+  policy: PolicyPlace;
+  runExecutor: (
+    access: Exclude<ExecutorAccess, { how: 'none' }>,
+    job: { folder: string; commandId: string },
+  ) => Promise<JobResult | null>;
+  outputs: Pick<OutputFollower, 'follow'>;
+  log: Log;
+  random: () => number;
+  /** `trustedNow`. */
+  nowMs: () => number;
+}
+
+/** The accepted command, as parsed and as the bytes that the executor will verify again. */
+export interface InstallCommand {
+  command: Extract<CommandPayload, { action: 'install_update' }>;
+  envelope: Uint8Array;
+  pause: Pause;
+}
+
+/** How a command ended for the agent: what to report, and a terminal failure where one came up on the way. */
+export interface CommandEnd {
+  result: CommandResult;
+  events: AgentEvent[];
+  failure: Failure | null;
+}
+
+/** Prepares an approved installation and hands it to the executor; nothing is installed by this process. */
+export async function installUpdate(
+  dependencies: InstallDependencies,
+  { command, envelope, pause }: InstallCommand,
+): Promise<CommandEnd> {
+  const { executor, nowMs } = dependencies;
+  if (executor.how === 'none') return refuse(dependencies, 'no_executor', executor.detail);
+  if (command.approval === undefined) {
+    return refuse(dependencies, 'approval_missing', 'the command names no approval');
+  }
+  const { token_id: tokenId } = command.approval;
+  const patience = { untilMs: Date.parse(command.expires_at), pause };
+  const fetched = await insist(dependencies, 'an approval', patience, () =>
+    fetchApproval(dependencies, tokenId),
+  );
+  if (!fetched.ok) {
+    const reason = `the approval could not be fetched: ${describeFailure(fetched.failure)}`;
+    return fail(dependencies, reason, fetched.failure);
+  }
+  const judged = verifyApproval(fetched.value, {
+    trusted: dependencies.config.current().trusted_keys,
+    agentId: command.agent_id,
+    updateId: command.params.update_id,
+    reference: command.approval,
+    nowMs: nowMs(),
+  });
+  if (!judged.ok) return refuse(dependencies, judged.reason, APPROVAL_REFUSAL_TEXT[judged.reason]);
+  const veto = askHost(dependencies, judged.approval);
+  if (veto !== null) return veto;
+  const { payload } = judged.approval;
+
+  const job = makeJob(executor.spool, command.command_id);
+  try {
+    const brought = await bringArtifacts(dependencies, payload, job.artifacts);
+    if (!brought.ok) return artifactFailure(dependencies, payload, brought);
+    // Last, so that it is new: the executor asks whether the approval still stands.
+    const request = {
+      ...{ approval: judged.approval, epoch: command.epoch, executorState: executor.state },
+      lagUntilMs: nowMs() + CLOCK_SKEW_MS,
+    };
+    const stated = await insist(dependencies, 'the state', patience, () =>
+      fetchAgentState(dependencies, request),
+    );
+    if (!stated.ok) {
+      const reason = `the state could not be fetched: ${describeFailure(stated.failure)}`;
+      return fail(dependencies, reason, stated.failure);
+    }
+    const { envelope: state, refusal } = stated.value;
+    if (refusal !== null) return refuse(dependencies, refusal, STATE_REFUSAL_TEXT[refusal]);
+    const keyChain = await chainForExecutor(dependencies, executor.state);
+    const keySet = dependencies.config.current().key_set;
+    completeJob(job.folder, { command: envelope, approval: fetched.value, keySet, keyChain, state });
+    const startedAt = timestamp(nowMs());
+    const result = await runJob(dependencies, executor, {
+      folder: job.folder,
+      commandId: command.command_id,
+    });
+    return result === null ? vanished(dependencies, startedAt) : reportJob(dependencies, payload, result);
+  } finally {
+    removeJob(job.folder);
+  }
+}
+
+/** What is said in the meantime is followed beside it; neither the job nor its report waits for that. */
+async function runJob(
+  { runExecutor, outputs }: InstallDependencies,
+  executor: Exclude<ExecutorAccess, { how: 'none' }>,
+  job: { folder: string; commandId: string },
+): Promise<JobResult | null> {
+  const followed = outputs.follow(job.commandId);
+  try {
+    return await runExecutor(executor, job);
+  } finally {
+    followed.end();
+  }
+}
+
+/** A policy that this user may not read is left to the executor. Null when there is no objection. */
+function askHost(dependencies: InstallDependencies, approval: VerifiedApproval): CommandEnd | null {
+  const loaded = loadHostPolicy(dependencies.policy);
+  if (loaded.kind === 'unreadable') return null;
+  const trusted = dependencies.config.current().trusted_keys;
+  const verdict = judgeByHost(loaded, { approval, trusted, nowMs: dependencies.nowMs() });
+  if (verdict.ok) return null;
+  const { check, detail } = verdict;
+  return refuse(dependencies, check, detail, `host_policy (${check})`);
+}
+
+/**
+ * Tries again while the server cannot be reached or cannot answer, as long as the command lives. What it says about
+ * this approval is final: taken back, it is 404, and nothing is left to wait for.
+ */
+async function insist<T>(
+  { nowMs, random, log }: InstallDependencies,
+  what: string,
+  { untilMs, pause }: { untilMs: number; pause: Pause },
+  fetch: () => Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  for (let failures = 1; ; failures += 1) {
+    const fetched = await fetch();
+    if (fetched.ok || fetched.failure.kind !== 'retryable') return fetched;
+    const { detail, retryAfterMs } = fetched.failure;
+    const waitMs = backOffMs(failures, random(), retryAfterMs);
+    if (nowMs() + waitMs >= untilMs) return fetched;
+    log.warn('a document for an installation cannot be fetched yet', {
+      document: what,
+      reason: detail,
+      wait_seconds: Math.ceil(waitMs / 1_000),
+    });
+    if (!(await pause(waitMs))) return fetched;
+  }
+}
+
+async function fetchApproval(
+  { config, session }: InstallDependencies,
+  tokenId: string,
+): Promise<Outcome<Envelope>> {
+  const answer = await session.call({
+    method: 'GET',
+    path: `/api/v1/agents/${config.current().agent_id}/approvals/${tokenId}`,
+    maxAnswerBytes: APPROVAL_MAX_BYTES,
+  });
+  if (!answer.ok) return answer;
+  if (Check(Envelope, answer.value.body)) return { ok: true, value: answer.value.body };
+  return retryable('the approval is not an envelope');
+}
+
+type Brought = { ok: true } | { ok: false; reason: 'fetch_failed' | 'artifact_mismatch'; detail: string };
+
+/** A4: the agent verifies every hash as well, though the executor will not take its word for it. */
+async function bringArtifacts(
+  { drivers, paths }: InstallDependencies,
+  payload: ApprovalPayload,
+  directory: string,
+): Promise<Brought> {
+  const driver = drivers.find(({ ecosystem }) => ecosystem === payload.ecosystem);
+  if (driver === undefined) {
+    return {
+      ok: false,
+      reason: 'fetch_failed',
+      detail: `${payload.ecosystem} is not supported on this host`,
+    };
+  }
+  const fetched = await driver.fetch(paths, { actions: payload.actions, directory });
+  if (!fetched.ok) {
+    const reason = fetched.reason.startsWith('artifact_mismatch') ? 'artifact_mismatch' : 'fetch_failed';
+    return { ok: false, reason, detail: fetched.reason };
+  }
+  const mismatch = findMismatch(payload, directory);
+  return mismatch === null ? { ok: true } : { ok: false, reason: 'artifact_mismatch', detail: mismatch };
+}
+
+export function findMismatch(payload: ApprovalPayload, directory: string): string | null {
+  const unjudged = new Set(readdirSync(directory));
+  for (const { artifact } of payload.actions) {
+    // A sound approval has one artifact for a name: several actions of it are judged at once.
+    if (artifact === undefined || !unjudged.delete(artifact.filename)) continue;
+    const judged = judgeFile(() => judgeCopy(artifact, join(directory, artifact.filename)));
+    if (!judged.ok) return judged.detail;
+  }
+  return null;
+}
+
+function judgeFile(judge: () => StageOutcome): StageOutcome {
+  try {
+    return judge();
+  } catch (error) {
+    return {
+      ok: false,
+      reason: 'storage_failed',
+      detail: `an artifact cannot be read (${errorCode(error)})`,
+    };
+  }
+}
+
+function artifactFailure(
+  dependencies: InstallDependencies,
+  payload: ApprovalPayload,
+  brought: Extract<Brought, { ok: false }>,
+): CommandEnd {
+  const end = fail(dependencies, `${brought.reason}: ${brought.detail}`, null);
+  if (brought.reason === 'fetch_failed') return end;
+  const event = agentEvent('ARTIFACT_MISMATCH', brought.detail, {
+    nowMs: dependencies.nowMs(),
+    details: { check: brought.reason, token_id: payload.token_id, update_id: payload.update_id },
+  });
+  return { ...end, events: [event] };
+}
+
+/** Turns the executor's word into the events that the security log wants. */
+function reportJob(dependencies: InstallDependencies, payload: ApprovalPayload, job: JobResult): CommandEnd {
+  const type = eventTypeOf(job);
+  const reason = job.result.reason ?? '';
+  const details = {
+    command_id: job.command_id,
+    update_id: payload.update_id,
+    check: job.check ?? job.failure,
+    by: 'executor',
+  };
+  const events = type === null ? [] : [agentEvent(type, reason, { nowMs: dependencies.nowMs(), details })];
+  return { result: job.result, events, failure: null };
+}
+
+function eventTypeOf({ failure }: JobResult) {
+  switch (failure) {
+    case null:
+    case 'install_failed':
+      return null;
+    case 'plan_drift':
+      return 'PLAN_DRIFT';
+    case 'artifact_extra':
+    case 'artifact_missing':
+    case 'artifact_not_a_file':
+    case 'artifact_size_differs':
+    case 'artifact_hash_differs':
+    case 'artifact_unsigned':
+      return 'ARTIFACT_MISMATCH';
+    case 'command_refused':
+    case 'approval_refused':
+    case 'state_refused':
+    case 'not_an_install':
+    case 'host_policy':
+      return 'COMMAND_REFUSED';
+    case 'not_set_up':
+    case 'network_present':
+    case 'job_unreadable':
+    case 'unsupported_ecosystem':
+    case 'storage_failed':
+      return 'AGENT_ERROR';
+  }
+}
+
+function vanished({ nowMs }: InstallDependencies, startedAt: string): CommandEnd {
+  const reason =
+    'The executor ended without a result; look at its log and at the package manager of this host.';
+  const event = agentEvent('AGENT_ERROR', reason, { nowMs: nowMs(), details: { check: 'no_result' } });
+  const finished_at = timestamp(nowMs());
+  return {
+    result: { status: 'interrupted', reason, started_at: startedAt, finished_at },
+    events: [event],
+    failure: null,
+  };
+}
+
+function refuse(
+  { nowMs }: InstallDependencies,
+  check: string,
+  detail: string,
+  named: string = check,
+): CommandEnd {
+  const event = agentEvent('COMMAND_REFUSED', detail, { nowMs: nowMs(), details: { check } });
+  return { result: { status: 'refused', reason: `${named}: ${detail}` }, events: [event], failure: null };
+}
+
+function fail({ nowMs }: InstallDependencies, reason: string, failure: Failure | null): CommandEnd {
+  const at = timestamp(nowMs());
+  const isTerminal = failure?.kind === 'terminal' || failure?.kind === 'storage';
+  return {
+    result: { status: 'failed', reason: plainStart(reason, 4_000), started_at: at, finished_at: at },
+    events: [],
+    failure: isTerminal ? failure : null,
+  };
+}

@@ -1,0 +1,59 @@
+import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
+import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import type { ConfigFile } from '../identity/config-file.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Plans } from '../inventory/plans.ts';
+import type { JobResult } from '../jobs/job-folder.ts';
+import type { ExecutorAccess } from '../jobs/start-executor.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { OutputFollower } from '../output/follow-outputs.ts';
+import type { Outcome } from '../platform/failures.ts';
+import type { Log } from '../platform/log.ts';
+import type { SpareMemory } from '../platform/spare-memory.ts';
+import type { Freshness } from '../session/freshness.ts';
+import type { ServerClient, ServerRequest } from '../session/server-client.ts';
+import type { Session } from '../session/session.ts';
+import type { HeadKeeper } from '../trust/events-head.ts';
+
+/** Everything that a running agent holds; made once at the start, by tests from parts of their own. */
+export interface Runtime {
+  config: ConfigFile;
+  journal: Journal;
+  eventsHead: HeadKeeper;
+  inventory: Inventory;
+  plans: Plans;
+  session: Session;
+  /** For what needs no token (E8). */
+  client: ServerClient;
+  drivers: readonly EcosystemDriver[];
+  paths: HostPaths;
+  machineSha256: string;
+  executor: ExecutorAccess;
+  policy: PolicyPlace;
+  runExecutor: (
+    access: Exclude<ExecutorAccess, { how: 'none' }>,
+    job: { folder: string; commandId: string },
+  ) => Promise<JobResult | null>;
+  outputs: OutputFollower;
+  log: Log;
+  /** Faults that were reported and have not gone away: each is one event, however often it is met. */
+  standingFaults: Set<string>;
+  freshness: Freshness;
+  /** Never behind the last signed server time (T16). */
+  nowMs: () => number;
+  elapsedMs: () => number;
+  random: () => number;
+  bootId: string;
+  uptimeSeconds: () => number;
+  loadAverage: () => number[];
+  spareMemory: SpareMemory;
+}
+
+/** Calls a path below this agent's own. */
+export function callAgent(
+  { config, session }: Pick<Runtime, 'config' | 'session'>,
+  request: ServerRequest,
+): Promise<Outcome<{ status: number; body: unknown }>> {
+  const path = `/api/v1/agents/${config.current().agent_id}${request.path}`;
+  return session.call({ ...request, path });
+}

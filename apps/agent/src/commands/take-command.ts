@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import type { CommandPayload } from '@tidegate/protocol/documents';
+import type { SaveOutcome } from '../identity/config-file.ts';
+import { agentEvent } from '../journal/events.ts';
+import type { Pause } from '../platform/back-off.ts';
+import { timestamp } from '../platform/clock.ts';
+import type { Failure } from '../platform/failures.ts';
+import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
+import { carryOut } from './carry-out.ts';
+import { deferToHours } from './defer-to-hours.ts';
+import { callAgent, type Runtime } from './runtime.ts';
+
+/** Most refusals that are remembered so as to report each only once. */
+const REFUSALS_MAX = 1_000;
+
+/** What came of one delivered envelope. `waiting`: not now, the server delivers it again. */
+export type Taken = { outcome: 'done' | 'refused' | 'known' | 'waiting'; failure: Failure | null };
+
+type Refused = Taken & { isFirst: boolean };
+
+/** Takes delivered envelopes one at a time: verify, persist "accepted", act, persist the result. */
+export interface CommandTaker {
+  take(delivered: unknown): Promise<Taken>;
+}
+
+/** `pause` is for what can be tried again while the command lives. */
+export function createCommandTaker(runtime: Runtime, pause: Pause): CommandTaker {
+  const refusedOnce = new Set<string>();
+  const answered = new Set<string>();
+  const { journal, config, log, nowMs } = runtime;
+
+  function refuse(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload | null): Refused {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const key = `${reason} ${sha256}`;
+    if (refusedOnce.has(key)) return { outcome: 'refused', failure: null, isFirst: false };
+    if (refusedOnce.size >= REFUSALS_MAX) refusedOnce.clear();
+    refusedOnce.add(key);
+    log.error('a command was refused', { check: reason, command_id: command?.command_id ?? null });
+    const details = { check: reason, envelope_sha256: sha256, command_id: command?.command_id ?? null };
+    const text = COMMAND_REFUSAL_TEXT[reason];
+    const queued = journal.queueEvent(agentEvent('COMMAND_REFUSED', text, { nowMs: nowMs(), details }));
+    return { outcome: 'refused', failure: storageFailure(queued), isFirst: true };
+  }
+
+  /** So that the operator sees the refusal beside the command, and not only as an event. */
+  async function answer(command: CommandPayload, reason: CommandRefusal): Promise<void> {
+    const key = `${reason} ${command.command_id}`;
+    if (answered.has(key)) return;
+    const body = { status: 'refused', reason: `${reason}: ${COMMAND_REFUSAL_TEXT[reason]}` };
+    const path = `/commands/${command.command_id}/result`;
+    const sent = await callAgent(runtime, { method: 'POST', path, body });
+    if (!sent.ok && sent.failure.kind !== 'rejected') return; // the next delivery is answered
+    if (answered.size >= REFUSALS_MAX) answered.clear();
+    answered.add(key);
+  }
+
+  /**
+   * A command that is signed, for us, and was accepted before. While the server lacks our word for it that is a
+   * redelivery; the same bytes after it has it are a replay. It may also have lost our word (a restored backup), so it
+   * gets it again, once.
+   */
+  function takeAgain(bytes: Uint8Array, reason: CommandRefusal, command: CommandPayload): Taken {
+    const { command_id: id } = command;
+    if (!journal.isAcknowledged(id)) {
+      journal.redelivered(id);
+      return { outcome: 'known', failure: null };
+    }
+    const refused = refuse(bytes, reason, command);
+    if (refused.isFirst) journal.redelivered(id);
+    return refused;
+  }
+
+  async function take(delivered: unknown): Promise<Taken> {
+    const bytes = new TextEncoder().encode(JSON.stringify(delivered));
+    const judged = verifyCommand(bytes, {
+      trusted: config.current().trusted_keys,
+      agentId: config.current().agent_id,
+      machineSha256: runtime.machineSha256,
+      highest: journal.highest(),
+      nowMs: nowMs(),
+      seen: journal.isKnown,
+      strict: config.current().strict,
+    });
+    if (!judged.ok) {
+      const { reason, command } = judged;
+      if (command !== null && isReplay(reason) && journal.isKnown(command.command_id)) {
+        return takeAgain(bytes, reason, command);
+      }
+      const taken = refuse(bytes, reason, command);
+      if (reason === 'not_yet_valid') return { ...taken, outcome: 'waiting' };
+      if (command !== null && command.agent_id === config.current().agent_id) await answer(command, reason);
+      return taken;
+    }
+    const { command } = judged;
+    const accepted = journal.accept(command, nowMs());
+    if (!accepted.ok) return { outcome: 'waiting', failure: storageFailure(accepted) };
+    // config.json is the floor should the journal ever be lost.
+    const mirrored = config.change({ highest_seq: journal.highest() });
+    if (!mirrored.ok) return { outcome: 'waiting', failure: storageFailure(mirrored) };
+    log.info('command accepted', { action: command.action, command_id: command.command_id });
+    const deferred = command.action === 'install_update' ? deferToHours(runtime) : null;
+    if (deferred === null) await reportRunning(runtime, command.command_id);
+    const end = deferred ?? (await carryOut(runtime, { command, envelope: bytes, pause }));
+    const failures = [
+      storageFailure(journal.finish(command.command_id, end.result)),
+      ...end.events.map((event) => storageFailure(journal.queueEvent(event))),
+      end.failure,
+    ];
+    const { status, reason = null } = end.result;
+    log.info('command ended', { action: command.action, command_id: command.command_id, status, reason });
+    if (command.action === 'install_update') {
+      // What is installed has changed, or a plan was wrong: either is for the next report.
+      runtime.plans.forget();
+      await runtime.inventory.scan(null);
+    }
+    return { outcome: 'done', failure: failures.find((failure) => failure !== null) ?? null };
+  }
+
+  return { take };
+}
+
+function isReplay(reason: CommandRefusal): boolean {
+  return (
+    reason === 'stale_seq' || reason === 'stale_epoch' || reason === 'already_seen' || reason === 'expired'
+  );
+}
+
+/** The console shows it; whether it arrives changes nothing, as the result follows. */
+async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
+  const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
+  await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
+}
+
+function storageFailure(outcome: SaveOutcome): Failure | null {
+  return outcome.ok ? null : { kind: 'storage', detail: outcome.detail };
+}

@@ -1,0 +1,45 @@
+import { strict } from '@tidegate/protocol/scalars';
+import { type Static, Type } from 'typebox';
+import type { HostPaths } from './ecosystem.ts';
+
+const Path = Type.String({ minLength: 1, maxLength: 4_096 });
+const Folder = Type.String({ pattern: '^/', maxLength: 4_096 });
+const Source = Type.String({ pattern: '^https?://[^\\s]+$', maxLength: 2_048 });
+/** Most folders that one setting names. */
+const FOLDERS_MAX = 64;
+
+/**
+ * Where the package managers of a host are and ask, said by the administrator: in config.json for the agent, in the
+ * executor's own state for root. What a user configured for himself is never taken over.
+ */
+export const HostPlaces = strict({
+  apt_config: Type.Optional(Path),
+  /** Install root of a throw-away dnf host. */
+  dnf_root: Type.Optional(Folder),
+  /** Prefix of the global npm packages, where it is not npm's own. */
+  npm_prefix: Type.Optional(Folder),
+  /** Project folders with a package.json and a lockfile. */
+  npm_projects: Type.Optional(Type.Array(Folder, { maxItems: FOLDERS_MAX })),
+  npm_registry: Type.Optional(Source),
+  /** Virtual environments beside those that are found. */
+  pypi_environments: Type.Optional(Type.Array(Folder, { maxItems: FOLDERS_MAX })),
+  pypi_index: Type.Optional(Source),
+});
+export type HostPlaces = Static<typeof HostPlaces>;
+
+/** The same in the form that drivers and installers take. */
+export function hostPaths(places: HostPlaces | undefined): HostPaths {
+  return {
+    aptConfig: places?.apt_config ?? null,
+    dnfRoot: places?.dnf_root ?? null,
+    npm: {
+      prefix: places?.npm_prefix ?? null,
+      projects: places?.npm_projects ?? [],
+      registry: places?.npm_registry ?? null,
+    },
+    pypi: { environments: places?.pypi_environments ?? [], index: places?.pypi_index ?? null },
+  };
+}
+
+/** A host where every package manager is in its usual place. */
+export const USUAL_PLACES: HostPaths = hostPaths(undefined);

@@ -1,0 +1,41 @@
+import type { PolicyLoad } from './policy.ts';
+import type { HostPolicy } from './policy-rules.ts';
+
+/** One line for the people of the host: what is restricted, or why nothing is installed. */
+export function describePolicy(loaded: PolicyLoad): string {
+  switch (loaded.kind) {
+    case 'none':
+      return 'none: nothing is restricted';
+    case 'policy':
+      return describeRestrictions(loaded.policy).join('; ') || 'one that restricts nothing';
+    case 'unusable':
+      return loaded.detail;
+    case 'unreadable':
+      return `${loaded.detail}; the executor reads it as root, this user sees what is refused only when it is`;
+  }
+}
+
+function describeRestrictions({
+  ecosystems,
+  neverTouch,
+  hours,
+  stateMaxAgeMinutes,
+  secondSignature,
+}: HostPolicy): string[] {
+  const globs = Object.entries(neverTouch).flatMap(([ecosystem, names]) =>
+    names.length === 0 ? [] : [`${ecosystem} ${names.join(' ')}`],
+  );
+  return [
+    ...(ecosystems === undefined ? [] : [`ecosystems: ${ecosystems.join(', ') || 'none'}`]),
+    ...(globs.length === 0 ? [] : [`never touched: ${globs.join(', ')}`]),
+    ...(hours === undefined
+      ? []
+      : [
+          `hours: ${hours.map(({ days, from, to, time_zone: zone = 'UTC' }) => `${days.join(',')} ${from}-${to} ${zone}`).join(', ')}`,
+        ]),
+    ...(stateMaxAgeMinutes === undefined ? [] : [`signed state: at most ${stateMaxAgeMinutes} min old`]),
+    ...(secondSignature === undefined
+      ? []
+      : [`signed besides the server by ${secondSignature.threshold} of ${secondSignature.keys.length}`]),
+  ];
+}

@@ -1,0 +1,99 @@
+import { APPROVAL_TYPE } from '@tidegate/protocol/documents';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { signersOf, type TrustedKey } from '@tidegate/signing/verify';
+import { canonicalName } from '@tidegate/versions/names';
+import type { TrustedKeySet } from '../identity/config-file.ts';
+import type { VerifiedApproval } from '../trust/verify-approval.ts';
+import { matchesGlob } from './globs.ts';
+import { type Hours, isWithinHours, nextWindowMs } from './hours.ts';
+
+/** What the owner of a host allows, whatever the server says; what is left out is not restricted. */
+export interface HostPolicy {
+  ecosystems?: readonly Ecosystem[];
+  /** Globs of package names. */
+  neverTouch: Partial<Record<Ecosystem, readonly string[]>>;
+  hours?: readonly Hours[];
+  /** How old the signed state of a job may be. */
+  stateMaxAgeMinutes?: number;
+  secondSignature?: { keys: readonly TrustedKey[]; threshold: number };
+}
+
+export type PolicyCheck =
+  | 'policy_unusable'
+  | 'ecosystem_not_allowed'
+  | 'never_touch'
+  | 'second_signature_missing'
+  | 'outside_hours';
+
+export type PolicyRefusal = { ok: false; check: PolicyCheck; detail: string };
+export type PolicyVerdict = { ok: true } | PolicyRefusal;
+
+export interface PolicyFacts {
+  approval: VerifiedApproval;
+  /** The server's keys: none of them is a second one. */
+  trusted: TrustedKeySet;
+  /** `trustedNow`. */
+  nowMs: number;
+}
+
+/** Judges a verified approval by the policy of the host. The hours come last, as they alone pass by themselves. */
+export function judgeByPolicy(policy: HostPolicy, facts: PolicyFacts): PolicyVerdict {
+  return (
+    judgeEcosystem(policy, facts) ??
+    judgePackages(policy, facts) ??
+    judgeSignatures(policy, facts) ??
+    judgeHours(policy, facts) ?? { ok: true }
+  );
+}
+
+function judgeEcosystem({ ecosystems }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
+  const { ecosystem } = approval.payload;
+  if (ecosystems === undefined || ecosystems.includes(ecosystem)) return null;
+  const allowed = ecosystems.length === 0 ? 'nothing' : ecosystems.join(', ');
+  return refuse('ecosystem_not_allowed', `this host allows ${allowed}, not ${ecosystem}`);
+}
+
+/** Every action counts: a dependency or a removal touches a package as much as the update that brings it about. */
+function judgePackages({ neverTouch }: HostPolicy, { approval }: PolicyFacts): PolicyVerdict | null {
+  const { ecosystem, actions } = approval.payload;
+  const globs = neverTouch[ecosystem] ?? [];
+  for (const { action, name } of actions) {
+    // A glob is put into the same form as the name, so that no spelling slips past it.
+    const called = canonicalName(ecosystem, name);
+    const glob = globs.find((each) => matchesGlob(canonicalName(ecosystem, each), called));
+    if (glob === undefined) continue;
+    return refuse('never_touch', `it would ${action} ${name}, and this host never touches "${glob}"`);
+  }
+  return null;
+}
+
+function judgeSignatures(
+  { secondSignature }: HostPolicy,
+  { approval, trusted }: PolicyFacts,
+): PolicyVerdict | null {
+  if (secondSignature === undefined) return null;
+  const { keys, threshold } = secondSignature;
+  // A server that lists such a key as its own could sign twice; who can add keys must not thereby fill the quorum.
+  const own = new Set(trusted.keys.map((key) => key.public_key_hex));
+  const others = keys.filter((key) => !own.has(key.publicKeyHex));
+  const signers = signersOf(approval.envelope, others, APPROVAL_TYPE);
+  if (signers.length >= threshold) return null;
+  const named = signers.length === 0 ? 'none' : signers.map((key) => key.keyId).join(', ');
+  return refuse(
+    'second_signature_missing',
+    `the approval needs signatures by ${threshold} of the ${keys.length} key(s) that this host lists, and has ${named}`,
+  );
+}
+
+function judgeHours({ hours }: HostPolicy, { nowMs }: PolicyFacts): PolicyVerdict | null {
+  return hours === undefined || isWithinHours(hours, nowMs) ? null : outsideHours(hours, nowMs);
+}
+
+export function outsideHours(hours: readonly Hours[], nowMs: number): PolicyRefusal {
+  const opens = new Date(nextWindowMs(hours, nowMs)).toISOString().slice(0, 16);
+  return refuse('outside_hours', `this host installs in hours of its own; the next begin at ${opens}Z`);
+}
+
+function refuse(check: PolicyCheck, detail: string): PolicyRefusal {
+  return { ok: false, check, detail };
+}

@@ -1,0 +1,77 @@
+import type { Plan } from '@tidegate/protocol/plan';
+import { callAgent, type Runtime } from '../commands/runtime.ts';
+import type { EcosystemDriver, PlanOne } from '../ecosystems/ecosystem.ts';
+import type { Failure } from '../platform/failures.ts';
+import type { UpdateGroup } from './plans.ts';
+
+/** How many updates are planned with what was read of the host once. */
+const PLAN_BATCH = 20;
+
+export interface Planning {
+  /** Asked before each plan, with the number of those before it: something else may have come up. */
+  isWanted: (made: number) => boolean;
+  /** Waits between two plans, so that neither the host nor the server has much of it. */
+  pause: () => Promise<void>;
+}
+
+/** Plans updates one by one and sends each plan at once, until none is left or something else is to be done. */
+export async function sendPlans(runtime: Runtime, { isWanted, pause }: Planning): Promise<Failure | null> {
+  const { drivers, plans, paths } = runtime;
+  let made = 0;
+
+  async function sendBatch({ ecosystem }: EcosystemDriver, batch: readonly UpdateGroup[], plan: PlanOne) {
+    for (const [index, group] of batch.entries()) {
+      if (index > 0) await pause();
+      if (!isWanted(made)) return null;
+      made += 1;
+      const failure = await sendPlan(runtime, group, plan);
+      if (failure !== null) return failure;
+      plans.close(ecosystem, group);
+    }
+    return null;
+  }
+
+  for (const driver of drivers) {
+    while (isWanted(made)) {
+      const batch = plans.open(driver.ecosystem).slice(0, PLAN_BATCH);
+      if (batch.length === 0) break;
+      const failure = await driver.withPlanning(paths, (plan) => sendBatch(driver, batch, plan));
+      plans.save();
+      if (failure !== null) return failure;
+    }
+  }
+  return null;
+}
+
+/** Null when the plan has arrived or there is none. */
+async function sendPlan(runtime: Runtime, group: UpdateGroup, plan: PlanOne): Promise<Failure | null> {
+  const [update] = group.updates;
+  if (update === undefined) return null;
+  const { name, arch, available_version: toVersion } = update;
+  const outcome = await plan({ name, toVersion, ...(arch === undefined ? {} : { arch }) });
+  if (!outcome.ok) {
+    runtime.log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
+    return null;
+  }
+  // One plan stands for all architectures only where it brings all of them; else each is planned when asked for.
+  if (!group.updates.every((member) => group.updates.length === 1 || brings(outcome.plan, member)))
+    return null;
+  for (const id of group.ids) {
+    const path = `/plans/${id}`;
+    const sent = await callAgent(runtime, { method: 'PUT', path, body: outcome.plan });
+    if (sent.ok) continue;
+    if (sent.failure.kind !== 'rejected') return sent.failure;
+    const { code } = sent.failure;
+    runtime.log.warn('a plan was not taken', { package: name, update_id: id, code });
+  }
+  return null;
+}
+
+function brings(
+  { actions }: Plan,
+  { name, arch, available_version: version }: UpdateGroup['updates'][number],
+): boolean {
+  return actions.some(
+    (action) => action.name === name && action.to_version === version && action.arch === arch,
+  );
+}

@@ -1,0 +1,117 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CommandResult } from '@tidegate/protocol/agent-api';
+import type { Envelope } from '@tidegate/protocol/documents';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { readTrusted, syncFolder, writeDurably } from '../platform/file-layer.ts';
+import type { KeyChain } from '../trust/trusted-keys-chain.ts';
+
+/** Where the agent leaves jobs for the executor: `<spool>/<command id>/`. */
+export const DEFAULT_SPOOL = '/var/spool/tidegate/jobs';
+/** Where the executor keeps what it trusts, and leaves results: root's alone to write. */
+export const DEFAULT_EXECUTOR_STATE = '/var/lib/tidegate-executor';
+export const ARTIFACTS_FOLDER = 'artifacts';
+/** Its presence says that the job is whole; the executor looks at no other. */
+export const READY_MARK = 'ready';
+export const JOB_FILES = {
+  command: 'command.json',
+  approval: 'approval.json',
+  keySet: 'key-set.json',
+  keyChain: 'key-chain.json',
+  state: 'state.json',
+} as const;
+const RESULT_MAX_BYTES = 8 * 1024 * 1024;
+
+/** Why the executor did not carry out a job. */
+export const EXECUTOR_REFUSALS = [
+  'not_set_up',
+  'network_present',
+  'job_unreadable',
+  'command_refused',
+  'not_an_install',
+  'approval_refused',
+  'state_refused',
+  'host_policy',
+  'unsupported_ecosystem',
+  'artifact_extra',
+  'artifact_missing',
+  'artifact_not_a_file',
+  'artifact_size_differs',
+  'artifact_hash_differs',
+  'artifact_unsigned',
+  'plan_drift',
+  'storage_failed',
+  'install_failed',
+] as const;
+export type ExecutorRefusal = (typeof EXECUTOR_REFUSALS)[number];
+
+/** What the executor leaves for the agent to report. */
+export const JobResult = strict({
+  command_id: Uuid,
+  failure: Type.Union([Type.Enum(EXECUTOR_REFUSALS), Type.Null()]),
+  /** The failed check of the command or approval, where that was the failure. */
+  check: Type.Union([Type.String({ maxLength: 64 }), Type.Null()]),
+  result: CommandResult,
+});
+export type JobResult = Static<typeof JobResult>;
+
+export interface JobDocuments {
+  command: Uint8Array;
+  approval: Envelope;
+  keySet: Envelope;
+  /** Where the executor's own trust lies further back than `keySet` alone can reach. */
+  keyChain?: KeyChain | null;
+  state: Envelope | null;
+}
+
+/** Makes an empty job; what a crash left of one with the same id goes first. */
+export function makeJob(spool: string, commandId: string): { folder: string; artifacts: string } {
+  const folder = join(spool, commandId);
+  rmSync(folder, { recursive: true, force: true });
+  const artifacts = join(folder, ARTIFACTS_FOLDER);
+  mkdirSync(artifacts, { recursive: true, mode: 0o755 });
+  return { folder, artifacts };
+}
+
+/** Writes the documents, and last of all the mark that starts the executor. */
+export function completeJob(folder: string, documents: JobDocuments): void {
+  const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const write = (name: string, bytes: Uint8Array) => writeDurably(join(folder, name), bytes, { mode: 0o644 });
+  write(JOB_FILES.command, documents.command);
+  write(JOB_FILES.approval, text(documents.approval));
+  write(JOB_FILES.keySet, text(documents.keySet));
+  if (documents.keyChain) write(JOB_FILES.keyChain, text(documents.keyChain));
+  if (documents.state !== null) write(JOB_FILES.state, text(documents.state));
+  syncFolder(folder);
+  writeFileSync(join(folder, READY_MARK), '');
+}
+
+export function removeJob(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Where the executor writes what the package manager says while it works. */
+export function outputPath(executorState: string, commandId: string): string {
+  return join(executorState, 'output', `${commandId}.log`);
+}
+
+export function resultPath(executorState: string, commandId: string): string {
+  return join(executorState, 'results', `${commandId}.json`);
+}
+
+/** The result of a job, null while there is none. It is believed only from a file that root (or we) wrote. */
+export function readResult(
+  executorState: string,
+  commandId: string,
+  writerUid: number | null,
+): JobResult | null {
+  const trust = { maxBytes: RESULT_MAX_BYTES, ownerUid: writerUid, forbiddenMode: 0o022 };
+  const read = readTrusted(resultPath(executorState, commandId), trust);
+  if (!read.ok) return null;
+  const parsed = parseStrictJson(read.bytes);
+  if (!parsed.ok || !Check(JobResult, parsed.value)) return null;
+  return parsed.value.command_id === commandId ? parsed.value : null;
+}

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { HostLayout } from '../identity/config-file.ts';
+import { DEFAULT_EXECUTOR_STATE, DEFAULT_SPOOL, type JobResult, readResult } from './job-folder.ts';
+
+/** Longest installation that the agent waits for; the executor itself gives up earlier. */
+const EXECUTOR_MAX_MS = 3 * 60 * 60_000;
+/** How often the result of a job is looked for that systemd started. */
+const RESULT_POLL_MS = 500;
+/** Who writes what the agent believes of a job; null on Windows, where files have no such owner. */
+export const EXECUTOR_UID = process.platform === 'win32' ? null : 0;
+const PATH_UNITS = ['/etc/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system'].map(
+  (folder) => `${folder}/tidegate-executor.path`,
+);
+const UNSHARE_PATHS = ['/usr/bin/unshare', '/bin/unshare'];
+
+/** How an installation becomes root's, or why it cannot on this host (design.md, "root on the host"). */
+export type ExecutorAccess =
+  | { how: 'systemd'; spool: string; state: string }
+  | { how: 'unshare'; program: string; spool: string; state: string }
+  | { how: 'none'; detail: string };
+
+/** What is true of this host and process. */
+export interface HostFacts {
+  uid: number | null;
+  hasPathUnit: boolean;
+  unshare: string | null;
+}
+
+export function readHostFacts(): HostFacts {
+  return {
+    uid: process.geteuid?.() ?? null,
+    hasPathUnit: existsSync('/run/systemd/system') && PATH_UNITS.some((path) => existsSync(path)),
+    unshare: UNSHARE_PATHS.find((path) => existsSync(path)) ?? null,
+  };
+}
+
+/** The path unit where there is one; else a root agent starts the executor itself; else this host only reports. */
+export function chooseExecutor(facts: HostFacts, layout: HostLayout): ExecutorAccess {
+  const spool = layout.spool ?? DEFAULT_SPOOL;
+  const state = layout.executor_state ?? DEFAULT_EXECUTOR_STATE;
+  const isUsual = layout.spool === undefined && layout.executor_state === undefined;
+  if (facts.hasPathUnit && isUsual) return { how: 'systemd', spool, state };
+  if (facts.uid !== 0) {
+    return { how: 'none', detail: 'this host has no tidegate-executor.path unit and the agent is not root' };
+  }
+  if (facts.unshare === null) {
+    return {
+      how: 'none',
+      detail: 'unshare(1) is missing, so an installation could not be cut off the network',
+    };
+  }
+  return { how: 'unshare', program: facts.unshare, spool, state };
+}
+
+/** Waits for the end of a job that is complete. Null when the executor ended, or time ran out, without a result. */
+export async function runExecutor(
+  access: Exclude<ExecutorAccess, { how: 'none' }>,
+  job: { folder: string; commandId: string; policyPath: string },
+): Promise<JobResult | null> {
+  const result = () => readResult(access.state, job.commandId, EXECUTOR_UID);
+  if (access.how === 'unshare') {
+    const [program, ...args] = selfCommand();
+    const places = ['--state', access.state, '--policy', job.policyPath];
+    const execute = [...args, 'execute', '--job', job.folder, ...places];
+    const child = spawn(access.program, ['--net', '--', program, ...execute], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      timeout: EXECUTOR_MAX_MS,
+    });
+    await once(child, 'exit');
+    return result();
+  }
+  const deadlineMs = performance.now() + EXECUTOR_MAX_MS;
+  while (performance.now() < deadlineMs) {
+    const found = result();
+    if (found !== null) return found;
+    await pause(RESULT_POLL_MS);
+  }
+  return null;
+}
+
+/** How this very program is started: the compiled binary by itself, in development Node with the script. */
+export function selfCommand(): [string, ...string[]] {
+  const script = process.argv[1];
+  const isCompiled =
+    script === undefined || script.startsWith('/$bunfs/') || /^[A-Z]:[\\/]~BUN/i.test(script);
+  return isCompiled ? [process.execPath] : [process.execPath, script];
+}

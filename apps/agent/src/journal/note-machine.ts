@@ -1,0 +1,19 @@
+import type { SaveOutcome } from '../identity/config-file.ts';
+import { agentEvent } from './events.ts';
+import type { Journal } from './journal.ts';
+
+/**
+ * T3: config.json and journal that were last used on another machine were copied here, or this machine's id has changed.
+ * The server decides (it refuses until an operator rebinds the agent); this is for the operator to know which it was.
+ */
+export function noteMachine(
+  journal: Pick<Journal, 'noteMachine' | 'queueEvent'>,
+  { sha256, nowMs }: { sha256: string; nowMs: number },
+): SaveOutcome {
+  const { before, saved } = journal.noteMachine(sha256);
+  if (!saved.ok || before === null || before === sha256) return saved;
+  const text =
+    'The files of this agent were last used on another machine, or the id of this machine has changed since.';
+  const details = { check: 'machine_changed', machine_sha256: sha256, last_machine_sha256: before };
+  return journal.queueEvent(agentEvent('CLONE_SUSPECTED', text, { nowMs, details }));
+}

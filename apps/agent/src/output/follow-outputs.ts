@@ -1,0 +1,182 @@
+import { existsSync } from 'node:fs';
+import { outputPath, resultPath } from '../jobs/job-folder.ts';
+import { backOffMs, type Sleep } from '../platform/back-off.ts';
+import { timestamp } from '../platform/clock.ts';
+import { describeFailure, type Outcome } from '../platform/failures.ts';
+import { readTrustedPart } from '../platform/file-layer.ts';
+import type { Log } from '../platform/log.ts';
+import {
+  isGivenUp,
+  isStale,
+  nextPiece,
+  type OutputCursor,
+  type OutputPiece,
+  PIECE_MAX_BYTES,
+  paceMs,
+  withSending,
+  withSent,
+} from './output-cursor-rules.ts';
+import { loadCursors, OUTPUTS_MAX, saveCursors } from './output-cursors.ts';
+
+/** How often it is looked whether there is more: the writer is another process, and events of files are not everywhere. */
+const LOOK_EVERY_MS = 1_000;
+/** Failures after which waiting grows no longer: what somebody watches should go on soon after the server is back. */
+const FAILURES_MAX = 4;
+
+export interface OutputParts {
+  /** Where it is kept how far each output was sent. */
+  folder: string;
+  /** The executor's folder; null where there is no executor. */
+  executorState: string | null;
+  /** Who writes the outputs; null where files have no owners. */
+  writerUid: number | null;
+  send: (commandId: string, piece: OutputPiece) => Promise<Outcome<unknown>>;
+  sleep: Sleep;
+  nowMs: () => number;
+  random: () => number;
+  log: Log;
+}
+
+/**
+ * Sends what package managers say while they install, for those who watch. Only a view: it runs beside everything
+ * else, nothing waits for it, and what fails in it fails nothing.
+ */
+export interface OutputFollower {
+  /** Goes on where an earlier start of the agent was. */
+  resume(): void;
+  /** Begins to follow a command; `end` says that nothing more will be written. */
+  follow(commandId: string): { end(): void };
+  /** Ends when all that there is by now was sent, or after `withinMs`. Nothing is followed from then on. */
+  settle(withinMs: number): Promise<void>;
+  /** Ends with the request that is under way; a later start goes on. */
+  stop(): Promise<void>;
+}
+
+/** What is to be done next with one output. */
+type Look = { next: 'piece'; piece: OutputPiece } | { next: 'later' } | { next: 'drop'; why?: string };
+
+export function createOutputFollower(parts: OutputParts): OutputFollower {
+  const { folder, executorState, log, nowMs } = parts;
+  const ended = new Set<string>();
+  const stopping = new AbortController();
+  let cursors: OutputCursor[] = [];
+  let working: Promise<void> | null = null;
+  let news = new AbortController();
+  let failures = 0;
+  let isSettling = false;
+
+  async function work(): Promise<void> {
+    while (!stopping.signal.aborted && cursors.length > 0) {
+      const waitMs = await sendNext();
+      if (stopping.signal.aborted || cursors.length === 0 || (waitMs === null && isSettling)) break;
+      news = new AbortController();
+      // What the server asked for is not cut short by news.
+      if (failures > 0) await parts.sleep(waitMs ?? LOOK_EVERY_MS, stopping.signal);
+      else if (!isSettling) await parts.sleep(waitMs ?? LOOK_EVERY_MS, news.signal);
+    }
+    working = null;
+  }
+
+  /** Sends one piece, of the oldest output that has one; the wait after it, or null where there is nothing to send. */
+  async function sendNext(): Promise<number | null> {
+    for (const cursor of cursors) {
+      const look = lookAt(cursor);
+      if (look.next === 'drop') drop(cursor, look.why);
+      if (look.next !== 'piece') continue;
+      const { piece } = look;
+      if (!change(withSending(cursor, piece))) return null;
+      const answer = await parts.send(cursor.command_id, piece);
+      if (answer.ok) {
+        failures = 0;
+        const sent = withSent(cursor, piece);
+        change(sent);
+        return paceMs(sent);
+      }
+      const { failure } = answer;
+      if (failure.kind === 'rejected') {
+        drop(cursor, describeFailure(failure)); // the command is not known there any more, or the piece is not sound
+        continue;
+      }
+      if (failure.kind !== 'retryable') {
+        halt(); // the polling meets it as well, and ends the agent; nothing more is asked with tokens that are no good
+        return null;
+      }
+      failures = Math.min(failures + 1, FAILURES_MAX);
+      return backOffMs(failures, parts.random(), failure.retryAfterMs);
+    }
+    return null;
+  }
+
+  function lookAt(cursor: OutputCursor): Look {
+    const { command_id: id, sent } = cursor;
+    if (executorState === null) return { next: 'drop' };
+    if (isGivenUp(cursor, nowMs())) return { next: 'drop', why: 'the server did not take it for too long' };
+    // Before the file: what was written until its end is there when it is read afterwards.
+    const isOver = ended.has(id) || existsSync(resultPath(executorState, id)) || isStale(cursor, nowMs());
+    const read = readTrustedPart(outputPath(executorState, id), sent, {
+      maxBytes: PIECE_MAX_BYTES,
+      ownerUid: parts.writerUid,
+      forbiddenMode: 0o022,
+    });
+    if (!read.ok && read.reason !== 'absent') return { next: 'drop', why: read.detail };
+    const piece = read.ok ? nextPiece(cursor, read.bytes) : null;
+    if (piece !== null) return { next: 'piece', piece };
+    return { next: isOver ? 'drop' : 'later' };
+  }
+
+  /** False where it cannot be kept: what was sent without that could be sent again with other bounds. */
+  function change(cursor: OutputCursor): boolean {
+    return keep(cursors.map((one) => (one.command_id === cursor.command_id ? cursor : one)));
+  }
+
+  function drop({ command_id: id }: OutputCursor, why?: string): void {
+    if (why !== undefined) log.warn('an output is not shown to its end', { command_id: id, reason: why });
+    ended.delete(id);
+    keep(cursors.filter(({ command_id }) => command_id !== id));
+  }
+
+  function keep(next: OutputCursor[]): boolean {
+    const saved = saveCursors(folder, next);
+    if (!saved.ok) log.warn('outputs are not shown', { reason: saved.detail });
+    cursors = saved.ok ? next : [];
+    return saved.ok;
+  }
+
+  function halt(): void {
+    stopping.abort();
+    news.abort();
+  }
+
+  function start(): void {
+    if (!stopping.signal.aborted && cursors.length > 0) working ??= work();
+  }
+
+  return {
+    resume: () => {
+      cursors = loadCursors(folder);
+      start();
+    },
+    follow: (commandId) => {
+      const cursor = { command_id: commandId, since: timestamp(nowMs()), sent: 0, sending: null, pieces: 0 };
+      if (keep([...cursors.slice(1 - OUTPUTS_MAX), cursor])) start();
+      return {
+        end: () => {
+          ended.add(commandId);
+          news.abort();
+        },
+      };
+    },
+    settle: async (withinMs) => {
+      isSettling = true;
+      news.abort();
+      const late = new AbortController();
+      await Promise.race([working, parts.sleep(withinMs, late.signal)]);
+      late.abort();
+      halt();
+    },
+    stop: async () => {
+      halt();
+      await working;
+    },
+  };
+}

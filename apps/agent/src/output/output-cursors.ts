@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { strict } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { SaveOutcome } from '../identity/config-file.ts';
+import {
+  errorCode,
+  ownUid,
+  readTrusted,
+  realFiles,
+  removeTemporaries,
+  writeDurably,
+} from '../platform/file-layer.ts';
+import { OutputCursor } from './output-cursor-rules.ts';
+
+export const OUTPUTS_NAME = 'outputs.json';
+/** Most outputs that wait to be sent; what is left of the oldest is given up for a new one. */
+export const OUTPUTS_MAX = 8;
+const FILE_MAX_BYTES = 64 * 1024;
+/** A kill loses nothing without it, and a disk that installs has better to do than to wait for a view. */
+const UNSYNCED = { ...realFiles, fsync: () => {} };
+
+const File = strict({ v: Type.Literal(1), outputs: Type.Array(OutputCursor, { maxItems: OUTPUTS_MAX }) });
+
+/** What an earlier start of the agent was sending. A file that cannot be read is as good as none: it is but a view. */
+export function loadCursors(folder: string): OutputCursor[] {
+  const path = join(folder, OUTPUTS_NAME);
+  removeTemporaries(path);
+  const read = readTrusted(path, { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 });
+  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
+  return parsed?.ok && Check(File, parsed.value) ? parsed.value.outputs : [];
+}
+
+/** Writes them, the newest last, so that a process that is killed at any moment goes on from there. */
+export function saveCursors(folder: string, outputs: OutputCursor[]): SaveOutcome {
+  const path = join(folder, OUTPUTS_NAME);
+  const file: Static<typeof File> = { v: 1, outputs };
+  try {
+    writeDurably(path, new TextEncoder().encode(JSON.stringify(file)), { mode: 0o600, files: UNSYNCED });
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, detail: `${path} cannot be written (${errorCode(error)})` };
+  }
+}

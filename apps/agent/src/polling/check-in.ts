@@ -1,0 +1,152 @@
+import { CheckInAnswer } from '@tidegate/protocol/agent-api';
+import type { Envelope, StatePayload } from '@tidegate/protocol/documents';
+import { type Ecosystem, strict } from '@tidegate/protocol/scalars';
+import { Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { callAgent, type Runtime } from '../commands/runtime.ts';
+import type { SaveOutcome } from '../identity/config-file.ts';
+import { agentEvent } from '../journal/events.ts';
+import { noteSecondStart } from '../journal/second-start.ts';
+import { type Failure, type Outcome, retryable } from '../platform/failures.ts';
+import { AGENT_VERSION } from '../platform/version.ts';
+import { staleAfterMs } from '../session/freshness.ts';
+import { refreshKeys } from '../session/refresh-keys.ts';
+import { verifyState } from '../trust/verify-state.ts';
+
+/** Most commands that one answer may hold. */
+const COMMANDS_MAX = 200;
+/** Most ids that one check-in acknowledges (the server's limit). */
+const RECEIVED_MAX = 200;
+
+const UNTRUSTED_STATE = 'The state document of the server is signed by no key that this host trusts.';
+
+/** A bad command must not hide the good ones, so each is judged by itself. */
+const LenientAnswer = strict({
+  ...CheckInAnswer.properties,
+  commands: Type.Array(Type.Unknown(), { maxItems: COMMANDS_MAX }),
+});
+
+export interface CheckedIn {
+  /** Unverified. Empty when a newer key set could not be fetched: one of its keys may be revoked by now. */
+  commands: unknown[];
+  report: Ecosystem[];
+  nextMs: number;
+}
+
+/** Says that the agent is alive, and brings back what it is to do. */
+export async function checkIn(runtime: Runtime): Promise<Outcome<CheckedIn>> {
+  const { config, journal, inventory } = runtime;
+  const noted = noteSecondStart(runtime);
+  if (!noted.ok) return storage(noted.detail);
+  const received = journal.unacknowledged().slice(0, RECEIVED_MAX);
+  const load = runtime.loadAverage();
+  const answer = await callAgent(runtime, {
+    method: 'POST',
+    path: '/check-in',
+    body: {
+      agent_version: AGENT_VERSION,
+      boot_id: runtime.bootId,
+      uptime_seconds: runtime.uptimeSeconds(),
+      ...(load.length === 0 ? {} : { load }),
+      received,
+      key_set_version: config.current().trusted_keys.version,
+      inventory_digest: inventory.digests(),
+    },
+  });
+  if (!answer.ok) return answer;
+  const { body } = answer.value;
+  if (!Check(LenientAnswer, body)) return retryable('check-in: an answer of unknown form');
+  const acknowledged = journal.acknowledge(received);
+  if (!acknowledged.ok) return storage(acknowledged.detail);
+  const fresh = await judgeState(runtime, body.state);
+  if (!fresh.ok) return fresh;
+  return {
+    ok: true,
+    value: {
+      commands: fresh.value ? body.commands : [],
+      report: body.report,
+      nextMs: body.next_check_in_seconds * 1_000,
+    },
+  };
+}
+
+/** T12: the signed state tells of a newer key set before any command is looked at. False: commands have to wait. */
+async function judgeState(runtime: Runtime, envelope: Envelope): Promise<Outcome<boolean>> {
+  const { config, log } = runtime;
+  let state = verifyState(envelope, config.current().trusted_keys);
+  if (state === null || state.key_set_version > config.current().trusted_keys.version) {
+    const refreshed = await refreshKeys(runtime);
+    if (!refreshed.ok && refreshed.failure.kind !== 'retryable') return refreshed;
+    state = verifyState(envelope, config.current().trusted_keys);
+  }
+  if (state === null) {
+    log.error('the state document of the server is signed by no trusted key');
+    return noteFault(runtime, UNTRUSTED_STATE);
+  }
+  runtime.standingFaults.delete(UNTRUSTED_STATE);
+  const noted = noteState(runtime, state);
+  if (!noted.ok) return storage(noted.detail);
+  warnIfStale(runtime, state);
+  const kept = noteHead(runtime, state);
+  if (!kept.ok) return kept;
+  if (state.key_set_version > config.current().trusted_keys.version) {
+    log.warn('commands wait until the newer key set is here', { key_set_version: state.key_set_version });
+    return { ok: true, value: false };
+  }
+  return { ok: true, value: true };
+}
+
+/** T6: whoever can shorten the server's log of events cannot make its hosts forget how far it went. */
+function noteHead({ eventsHead, journal, log, nowMs }: Runtime, state: StatePayload): Outcome<null> {
+  const noted = eventsHead.note(state);
+  if (!noted.ok) return storage(noted.detail);
+  if (noted.rollback === null) return { ok: true, value: null };
+  const { kept, seen, server_time } = noted.rollback;
+  const text =
+    "The server's log of events went back: it lacks an event, or has another one, that its signed state named.";
+  const details = {
+    check: 'events_rolled_back',
+    epoch: kept.epoch,
+    kept_position: kept.position,
+    kept_hash: kept.hash,
+    kept_at: kept.server_time,
+    position: seen?.position ?? 0,
+    hash: seen?.hash ?? null,
+    server_time,
+  };
+  log.error('the log of events of the server went back', details);
+  const queued = journal.queueEvent(agentEvent('AGENT_ERROR', text, { nowMs: nowMs(), details }));
+  return queued.ok ? { ok: true, value: null } : storage(queued.detail);
+}
+
+/** Keeps the newest server time, and tells of a silence that has ended with it. */
+function noteState({ config, journal, freshness, nowMs }: Runtime, state: StatePayload): SaveOutcome {
+  const clock = { lastServerTime: journal.serverTime(), nowMs: nowMs() };
+  const ended = freshness.take(state.server_time, clock);
+  // Written once an interval, so that `status` and `doctor` can say how old the newest is.
+  const noted = journal.noteState(state, config.current().polling.check_in_seconds * 1_000);
+  return noted.ok && ended !== null ? journal.queueEvent(ended) : noted;
+}
+
+function noteFault(runtime: Runtime, message: string): Outcome<boolean> {
+  const { journal, nowMs, standingFaults } = runtime;
+  if (standingFaults.has(message)) return { ok: true, value: false };
+  standingFaults.add(message);
+  const queued = journal.queueEvent(
+    agentEvent('AGENT_ERROR', message, { nowMs: nowMs(), details: { check: 'untrusted_state' } }),
+  );
+  return queued.ok ? { ok: true, value: false } : storage(queued.detail);
+}
+
+function warnIfStale({ config, nowMs, log }: Runtime, state: StatePayload): void {
+  const ageMs = nowMs() - Date.parse(state.server_time);
+  if (ageMs > staleAfterMs(config.current().polling.check_in_seconds * 1_000)) {
+    log.warn('the signed state of the fleet is old: a replay, or clocks that differ', {
+      age_seconds: Math.round(ageMs / 1_000),
+    });
+  }
+}
+
+function storage(detail: string): { ok: false; failure: Failure } {
+  return { ok: false, failure: { kind: 'storage', detail } };
+}

@@ -1,0 +1,600 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  AgentEvents,
+  CommandResult,
+  commandResultFaults,
+  InventoryReport,
+} from '@tidegate/protocol/agent-api';
+import { Check } from 'typebox/value';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadConfig } from '../identity/config-file.ts';
+import { leaveSecondStartMark } from '../journal/second-start.ts';
+import { BACK_OFF_CAP_MS, backOffMs, pollMs } from '../platform/back-off.ts';
+import { CLOCK_SKEW_MS, timestamp } from '../platform/clock.ts';
+import { ARTIFACT, createAgent, type TestAgent } from '../testing/agent-runtime.ts';
+import { createKey, NOW_MS, revoked, type TestFleet, upgradeOf } from '../testing/fleet.ts';
+import { json, problem } from '../testing/scripted-server.ts';
+import { runLoop, runOnce } from './loop.ts';
+
+let agent: TestAgent;
+let seq = 0;
+beforeEach(async () => {
+  agent = await createAgent();
+});
+afterEach(() => agent.stop());
+
+/** Has the server deliver a command; the same id until it is acknowledged. */
+function deliver(members: object = {}, signedBy = agent.fleet.key): string {
+  const id = randomUUID();
+  seq += 1;
+  agent.server.commands.push({
+    id,
+    envelope: agent.fleet.command({ seq, command_id: id, ...members }, signedBy),
+  });
+  return id;
+}
+
+function deliverInstall(
+  actions = [upgradeOf({ name: 'demo_2.0_all.deb', bytes: ARTIFACT })],
+  members: object = {},
+): string {
+  const updateId = randomUUID();
+  const { envelope, reference } = agent.fleet.approval({ update_id: updateId, actions });
+  agent.server.approvals.set(reference.token_id, envelope);
+  return deliver({
+    action: 'install_update',
+    params: { update_id: updateId },
+    approval: reference,
+    ...members,
+  });
+}
+
+/** Results of a command as they arrived; each is held against the schema. */
+function resultsOf(id: string): CommandResult[] {
+  return agent.server.received(`commands/${id}/result`).map((body) => {
+    if (!Check(CommandResult, body)) throw new Error(`not a result: ${JSON.stringify(body)}`);
+    expect(commandResultFaults(body)).toEqual([]);
+    return body;
+  });
+}
+
+function eventTypes(): string[] {
+  return agent.server.received('events').flatMap((body) => {
+    if (!Check(AgentEvents, body)) throw new Error(`not events: ${JSON.stringify(body)}`);
+    return body.events.map((event) => event.type);
+  });
+}
+
+describe('run --once', () => {
+  test('scans with plans, reports exactly the bytes whose digest it told, and ends', async () => {
+    expect(await runOnce(agent.start())).toBeNull();
+    const [report] = agent.server.received('inventory/apt');
+    expect(Check(InventoryReport, report)).toBe(true);
+    expect(report).toMatchObject({ complete: true, updates: [{ name: 'demo' }] });
+    expect(agent.server.received(`plans/${agent.server.updateIds.get('demo:')}`)).toMatchObject([
+      { actions: [{ name: 'demo' }] },
+    ]);
+    // The server told it had what it wanted: one report, and a second check-in that asked for nothing.
+    expect(agent.server.received('inventory/apt')).toHaveLength(1);
+    expect(agent.server.received('check-in')).toHaveLength(2);
+  });
+
+  test('an unchanged host reports nothing anew, also after a restart: the digest stays', async () => {
+    await runOnce(agent.start());
+    const digest = agent.server.digests.get('apt');
+    await runOnce(agent.start());
+    expect(agent.server.received('inventory/apt')).toHaveLength(1);
+    agent.driver.scanned = { ...agent.driver.scanned, packages: [{ name: 'demo', version: '1.1' }] };
+    await runOnce(agent.start());
+    expect(agent.server.received('inventory/apt')).toHaveLength(2);
+    expect(agent.server.digests.get('apt')).not.toBe(digest);
+  });
+
+  test('a command is acknowledged, carried out and reported', async () => {
+    const id = deliver({ action: 'set_polling', params: { interval_seconds: 77 } });
+    expect(await runOnce(agent.start())).toBeNull();
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+    expect(agent.server.commands).toEqual([]);
+    const loaded = loadConfig(agent.folder);
+    expect(loaded.ok && loaded.config.polling.check_in_seconds).toBe(77);
+    expect(loaded.ok && loaded.config.highest_seq).toEqual({ epoch: 1, seq });
+  });
+
+  test('plan_update sends the plan', async () => {
+    const update_id = randomUUID();
+    const id = deliver({
+      action: 'plan_update',
+      params: { update_id, ecosystem: 'apt', name: 'demo', to_version: '2.0' },
+    });
+    await runOnce(agent.start());
+    expect(agent.server.received(`plans/${update_id}`)).toHaveLength(1);
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+
+  test.each(['reboot', 'update_agent'])('%s is answered, not ignored', async (action) => {
+    const id = deliver({ action, params: {} });
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('not_supported'),
+    });
+  });
+
+  test('is bounded: a server that always has one more command does not hold it for ever', async () => {
+    const { server, fleet } = agent;
+    server.override = (path) => {
+      if (path === 'check-in') server.insistent = [fleet.command({ seq: ++seq })];
+      return null;
+    };
+    expect(await runOnce(agent.start())).toBeNull();
+    expect(server.received('check-in')).toHaveLength(50);
+  });
+});
+
+describe('refusals', () => {
+  test('a forged command is not carried out, and is reported once however often it comes (COMMAND_REFUSED)', async () => {
+    agent.server.insistent = [agent.fleet.command({ action: 'reboot' }, createKey(1))];
+    const runtime = agent.start();
+    await runOnce(runtime);
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+    expect(agent.server.received('check-in').length).toBeLessThan(5);
+    expect(agent.logged.join('')).toContain('check=bad_signature');
+  });
+
+  test('a signed command that is refused is answered beside its event', async () => {
+    const id = deliver({ machine_sha256: 'a'.repeat(64) });
+    await runOnce(agent.start());
+    expect(resultsOf(id)).toMatchObject([
+      { status: 'refused', reason: expect.stringContaining('wrong_machine') },
+    ]);
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
+  test('a bad command does not hide the good one beside it', async () => {
+    agent.server.insistent = ['nonsense', null, { payloadType: 'x' }];
+    const id = deliver();
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+});
+
+describe('delivery and crashes', () => {
+  test('a second process on the configuration is told to the server, once (section 5)', async () => {
+    expect([leaveSecondStartMark(agent.folder), leaveSecondStartMark(agent.folder)]).toEqual([true, true]);
+    await runOnce(agent.start());
+    await runOnce(agent.start());
+    expect(eventTypes()).toEqual(['AGENT_ERROR']);
+  });
+
+  test('a command that comes again after it was acknowledged is a replay: an event, the result again, done once', async () => {
+    const id = deliver({ action: 'set_polling', params: { interval_seconds: 5 } });
+    const [again] = agent.server.commands;
+    await runOnce(agent.start());
+    if (again !== undefined) agent.server.commands = [again];
+    await runOnce(agent.start());
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success', 'success']);
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+    expect(agent.server.received('check-in').length).toBeLessThan(10);
+  });
+
+  test('a command that a crash cut short is reported as interrupted', async () => {
+    const id = deliver();
+    const crashing = agent.start();
+    let scans = 0;
+    const { inventory } = crashing;
+    const scan: typeof inventory.scan = async () => {
+      scans += 1;
+      if (scans > 1) throw new Error('crash'); // the scan that the command asks for
+      return { scanned: [], problems: [] };
+    };
+    await expect(runOnce({ ...crashing, inventory: { ...inventory, scan } })).rejects.toThrow('crash');
+    await runOnce(agent.start());
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'interrupted']);
+  });
+
+  test('a result that could not be sent is kept and sent by the next process', async () => {
+    const id = deliver({ action: 'set_polling', params: { interval_seconds: 5 } });
+    agent.server.override = (path) => (path.endsWith('/result') ? 'hang up' : null);
+    expect(await runOnce(agent.start())).toMatchObject({ kind: 'retryable' });
+    agent.server.override = () => null;
+    expect(await runOnce(agent.start())).toBeNull();
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+
+  test('a result that the server does not want (409) is not sent for ever', async () => {
+    const id = deliver();
+    agent.server.override = (path) => (path.endsWith('/result') ? problem('command_finished') : null);
+    expect(await runOnce(agent.start())).toBeNull();
+    const sent = resultsOf(id).length;
+    await runOnce(agent.start());
+    expect(resultsOf(id)).toHaveLength(sent);
+  });
+});
+
+describe('keys and state (T9, T12)', () => {
+  test('a newer key set is fetched before commands are looked at, so a revoked key commands nothing', async () => {
+    const { fleet, server } = agent;
+    const next = createKey(2);
+    server.keySet = fleet.keySet({ version: 2, keys: [fleet.key.entry, next.entry] });
+    server.state = fleet.state({ key_set_version: 2 });
+    await runOnce(agent.start());
+    server.keySet = fleet.keySet({
+      version: 3,
+      keys: [revoked(fleet.key.entry), next.entry],
+      signedBy: next,
+    });
+    server.state = fleet.state({ key_set_version: 3 }, next);
+    deliver();
+    const good = deliver({ key_id: next.entry.key_id, key_version: 2 }, next);
+    await runOnce(agent.start());
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+    expect(resultsOf(good).at(-1)?.status).toBe('success');
+  });
+
+  test('commands wait while a newer key set cannot be fetched', async () => {
+    const id = deliver();
+    agent.server.state = agent.fleet.state({ key_set_version: 2 });
+    agent.server.override = (path) => (path === 'public-keys' ? problem('unavailable') : null);
+    await runOnce(agent.start());
+    expect([resultsOf(id), eventTypes()]).toEqual([[], []]);
+    agent.server.override = () => null;
+    agent.server.keySet = agent.fleet.keySet({ version: 2, keys: [agent.fleet.key.entry] });
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+
+  test('a state document of a stranger is reported once, and no command is taken beside it', async () => {
+    const id = deliver();
+    agent.server.state = agent.fleet.state({}, createKey(1));
+    await runOnce(agent.start());
+    expect(resultsOf(id)).toEqual([]);
+    expect(eventTypes()).toEqual(['AGENT_ERROR']);
+  });
+
+  test('the signed server time judges commands when the host’s clock is behind (T16)', async () => {
+    agent.server.state = agent.fleet.state({ server_time: timestamp(NOW_MS + 86_400_000 * 2) });
+    const id = deliver();
+    await runOnce(agent.start());
+    expect(resultsOf(id)).toMatchObject([{ status: 'refused', reason: expect.stringContaining('expired') }]);
+  });
+});
+
+describe('install_update', () => {
+  const success = (command_id: string) => ({
+    command_id,
+    failure: null,
+    check: null,
+    result: { status: 'success' as const, started_at: timestamp(NOW_MS), finished_at: timestamp(NOW_MS) },
+  });
+
+  test('hands a whole job to the executor, reports its result and scans again', async () => {
+    let job: string[] = [];
+    agent.executorSays = (id) => {
+      job = readdirSync(join(agent.folder, 'spool', id)).sort();
+      return success(id);
+    };
+    const id = deliverInstall();
+    await runOnce(agent.start());
+    expect(job).toEqual([
+      'approval.json',
+      'artifacts',
+      'command.json',
+      'key-set.json',
+      'ready',
+      'state.json',
+    ]);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+    expect(readdirSync(join(agent.folder, 'spool'))).toEqual([]);
+    expect(agent.driver.scans).toBe(2);
+  });
+
+  test('an artifact that is not the approved one stops it before the executor (A4, ARTIFACT_MISMATCH)', async () => {
+    agent.executorSays = () => {
+      throw new Error('the executor must not be started');
+    };
+    agent.driver.brings = new TextEncoder().encode('"demo 6.6"');
+    const id = deliverInstall();
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'failed',
+      reason: expect.stringContaining('artifact_mismatch'),
+    });
+    expect(eventTypes()).toEqual(['ARTIFACT_MISMATCH']);
+  });
+
+  test.each([
+    ['plan_drift', 'PLAN_DRIFT'],
+    ['artifact_hash_differs', 'ARTIFACT_MISMATCH'],
+    ['command_refused', 'COMMAND_REFUSED'],
+    ['network_present', 'AGENT_ERROR'],
+  ] as const)('what the executor refuses (%s) becomes %s', async (failure, type) => {
+    agent.executorSays = (command_id) => ({
+      command_id,
+      failure,
+      check: null,
+      result: { status: 'refused', reason: failure },
+    });
+    const id = deliverInstall();
+    await runOnce(agent.start());
+    expect(eventTypes()).toEqual([type]);
+    expect(resultsOf(id).at(-1)?.status).toBe('refused');
+  });
+
+  test('an approval that is not the referenced one is refused', async () => {
+    const id = deliverInstall();
+    const [tokenId] = [...agent.server.approvals.keys()];
+    agent.server.approvals.set(tokenId ?? '', agent.fleet.approval().envelope);
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('not_the_referenced_one'),
+    });
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
+  test('an approval that cannot be fetched now is fetched later, with growing waits, and installed', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const replies = [
+      'hang up',
+      problem('unavailable'),
+      problem('rate_limited', { 'retry-after': '20' }),
+    ] as const;
+    let tries = 0;
+    agent.server.override = (path) => (path.startsWith('approvals/') ? (replies[tries++] ?? null) : null);
+    const waits: number[] = [];
+    await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
+    expect([tries, waits]).toEqual([4, [2_500, 5_000, 21_000]]);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+  });
+
+  test.each(['not_found', 'forbidden'] as const)(
+    'an approval that the server refuses (%s) ends it at once',
+    async (code) => {
+      const id = deliverInstall();
+      let tries = 0;
+      agent.server.override = (path) => {
+        if (!path.startsWith('approvals/')) return null;
+        tries += 1;
+        return problem(code);
+      };
+      await runOnce(agent.start(), { sleep: async () => {} });
+      expect(tries).toBe(1);
+      expect(resultsOf(id).at(-1)).toMatchObject({ status: 'failed', reason: expect.stringContaining(code) });
+    },
+  );
+
+  test('an approval is waited for no longer than its command lives', async () => {
+    const expires_at = timestamp(NOW_MS + 60_000);
+    const id = deliverInstall(undefined, { expires_at });
+    agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
+    let elapsedMs = 0;
+    const stop = new AbortController();
+    await runLoop(agent.start({ nowMs: () => NOW_MS + elapsedMs }), {
+      signal: stop.signal,
+      sleep: async (ms) => {
+        await new Promise(setImmediate);
+        if (resultsOf(id).some(({ status }) => status === 'failed')) stop.abort();
+        else if (ms < 50_000) elapsedMs += ms;
+      },
+    });
+    expect(elapsedMs).toBeLessThan(60_000);
+    expect(elapsedMs).toBeGreaterThan(30_000);
+    expect(resultsOf(id).at(-1)).toMatchObject({ reason: expect.stringContaining('could not be fetched') });
+  });
+
+  test('an agent that is told to stop does not wait for an approval', async () => {
+    const id = deliverInstall();
+    agent.server.override = (path) => (path.startsWith('approvals/') ? 'hang up' : null);
+    const stop = new AbortController();
+    await runLoop(agent.start(), {
+      signal: stop.signal,
+      sleep: async (ms, signal) => {
+        if (ms < 50_000) stop.abort();
+        if (!signal.aborted) await once(signal, 'abort');
+      },
+    });
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('failed');
+  });
+
+  test('an approval that was taken back meanwhile is refused before the executor sees it', async () => {
+    const id = deliverInstall();
+    const tokens = [...agent.server.approvals.keys()];
+    agent.server.agentState = agent.fleet.agentState({ revoked_tokens: tokens });
+    const jobs: string[] = [];
+    const runExecutor = async (_: unknown, { commandId }: { commandId: string }) => {
+      jobs.push(commandId);
+      return null;
+    };
+    await runOnce(agent.start({ runExecutor }));
+    expect(jobs).toEqual([]);
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringMatching(/^taken_back: /),
+    });
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
+  test('the state is asked for last, and again where a server with another clock signed it', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const early = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
+    const replies = ['hang up', problem('unavailable'), json(early)] as const;
+    let tries = 0;
+    agent.server.override = (path) => (path === 'state' ? (replies[tries++] ?? null) : null);
+    const waits: number[] = [];
+    await runOnce(agent.start(), { sleep: async (ms) => void waits.push(ms) });
+    expect([tries, waits]).toEqual([4, [2_500, 5_000, 10_000]]);
+    expect(resultsOf(id).map(({ status }) => status)).toEqual(['running', 'success']);
+  });
+
+  test('a server that stays behind is not waited for longer than clocks may differ', async () => {
+    const id = deliverInstall();
+    agent.server.agentState = agent.fleet.agentState({ server_time: timestamp(NOW_MS - 5_000) });
+    let elapsedMs = 0;
+    const stop = new AbortController();
+    await runLoop(agent.start({ nowMs: () => NOW_MS + elapsedMs }), {
+      signal: stop.signal,
+      sleep: async (ms) => {
+        await new Promise(setImmediate);
+        if (resultsOf(id).some(({ status }) => status !== 'running')) stop.abort();
+        else if (ms !== pollMs(60_000, 0.5)) elapsedMs += ms;
+      },
+    });
+    expect(elapsedMs).toBeGreaterThan(CLOCK_SKEW_MS / 2);
+    expect(elapsedMs).toBeLessThan(2 * CLOCK_SKEW_MS);
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining('older_than_approval: '),
+    });
+  });
+
+  test('a state that names a newer key set brings that first', async () => {
+    agent.executorSays = success;
+    const id = deliverInstall();
+    const next = createKey(2);
+    agent.server.agentState = agent.fleet.agentState({ key_set_version: 2 }, next);
+    agent.server.keySet = agent.fleet.keySet({ version: 2, keys: [agent.fleet.key.entry, next.entry] });
+    const runtime = agent.start();
+    await runOnce(runtime);
+    expect(runtime.config.current().trusted_keys.version).toBe(2);
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+  });
+
+  test.each([
+    [
+      'of a key that nobody trusts',
+      (fleet: TestFleet) => fleet.agentState({}, createKey(9)),
+      'bad_signature',
+    ],
+    ['of the fleet', (fleet: TestFleet) => fleet.state(), 'wrong_type'],
+    ['of another agent', (fleet: TestFleet) => fleet.agentState({ agent_id: fleet.fleetId }), 'wrong_agent'],
+    ['from long ago', (fleet: TestFleet) => fleet.agentState({ server_time: timestamp(NOW_MS) }), 'too_old'],
+  ])('a state %s ends the command', async (_, stateOf, reason) => {
+    const id = deliverInstall();
+    agent.server.agentState = stateOf(agent.fleet);
+    if (reason === 'too_old') agent.localMs = NOW_MS + 15 * 60_000 + 1_000;
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)).toMatchObject({
+      status: 'refused',
+      reason: expect.stringContaining(`${reason}: `),
+    });
+  });
+
+  test('a host without an executor only reports', async () => {
+    const id = deliverInstall();
+    await runOnce(agent.start({ executor: { how: 'none', detail: 'not root' } }));
+    expect(resultsOf(id).at(-1)).toMatchObject({ status: 'refused', reason: 'no_executor: not root' });
+  });
+
+  test('an executor that vanishes leaves "interrupted"', async () => {
+    const id = deliverInstall();
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('interrupted');
+    expect(eventTypes()).toEqual(['AGENT_ERROR']);
+  });
+});
+
+describe('the polling loop', () => {
+  const forever = new AbortController().signal;
+
+  test.each([
+    ['unauthorized', 'ErrMachineMismatch'],
+    ['access_token_invalid', 'ErrRefreshTokenInvalid'],
+  ] as const)('403 or 401 of our own (%s) stops it with %s (section 7)', async (code, error) => {
+    agent.server.override = (path) => {
+      if (path === 'check-in') return problem(code);
+      return path === 'agents/renew' ? problem('refresh_token_invalid') : null;
+    };
+    const failure = await runLoop(agent.start(), { signal: forever, sleep: async () => {} });
+    expect(failure).toMatchObject({ kind: 'terminal', error });
+  });
+
+  test('goes on past outages with growing waits, and stops when it is told to', async () => {
+    const stop = new AbortController();
+    // Each wait is slept in two parts: until the check-in has settled, and the rest.
+    const parts: number[] = [];
+    agent.server.override = (path) => (path === 'check-in' && parts.length < 6 ? 'hang up' : null);
+    const failure = await runLoop(agent.start(), {
+      signal: stop.signal,
+      sleep: async (ms) => {
+        parts.push(ms);
+        if (parts.length === 8) stop.abort();
+      },
+    });
+    expect(failure).toBeNull();
+    expect(parts).toEqual([2_000, 500, 2_000, 3_000, 2_000, 8_000, 2_000, 58_000]);
+  });
+
+  test('gives memory back when a check-in has settled, garbage only after work, and nothing while it works', async () => {
+    const stop = new AbortController();
+    const given: string[] = [];
+    const spareMemory = {
+      collectGarbage: () => void given.push('garbage'),
+      releaseCode: () => void given.push('code'),
+    };
+    const scanned = Promise.withResolvers<void>();
+    agent.driver.scan = async () => {
+      await scanned.promise;
+      return agent.driver.scanned;
+    };
+    const waits: string[][] = [];
+    await runLoop(agent.start({ spareMemory }), {
+      signal: stop.signal,
+      sleep: async (_, woken) => {
+        waits.push(given.splice(0));
+        if (waits.length === 2) {
+          scanned.resolve();
+          await once(woken, 'abort');
+        }
+        if (waits.length === 10) stop.abort();
+      },
+    });
+    expect(waits[1]).toEqual([]); // it scans still
+    expect(waits.flat().filter((what) => what === 'garbage').length).toBeGreaterThan(0);
+    expect(waits[9]).toEqual(['code']);
+  });
+
+  test('polls on while a long installation runs', async () => {
+    const stop = new AbortController();
+    const polled = Promise.withResolvers<void>();
+    const id = deliverInstall();
+    const runExecutor = async () => {
+      await polled.promise;
+      return null;
+    };
+    await runLoop(agent.start({ runExecutor }), {
+      signal: stop.signal,
+      sleep: async () => {
+        await new Promise(setImmediate);
+        if (agent.server.received('check-in').length < 20) return;
+        polled.resolve();
+        stop.abort();
+      },
+    });
+    await runOnce(agent.start());
+    expect(resultsOf(id).at(-1)?.status).toBe('interrupted');
+  });
+});
+
+describe('waits', () => {
+  test('full jitter is drawn after the cap, so a herd does not come back at once (RT3)', () => {
+    expect(backOffMs(30, 1, null)).toBe(BACK_OFF_CAP_MS);
+    expect(backOffMs(30, 0.25, null)).toBe(BACK_OFF_CAP_MS / 4);
+    expect(backOffMs(1, 0, null)).toBe(1_000);
+    expect(backOffMs(10_000, 1, null)).toBe(BACK_OFF_CAP_MS);
+  });
+
+  test('Retry-After is the least', () => {
+    expect(backOffMs(1, 0, 30_000)).toBe(30_000);
+    expect(backOffMs(1, 1, 30_000)).toBe(33_000);
+  });
+
+  test('an ordinary wait strays by a tenth', () => {
+    expect([pollMs(60_000, 0), pollMs(60_000, 0.5), pollMs(60_000, 1)]).toEqual([54_000, 60_000, 66_000]);
+  });
+});

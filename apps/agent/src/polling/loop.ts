@@ -1,0 +1,151 @@
+import type { Runtime } from '../commands/runtime.ts';
+import { createCommandTaker } from '../commands/take-command.ts';
+import { scanHost } from '../inventory/scan-host.ts';
+import { sendPlans } from '../inventory/send-plans.ts';
+import { sendInventory, sendJournal } from '../inventory/send-reports.ts';
+import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
+import { describeFailure, type Failure } from '../platform/failures.ts';
+import { checkIn } from './check-in.ts';
+import { createWorker, type Worker } from './worker.ts';
+
+/** Most check-ins of one `run --once`: a server that never runs out of commands must not hold it for ever. */
+export const ROUNDS_MAX = 50;
+
+/** What a check-in leaves behind closes and collects itself for so long; from then on the agent only waits. */
+const SETTLE_MS = 2_000;
+
+/** Most plans of one `run --once`: what is left is planned when it is asked for. */
+export const ONCE_PLANS_MAX = 60;
+/** Longest that one `run --once` waits for the server to take the last of an output. */
+const ONCE_SETTLE_MS = 5_000;
+/** Longest that one `run --once` waits for a server that does not hand out an approval. */
+const ONCE_WAITS_MS = 60_000;
+
+/** One full round: scan, check in, report, carry out every command, plan, until nothing is left. Null when all went well. */
+export async function runOnce(runtime: Runtime, options: { sleep?: Sleep } = {}): Promise<Failure | null> {
+  runtime.outputs.resume();
+  try {
+    return await fullRound(runtime, options);
+  } finally {
+    await runtime.outputs.settle(ONCE_SETTLE_MS);
+  }
+}
+
+async function fullRound(runtime: Runtime, { sleep }: { sleep?: Sleep }): Promise<Failure | null> {
+  const taker = createCommandTaker(runtime, createPatience(ONCE_WAITS_MS, sleep));
+  await scanHost(runtime);
+  for (let round = 0; round < ROUNDS_MAX; round += 1) {
+    const checked = await checkIn(runtime);
+    if (!checked.ok) return checked.failure;
+    const reported = await sendInventory(runtime, { askedFor: checked.value.report });
+    if (reported.failure !== null) return reported.failure;
+    let done = 0;
+    for (const delivered of checked.value.commands) {
+      const taken = await taker.take(delivered);
+      if (taken.failure !== null) return taken.failure;
+      if (taken.outcome === 'done') done += 1;
+    }
+    const owed = owedBy(runtime);
+    const failure = await sendJournal(runtime);
+    if (failure !== null) return failure;
+    const settled = owed - owedBy(runtime); // what the server does not take now is for another round
+    const hasNews = done + reported.sent + settled + runtime.journal.unacknowledged().length > 0;
+    if (!hasNews) return planSome(runtime);
+  }
+  runtime.log.warn('the round ended with commands left', { check_ins: ROUNDS_MAX });
+  return null;
+}
+
+function owedBy({ journal }: Runtime): number {
+  return journal.unreported().length + journal.events().length;
+}
+
+/** Last of all, so that it is behind no command; without pauses, as somebody waits for the end. */
+function planSome(runtime: Runtime): Promise<Failure | null> {
+  return sendPlans(runtime, { isWanted: (made) => made < ONCE_PLANS_MAX, pause: async () => {} });
+}
+
+/** Waits for so long in all; without a `sleep` not at all. */
+function createPatience(leftMs: number, sleep: Sleep | undefined): Pause {
+  let left = leftMs;
+  return async (ms) => {
+    if (sleep === undefined || ms > left) return false;
+    left -= ms;
+    await sleep(ms, new AbortController().signal);
+    return true;
+  };
+}
+
+/** Polls until the signal, a terminal error (section 7) or a failing disk. Null when it was told to stop. */
+export async function runLoop(
+  runtime: Runtime,
+  options: { signal: AbortSignal; sleep: Sleep },
+): Promise<Failure | null> {
+  const { signal } = options;
+  const { spareMemory, outputs } = runtime;
+  outputs.resume();
+  const worker = createWorker(runtime, options);
+  let failures = 0;
+  let isStirred = true;
+  while (!signal.aborted) {
+    const news = worker.listen();
+    worker.scanIfDue();
+    isStirred ||= worker.isBusy();
+    const outcome = await pollOnce(runtime, worker);
+    const stopped = worker.failure() ?? (isFinal(outcome.failure) ? outcome.failure : null);
+    if (stopped !== null) {
+      await worker.stop();
+      await outputs.stop();
+      return stopped;
+    }
+    failures = outcome.failure === null ? 0 : failures + 1;
+    if (outcome.failure !== null)
+      runtime.log.warn('check-in failed', { reason: describeFailure(outcome.failure) });
+    const retryAfterMs = outcome.failure?.kind === 'retryable' ? outcome.failure.retryAfterMs : null;
+    const waitMs =
+      outcome.failure === null
+        ? pollMs(outcome.nextMs, runtime.random())
+        : backOffMs(failures, runtime.random(), retryAfterMs);
+    isStirred ||= worker.isBusy();
+    const untilNews = AbortSignal.any([signal, news]);
+    const settleMs = Math.min(waitMs, SETTLE_MS);
+    await options.sleep(settleMs, untilNews);
+    if (!worker.isBusy()) {
+      if (isStirred) spareMemory.collectGarbage();
+      spareMemory.releaseCode();
+      isStirred = false;
+    }
+    await options.sleep(waitMs - settleMs, untilNews);
+  }
+  await worker.stop();
+  await outputs.stop();
+  return null;
+}
+
+async function pollOnce(
+  runtime: Runtime,
+  worker: Worker,
+): Promise<{ failure: Failure | null; nextMs: number }> {
+  const nextMs = runtime.config.current().polling.check_in_seconds * 1_000;
+  const checked = await checkIn(runtime);
+  warnOfSilence(runtime, nextMs);
+  if (!checked.ok) return { failure: checked.failure, nextMs };
+  worker.offer(checked.value.commands);
+  const reported = await sendInventory(runtime, { askedFor: checked.value.report });
+  const failure = reported.failure ?? (await sendJournal(runtime));
+  if (failure === null) worker.planIfOpen();
+  return { failure, nextMs: checked.value.nextMs };
+}
+
+/** T12: that nothing newer comes is worth a line as well; the server hears of it when it ends. */
+function warnOfSilence({ freshness, log }: Runtime, intervalMs: number): void {
+  const silentMs = freshness.noticeSilence(intervalMs);
+  if (silentMs === null) return;
+  log.warn('no newer signed state of the fleet has come: what was revoked since is not known here', {
+    silent_seconds: Math.round(silentMs / 1_000),
+  });
+}
+
+function isFinal(failure: Failure | null): boolean {
+  return failure?.kind === 'terminal' || failure?.kind === 'storage';
+}

@@ -1,0 +1,117 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { loadavg, uptime } from 'node:os';
+import { join } from 'node:path';
+import type { Runtime } from '../commands/runtime.ts';
+import type { EcosystemDriver } from '../ecosystems/ecosystem.ts';
+import { hostPaths } from '../ecosystems/host-places.ts';
+import type { PolicyPlace } from '../host-policy/policy-folders.ts';
+import { type AgentConfig, CONFIG_NAME, openConfig } from '../identity/config-file.ts';
+import { readMachineId } from '../identity/machine-id.ts';
+import { openInventory } from '../inventory/inventory.ts';
+import { openPlans } from '../inventory/plans.ts';
+import { chooseExecutor, EXECUTOR_UID, readHostFacts, runExecutor } from '../jobs/start-executor.ts';
+import { openJournal } from '../journal/journal.ts';
+import { JOURNAL_NAME } from '../journal/journal-state.ts';
+import { noteMachine } from '../journal/note-machine.ts';
+import { createOutputFollower } from '../output/follow-outputs.ts';
+import { sendOutput } from '../output/send-output.ts';
+import type { Sleep } from '../platform/back-off.ts';
+import { trustedNow } from '../platform/clock.ts';
+import { removeTemporaries } from '../platform/file-layer.ts';
+import type { Log } from '../platform/log.ts';
+import type { SpareMemory } from '../platform/spare-memory.ts';
+import { watchFreshness } from '../session/freshness.ts';
+import { createRenewer } from '../session/renew.ts';
+import { checkServerUrl, createServerClient } from '../session/server-client.ts';
+import { createSession } from '../session/session.ts';
+import { openHeadKeeper } from '../trust/events-head.ts';
+
+const RANDOM_STEPS = 2 ** 32;
+
+export type StartedRuntime = { ok: true; runtime: Runtime } | { ok: false; detail: string };
+
+/** Builds a running agent from its configuration. The caller holds the instance lock of the folder. */
+export function startRuntime(
+  folder: string,
+  loaded: AgentConfig,
+  parts: {
+    drivers: readonly EcosystemDriver[];
+    log: Log;
+    spareMemory: SpareMemory;
+    policy: PolicyPlace;
+    sleep: Sleep;
+  },
+): StartedRuntime {
+  const { log, drivers, spareMemory, policy, sleep } = parts;
+  const url = checkServerUrl(loaded.server_url, loaded.allow_insecure_http);
+  if (!url.ok) return url;
+  const machine = readMachineId(loaded.machine_id_source);
+  if (!machine.ok) return machine;
+  const opened = openJournal(folder, { nowMs: Date.now(), floor: loaded.highest_seq });
+  if (!opened.ok) return opened;
+  const { journal } = opened;
+  const noted = noteMachine(journal, { sha256: machine.sha256, nowMs: Date.now() });
+  if (!noted.ok) return noted;
+  const config = openConfig(folder, loaded);
+  // R2: what a kill in the middle of a write left of the tokens is no use to anybody but a thief.
+  for (const name of [CONFIG_NAME, JOURNAL_NAME]) removeTemporaries(join(folder, name));
+  const nowMs = () => trustedNow(Date.now(), journal.serverTime());
+  const elapsedMs = () => performance.now();
+  const random = () => randomInt(RANDOM_STEPS) / RANDOM_STEPS;
+  const client = createServerClient({ baseUrl: url.url });
+  const renewer = createRenewer({ config, client, machineId: machine.machineId, elapsedMs });
+  const session = createSession({
+    config,
+    client,
+    renewer,
+    machineId: machine.machineId,
+    nowMs,
+    elapsedMs,
+    random,
+  });
+  const paths = hostPaths(loaded.paths);
+  const allowed = loaded.ecosystems;
+  const inventory = openInventory({ folder, drivers, paths, allowed, nowMs, log });
+  const executor = chooseExecutor(readHostFacts(), loaded.paths ?? {});
+  const outputs = createOutputFollower({
+    folder,
+    executorState: executor.how === 'none' ? null : executor.state,
+    writerUid: EXECUTOR_UID,
+    send: (commandId, piece) => sendOutput({ config, session }, commandId, piece),
+    ...{ sleep, nowMs, random, log },
+  });
+  const runtime: Runtime = {
+    config,
+    journal,
+    eventsHead: openHeadKeeper(folder),
+    inventory,
+    plans: openPlans({ folder, drivers, inventory, log }),
+    session,
+    client,
+    drivers,
+    paths,
+    machineSha256: machine.sha256,
+    executor,
+    policy,
+    runExecutor: (access, job) => runExecutor(access, { ...job, policyPath: policy.path }),
+    outputs,
+    log,
+    standingFaults: new Set(),
+    freshness: watchFreshness(elapsedMs),
+    nowMs,
+    elapsedMs,
+    random,
+    bootId: readBootId(),
+    uptimeSeconds: () => Math.floor(uptime()),
+    loadAverage: () => (process.platform === 'win32' ? [] : loadavg()),
+    spareMemory,
+  };
+  return { ok: true, runtime };
+}
+
+/** Tells boots apart; where the system has no such id, each start of the agent counts as one. */
+function readBootId(): string {
+  if (process.platform !== 'linux') return randomUUID();
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+}

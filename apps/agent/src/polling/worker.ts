@@ -1,0 +1,119 @@
+import type { Runtime } from '../commands/runtime.ts';
+import { createCommandTaker } from '../commands/take-command.ts';
+import { scanHost } from '../inventory/scan-host.ts';
+import { sendPlans } from '../inventory/send-plans.ts';
+import { pollMs, type Sleep } from '../platform/back-off.ts';
+import type { Failure } from '../platform/failures.ts';
+
+/** Least time from one plan to the next: with it they take half of the budget of `agent_reports` (wire.md). */
+const PLAN_PAUSE_MS = 1_000;
+
+/** Carries out commands, scans and plans one after the other beside the polling, so that a long install is no silence. */
+export interface Worker {
+  /** Replaces what is waiting: what the server no longer delivers was cancelled. */
+  offer(commands: unknown[]): void;
+  /** Starts a scan that is due. */
+  scanIfDue(): void;
+  /** Goes on planning, where something is left to be planned. */
+  planIfOpen(): void;
+  isBusy(): boolean;
+  failure(): Failure | null;
+  /** Fires when there is something to report from now on. */
+  listen(): AbortSignal;
+  /** Ends when the work in hand is done; nothing new is begun. */
+  stop(): Promise<void>;
+}
+
+/** Makes the worker of a polling loop. `sleep` waits between plans. */
+export function createWorker(runtime: Runtime, options: { sleep: Sleep }): Worker {
+  let waiting: unknown[] = [];
+  let working: Promise<void> | null = null;
+  let failed: Failure | null = null;
+  const stopping = new AbortController();
+  let scanDueMs = runtime.elapsedMs();
+  let mayPlan = false;
+  let waker = new AbortController();
+  let pausing = new AbortController();
+
+  const taker = createCommandTaker(runtime, async (ms) => {
+    await options.sleep(ms, stopping.signal);
+    return !stopping.signal.aborted;
+  });
+  const isScanDue = () => runtime.elapsedMs() >= scanDueMs;
+
+  async function work(): Promise<void> {
+    while (failed === null && !stopping.signal.aborted) {
+      const next = waiting.shift();
+      if (next !== undefined) {
+        const taken = await taker.take(next);
+        failed = taken.failure;
+        if (taken.outcome === 'done') waker.abort();
+      } else if (isScanDue()) {
+        await scan();
+      } else if (mayPlan && runtime.plans.hasOpen()) {
+        await plan();
+      } else {
+        break;
+      }
+    }
+    working = null;
+    if (failed !== null) waker.abort();
+  }
+
+  async function scan(): Promise<void> {
+    const scanMs = runtime.config.current().polling.scan_seconds * 1_000;
+    scanDueMs = runtime.elapsedMs() + pollMs(scanMs, runtime.random());
+    const before = JSON.stringify(runtime.inventory.digests());
+    await scanHost(runtime);
+    if (JSON.stringify(runtime.inventory.digests()) !== before) waker.abort();
+  }
+
+  /** Commands and scans come first: an approval never waits for more than one plan. */
+  async function plan(): Promise<void> {
+    pausing = new AbortController();
+    const { signal } = pausing;
+    const failure = await sendPlans(runtime, {
+      isWanted: () => !stopping.signal.aborted && waiting.length === 0 && !isScanDue(),
+      pause: () => {
+        runtime.spareMemory.collectGarbage();
+        runtime.spareMemory.releaseCode();
+        return options.sleep(PLAN_PAUSE_MS, signal);
+      },
+    });
+    if (failure === null) return;
+    if (failure.kind === 'terminal' || failure.kind === 'storage') failed = failure;
+    mayPlan = false; // until the server has been reached again
+  }
+
+  function start(): void {
+    if (!stopping.signal.aborted) working ??= work();
+  }
+
+  return {
+    offer: (commands) => {
+      waiting = [...commands];
+      if (waiting.length === 0) return;
+      pausing.abort();
+      start();
+    },
+    scanIfDue: () => {
+      if (isScanDue()) start();
+    },
+    planIfOpen: () => {
+      mayPlan = true;
+      if (runtime.plans.hasOpen()) start();
+    },
+    isBusy: () => working !== null,
+    failure: () => failed,
+    listen: () => {
+      waker = new AbortController();
+      return waker.signal;
+    },
+    stop: async () => {
+      stopping.abort();
+      waiting = [];
+      pausing.abort();
+      await working;
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { AGENT_STATE_TYPE, AgentStatePayload, type ApprovalPayload } from '@tidegate/protocol/documents';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Check } from 'typebox/value';
+import type { TrustedKeySet } from '../identity/config-file.ts';
+import { CLOCK_SKEW_MS } from '../platform/clock.ts';
+import { type EnvelopeFault, openEnvelope } from './open-envelope.ts';
+
+/** How old the state that comes with a job may be, unless root's policy says otherwise. */
+export const STATE_MAX_AGE_MINUTES = 10;
+
+/** Why a signed state does not let an installation go on. */
+export type StateRefusal =
+  | 'absent'
+  | EnvelopeFault
+  | 'malformed'
+  | 'wrong_fleet'
+  | 'wrong_agent'
+  | 'stale_epoch'
+  | 'stale_keys'
+  | 'newer_keys'
+  | 'rolled_back'
+  | 'older_than_approval'
+  | 'too_old'
+  | 'taken_back'
+  | 'approval_too_old';
+
+export type VerifiedState = { ok: true; state: AgentStatePayload } | { ok: false; reason: StateRefusal };
+
+/** Opens the state that a server signed for one agent; `null` stands for none. */
+export function verifyAgentState(
+  value: unknown,
+  { trusted, agentId, nowMs }: { trusted: TrustedKeySet; agentId: string; nowMs: number },
+): VerifiedState {
+  if (value === null) return { ok: false, reason: 'absent' };
+  const opened = openEnvelope(value, { trusted, payloadType: AGENT_STATE_TYPE, nowMs });
+  if (!opened.ok) return opened;
+  const parsed = parseStrictJson(opened.payload);
+  if (!parsed.ok || !Check(AgentStatePayload, parsed.value)) return { ok: false, reason: 'malformed' };
+  if (parsed.value.fleet_id !== trusted.fleet_id) return { ok: false, reason: 'wrong_fleet' };
+  if (parsed.value.agent_id !== agentId) return { ok: false, reason: 'wrong_agent' };
+  return { ok: true, state: parsed.value };
+}
+
+export interface StateFacts {
+  approval: Pick<ApprovalPayload, 'token_id' | 'issued_at'>;
+  /** The highest epoch of the command and of what this host accepted before. */
+  epoch: number;
+  keySetVersion: number;
+  /** The newest signed time that was shown before; null where there was none. */
+  newestShown: string | null;
+  maxAgeMinutes: number;
+  /** `trustedNow`. */
+  nowMs: number;
+}
+
+/** Whether an approval still stands by a state that was verified; null when it does. */
+export function judgeByState(state: AgentStatePayload, facts: StateFacts): StateRefusal | null {
+  const { approval, newestShown } = facts;
+  const signedMs = Date.parse(state.server_time);
+  const issuedMs = Date.parse(approval.issued_at);
+  if (state.epoch < facts.epoch) return 'stale_epoch';
+  if (state.key_set_version < facts.keySetVersion) return 'stale_keys';
+  // A newer key set was not brought: one of the keys that signed this job may be revoked in it (T12).
+  if (state.key_set_version > facts.keySetVersion) return 'newer_keys';
+  if (newestShown !== null && signedMs < Date.parse(newestShown)) return 'rolled_back';
+  if (signedMs < issuedMs) return 'older_than_approval';
+  if (signedMs + facts.maxAgeMinutes * 60_000 + CLOCK_SKEW_MS < facts.nowMs) return 'too_old';
+  if (state.revoked_tokens.includes(approval.token_id)) return 'taken_back';
+  if (state.approvals_after !== null && issuedMs <= Date.parse(state.approvals_after))
+    return 'approval_too_old';
+  return null;
+}
+
+/** What each refusal means, for the operator who reads the event. */
+export const STATE_REFUSAL_TEXT: Record<StateRefusal, string> = {
+  absent: 'the job brings no signed state, so whether the approval still stands is unknown',
+  malformed_envelope: 'the state of the job is not a signed envelope',
+  wrong_type: 'the signed document is not the state of an agent',
+  unsigned: 'the state of the job bears no signature',
+  bad_signature: 'no key that this host trusts signed the state of the job',
+  expired_keys: 'the signing keys that this host knows are too old to be believed',
+  malformed: 'the signed state does not have the form of a state',
+  wrong_fleet: 'the state of the job is of another fleet',
+  wrong_agent: 'the state of the job is for another agent',
+  stale_epoch: 'the state of the job is from before the server was restored',
+  stale_keys: 'the state of the job is from before the key set that this host holds',
+  newer_keys: 'the fleet has a newer key set than this host was given, and a key may be revoked in it',
+  rolled_back: 'the state of the job is older than one that this host was shown before',
+  older_than_approval: 'the state of the job is older than the approval',
+  too_old:
+    'the state of the job is too old: whether the approval still stands is unknown, or a clock is wrong',
+  taken_back: 'the approval was taken back',
+  approval_too_old:
+    'more approvals were taken back than the state lists, and this one may be among them: approve it again',
+};

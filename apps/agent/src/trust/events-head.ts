@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { EventsHead, type StatePayload } from '@tidegate/protocol/documents';
+import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { type Static, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import type { SaveOutcome } from '../identity/config-file.ts';
+import {
+  errorCode,
+  type FileLayer,
+  ownUid,
+  readTrusted,
+  realFiles,
+  writeDurably,
+} from '../platform/file-layer.ts';
+
+const FILE = 'events-head.json';
+const FILE_MAX_BYTES = 16 * 1024;
+/** A head that moved on is written this often: it is for whoever compares hosts, and a disk is not to wear out. */
+const WRITE_STEP_MS = 10 * 60_000;
+/** Replicas of the server sign states of their own, by clocks of their own: no two of them are this far apart. */
+const REPLICAS_APART_MS = 10_000;
+
+const SeenHead = strict({
+  epoch: Type.Integer({ minimum: 1 }),
+  ...EventsHead.properties,
+  server_time: Timestamp,
+});
+type SeenHead = Static<typeof SeenHead>;
+
+const Rollback = strict({
+  kept: SeenHead,
+  /** What the later state document said; null where it named no event at all. */
+  seen: Type.Union([EventsHead, Type.Null()]),
+  server_time: Timestamp,
+});
+type Rollback = Static<typeof Rollback>;
+
+const HeadFile = strict({
+  v: Type.Literal(1),
+  fleet_id: Type.Union([Uuid, Type.Null()]),
+  newest: Type.Union([SeenHead, Type.Null()]),
+  rollback: Type.Union([Rollback, Type.Null()]),
+});
+type HeadFile = Static<typeof HeadFile>;
+
+const NOTHING: HeadFile = { v: 1, fleet_id: null, newest: null, rollback: null };
+
+type NotedHead = { ok: true; rollback: Rollback | null } | { ok: false; detail: string };
+
+/** The newest head of the server's log of events that this host saw signed (T6): what an auditor compares. */
+export interface HeadKeeper {
+  /** Tells of a log that went back, once. */
+  note(state: StatePayload): NotedHead;
+}
+
+/** What the state says against the head that was kept, where the epoch is the same and both are signed. */
+export function judgeHead(
+  kept: SeenHead | null,
+  { epoch, events_head: head, server_time }: Pick<StatePayload, 'epoch' | 'events_head' | 'server_time'>,
+): 'newer' | 'nothing_new' | 'rolled_back' {
+  if (kept === null || epoch > kept.epoch) return head === null ? 'nothing_new' : 'newer';
+  if (epoch < kept.epoch) return 'nothing_new';
+  const position = head?.position ?? 0;
+  if (position > kept.position) return 'newer';
+  if (position === kept.position && head?.hash === kept.hash) return 'nothing_new';
+  // A state that was signed before the kept one, or beside it by another replica, may well know less.
+  const laterMs = Date.parse(server_time) - Date.parse(kept.server_time);
+  return laterMs >= REPLICAS_APART_MS ? 'rolled_back' : 'nothing_new';
+}
+
+/** Nothing where there is no file, or none that can be believed: it is evidence for others, and guards no act. */
+export function readHeadFile(folder: string): HeadFile {
+  const trust = { maxBytes: FILE_MAX_BYTES, ownerUid: ownUid(), forbiddenMode: 0o022 };
+  const read = readTrusted(join(folder, FILE), trust);
+  const parsed = read.ok ? parseStrictJson(read.bytes) : null;
+  return parsed?.ok && Check(HeadFile, parsed.value) ? parsed.value : NOTHING;
+}
+
+export function openHeadKeeper(folder: string, files: FileLayer = realFiles): HeadKeeper {
+  const path = join(folder, FILE);
+  let held = readHeadFile(folder);
+  let written = held;
+
+  function write(): SaveOutcome {
+    try {
+      writeDurably(path, new TextEncoder().encode(`${JSON.stringify(held)}\n`), { mode: 0o600, files });
+    } catch (error) {
+      return { ok: false, detail: `${path} cannot be written (${errorCode(error)})` };
+    }
+    written = held;
+    return { ok: true };
+  }
+
+  return {
+    note(state) {
+      const { fleet_id, epoch, events_head: head, server_time } = state;
+      // A host that was enrolled anew may be in another fleet.
+      if (held.fleet_id !== fleet_id) held = { ...NOTHING, fleet_id };
+      const { newest, rollback } = held;
+      const verdict = judgeHead(newest, state);
+      if (verdict === 'nothing_new') return { ok: true, rollback: null };
+      if (verdict === 'newer' && head !== null) {
+        held = { ...held, newest: { epoch, ...head, server_time } };
+        if (!isWorthWriting(written, held)) return { ok: true, rollback: null };
+        const saved = write();
+        return saved.ok ? { ok: true, rollback: null } : saved;
+      }
+      if (newest === null || rollback?.kept.hash === newest.hash) return { ok: true, rollback: null };
+      const found: Rollback = { kept: newest, seen: head, server_time };
+      held = { ...held, rollback: found };
+      const saved = write();
+      return saved.ok ? { ok: true, rollback: found } : saved;
+    },
+  };
+}
+
+function isWorthWriting(written: HeadFile, held: HeadFile): boolean {
+  const [before, now] = [written.newest, held.newest];
+  if (written.fleet_id !== held.fleet_id || before?.epoch !== now?.epoch) return true;
+  return Date.parse(now?.server_time ?? '') - Date.parse(before?.server_time ?? '') >= WRITE_STEP_MS;
+}
