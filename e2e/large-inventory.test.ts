@@ -2,7 +2,7 @@ import { RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { Check } from 'typebox/value';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openConfig } from '../apps/agent/src/identity/config-file.ts';
-import { sendInventory } from '../apps/agent/src/inventory/send-reports.ts';
+import { sendInventory } from '../apps/agent/src/inventory/send-inventory.ts';
 import { createRenewer } from '../apps/agent/src/session/renew.ts';
 import { createServerClient } from '../apps/agent/src/session/server-client.ts';
 import { createSession } from '../apps/agent/src/session/session.ts';

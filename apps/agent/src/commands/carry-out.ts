@@ -1,13 +1,14 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandPayload } from '@tidegate/protocol/documents';
-import { sendInventory } from '../inventory/send-reports.ts';
+import { sendInventory } from '../inventory/send-inventory.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
 import { plainStart } from '../platform/plain-text.ts';
+import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
 import { type CommandEnd, installUpdate } from './install-update.ts';
-import { callAgent, type Runtime } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 export interface AcceptedCommand {
   command: CommandPayload;

@@ -3,11 +3,12 @@ import { Check } from 'typebox/value';
 import { loadHostPolicy, stateMaxAgeMinutes } from '../host-policy/policy.ts';
 import type { Journal } from '../journal/journal.ts';
 import { type Outcome, retryable } from '../platform/failures.ts';
+import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
 import { judgeByState, type StateRefusal, verifyAgentState } from '../trust/agent-state.ts';
 import type { VerifiedApproval } from '../trust/verify-approval.ts';
 import { stateOfExecutor } from './executor-key-chain.ts';
-import { callAgent, type Runtime } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 type Parts = Pick<Runtime, 'client' | 'config' | 'log' | 'nowMs' | 'policy' | 'session'> & {
   journal: Pick<Journal, 'highest'>;

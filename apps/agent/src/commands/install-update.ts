@@ -9,7 +9,7 @@ import {
 } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
 import type { EcosystemDriver, HostPaths } from '../ecosystems/ecosystem.ts';
-import { judgeCopy, type StageOutcome } from '../executor/stage.ts';
+import { type ArtifactVerdict, judgeArtifact } from '../ecosystems/judge-artifact.ts';
 import { judgeByHost, loadHostPolicy } from '../host-policy/policy.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import type { ConfigFile } from '../identity/config-file.ts';
@@ -224,13 +224,15 @@ export function findMismatch(payload: ApprovalPayload, directory: string): strin
   for (const { artifact } of payload.actions) {
     // A sound approval has one artifact for a name: several actions of it are judged at once.
     if (artifact === undefined || !unjudged.delete(artifact.filename)) continue;
-    const judged = judgeFile(() => judgeCopy(artifact, join(directory, artifact.filename)));
+    const judged = judgeFile(() => judgeArtifact(artifact, join(directory, artifact.filename)));
     if (!judged.ok) return judged.detail;
   }
   return null;
 }
 
-function judgeFile(judge: () => StageOutcome): StageOutcome {
+function judgeFile(
+  judge: () => ArtifactVerdict,
+): ArtifactVerdict | { ok: false; reason: 'storage_failed'; detail: string } {
   try {
     return judge();
   } catch (error) {

@@ -7,11 +7,10 @@ import type { JobResult } from '../jobs/job-folder.ts';
 import type { ExecutorAccess } from '../jobs/start-executor.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { OutputFollower } from '../output/follow-outputs.ts';
-import type { Outcome } from '../platform/failures.ts';
 import type { Log } from '../platform/log.ts';
 import type { SpareMemory } from '../platform/spare-memory.ts';
 import type { Freshness } from '../session/freshness.ts';
-import type { ServerClient, ServerRequest } from '../session/server-client.ts';
+import type { ServerClient } from '../session/server-client.ts';
 import type { Session } from '../session/session.ts';
 import type { HeadKeeper } from '../trust/events-head.ts';
 
@@ -47,13 +46,4 @@ export interface Runtime {
   uptimeSeconds: () => number;
   loadAverage: () => number[];
   spareMemory: SpareMemory;
-}
-
-/** Calls a path below this agent's own. */
-export function callAgent(
-  { config, session }: Pick<Runtime, 'config' | 'session'>,
-  request: ServerRequest,
-): Promise<Outcome<{ status: number; body: unknown }>> {
-  const path = `/api/v1/agents/${config.current().agent_id}${request.path}`;
-  return session.call({ ...request, path });
 }

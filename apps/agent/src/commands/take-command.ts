@@ -5,10 +5,11 @@ import { agentEvent } from '../journal/events.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
 import type { Failure } from '../platform/failures.ts';
+import { callAgent } from '../session/call-agent.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
 import { carryOut } from './carry-out.ts';
 import { deferToHours } from './defer-to-hours.ts';
-import { callAgent, type Runtime } from './runtime.ts';
+import type { Runtime } from './runtime.ts';
 
 /** Most refusals that are remembered so as to report each only once. */
 const REFUSALS_MAX = 1_000;

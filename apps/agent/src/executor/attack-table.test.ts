@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countersign } from '@tidegate/signing/sign';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { judgeArtifact } from '../ecosystems/judge-artifact.ts';
 import { ATTACKS } from '../testing/attacks/all.ts';
 import { type Attack, reEnveloped } from '../testing/attacks/attack.ts';
 import { defeatOf, runAttack } from '../testing/attacks/run-attack.ts';
 import { createKey } from '../testing/fleet.ts';
 import { createJobWorld, FILE, FILE_BYTES, type JobWorld } from '../testing/job-world.ts';
 import type { Installer } from './installer.ts';
-import { judgeCopy } from './stage.ts';
 
 describe.each(Object.entries(ATTACKS))('%s', (_, attacks) => {
   test.each(attacks.map((attack): [string, Attack] => [attack.name, attack]))('%s', async (_name, attack) => {
@@ -84,7 +84,7 @@ describe('a file that is exchanged between the check and the installation (A4)',
       },
       install: (given) => {
         const artifact = world.action.artifact ?? { filename: '', url: '', size_bytes: 0 };
-        seen.push(judgeCopy(artifact, join(given.stage, FILE)).ok);
+        seen.push(judgeArtifact(artifact, join(given.stage, FILE)).ok);
         return world.installer.install(given);
       },
     };

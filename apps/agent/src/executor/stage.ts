@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -11,22 +10,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
+import { type ArtifactFault, judgeArtifact, READ_UNFOLLOWED } from '../ecosystems/judge-artifact.ts';
 import { errorCode, syncFolder } from '../platform/file-layer.ts';
 import { holdFolder } from '../platform/held-folder.ts';
 
-export type StageRefusal =
-  | 'artifact_extra'
-  | 'artifact_missing'
-  | 'artifact_not_a_file'
-  | 'artifact_size_differs'
-  | 'artifact_hash_differs'
-  | 'storage_failed';
+export type StageRefusal = 'artifact_extra' | 'artifact_missing' | 'storage_failed' | ArtifactFault;
 
 export type StageOutcome = { ok: true } | { ok: false; reason: StageRefusal; detail: string };
 
 const CHUNK_BYTES = 1024 * 1024;
-/** O_NONBLOCK: opening a pipe that somebody put there would wait for ever. */
-const READ_UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const CREATE_NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
@@ -103,7 +95,7 @@ function copyArtifact(artifact: Artifact, from: string, to: string): StageOutcom
   } finally {
     closeSync(source);
   }
-  return judgeCopy(artifact, to);
+  return judgeArtifact(artifact, to);
 }
 
 /** Copies at most one byte more than was approved, which is enough to see that there is more. */
@@ -123,47 +115,6 @@ function copyBounded(source: number, to: string, sizeBytes: number): void {
   }
 }
 
-/** Reads a file of our own anew and holds it against size and every hash of the token. */
-export function judgeCopy(artifact: Artifact, path: string): StageOutcome {
-  const name = JSON.stringify(artifact.filename);
-  const file = openSync(path, READ_UNFOLLOWED);
-  try {
-    if (!fstatSync(file).isFile()) return refuse('artifact_not_a_file', `${name} is not a regular file`);
-    const { size } = fstatSync(file);
-    if (size !== artifact.size_bytes) {
-      return refuse(
-        'artifact_size_differs',
-        `${name} does not have the approved ${artifact.size_bytes} bytes`,
-      );
-    }
-    const hashes = { sha256: createHash('sha256'), sha512: createHash('sha512') };
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    for (let count = fill(file, chunk); count > 0; count = fill(file, chunk)) {
-      hashes.sha256.update(chunk.subarray(0, count));
-      hashes.sha512.update(chunk.subarray(0, count));
-    }
-    const judged = [
-      isDigest(artifact.sha256, hashes.sha256.digest()),
-      isDigest(artifact.sha512, hashes.sha512.digest()),
-    ].filter((verdict) => verdict !== null);
-    // Every digest that the token names must hold, and it must name one.
-    if (judged.length > 0 && judged.every((verdict) => verdict)) return { ok: true };
-    return refuse('artifact_hash_differs', `${name} is not the file that was approved`);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function isDigest(expectedHex: string | undefined, actual: Buffer): boolean | null {
-  if (expectedHex === undefined) return null;
-  const expected = Buffer.from(expectedHex, 'hex');
-  return expected.length === actual.length && timingSafeEqual(expected, actual);
-}
-
 function refuse(reason: StageRefusal, detail: string): StageOutcome {
   return { ok: false, reason, detail };
-}
-
-function fill(file: number, chunk: Buffer): number {
-  return readSync(file, chunk, 0, chunk.length, null);
 }

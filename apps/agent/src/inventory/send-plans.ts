@@ -1,11 +1,19 @@
 import type { Plan } from '@tidegate/protocol/plan';
-import { callAgent, type Runtime } from '../commands/runtime.ts';
-import type { EcosystemDriver, PlanOne } from '../ecosystems/ecosystem.ts';
+import type { EcosystemDriver, HostPaths, PlanOne } from '../ecosystems/ecosystem.ts';
 import type { Failure } from '../platform/failures.ts';
-import type { UpdateGroup } from './plans.ts';
+import type { Log } from '../platform/log.ts';
+import { type AgentSession, callAgent } from '../session/call-agent.ts';
+import type { Plans, UpdateGroup } from './plans.ts';
 
 /** How many updates are planned with what was read of the host once. */
 const PLAN_BATCH = 20;
+
+export interface PlanParts extends AgentSession {
+  drivers: readonly EcosystemDriver[];
+  plans: Plans;
+  paths: HostPaths;
+  log: Log;
+}
 
 export interface Planning {
   /** Asked before each plan, with the number of those before it: something else may have come up. */
@@ -15,8 +23,8 @@ export interface Planning {
 }
 
 /** Plans updates one by one and sends each plan at once, until none is left or something else is to be done. */
-export async function sendPlans(runtime: Runtime, { isWanted, pause }: Planning): Promise<Failure | null> {
-  const { drivers, plans, paths } = runtime;
+export async function sendPlans(parts: PlanParts, { isWanted, pause }: Planning): Promise<Failure | null> {
+  const { drivers, plans, paths } = parts;
   let made = 0;
 
   async function sendBatch({ ecosystem }: EcosystemDriver, batch: readonly UpdateGroup[], plan: PlanOne) {
@@ -24,7 +32,7 @@ export async function sendPlans(runtime: Runtime, { isWanted, pause }: Planning)
       if (index > 0) await pause();
       if (!isWanted(made)) return null;
       made += 1;
-      const failure = await sendPlan(runtime, group, plan);
+      const failure = await sendPlan(parts, group, plan);
       if (failure !== null) return failure;
       plans.close(ecosystem, group);
     }
@@ -44,13 +52,13 @@ export async function sendPlans(runtime: Runtime, { isWanted, pause }: Planning)
 }
 
 /** Null when the plan has arrived or there is none. */
-async function sendPlan(runtime: Runtime, group: UpdateGroup, plan: PlanOne): Promise<Failure | null> {
+async function sendPlan(parts: PlanParts, group: UpdateGroup, plan: PlanOne): Promise<Failure | null> {
   const [update] = group.updates;
   if (update === undefined) return null;
   const { name, arch, available_version: toVersion } = update;
   const outcome = await plan({ name, toVersion, ...(arch === undefined ? {} : { arch }) });
   if (!outcome.ok) {
-    runtime.log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
+    parts.log.warn('an update cannot be planned', { package: name, reason: outcome.reason });
     return null;
   }
   // One plan stands for all architectures only where it brings all of them; else each is planned when asked for.
@@ -58,11 +66,11 @@ async function sendPlan(runtime: Runtime, group: UpdateGroup, plan: PlanOne): Pr
     return null;
   for (const id of group.ids) {
     const path = `/plans/${id}`;
-    const sent = await callAgent(runtime, { method: 'PUT', path, body: outcome.plan });
+    const sent = await callAgent(parts, { method: 'PUT', path, body: outcome.plan });
     if (sent.ok) continue;
     if (sent.failure.kind !== 'rejected') return sent.failure;
     const { code } = sent.failure;
-    runtime.log.warn('a plan was not taken', { package: name, update_id: id, code });
+    parts.log.warn('a plan was not taken', { package: name, update_id: id, code });
   }
   return null;
 }

@@ -1,9 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Runtime } from '../commands/runtime.ts';
-import type { SaveOutcome } from '../identity/config-file.ts';
+import type { ConfigFile, SaveOutcome } from '../identity/config-file.ts';
 import { errorCode } from '../platform/file-layer.ts';
 import { agentEvent } from './events.ts';
+import type { Journal } from './journal.ts';
 
 const MARK = 'second-start';
 
@@ -25,7 +25,11 @@ export function noteSecondStart({
   config,
   journal,
   nowMs,
-}: Pick<Runtime, 'config' | 'journal' | 'nowMs'>): SaveOutcome {
+}: {
+  config: ConfigFile;
+  journal: Pick<Journal, 'queueEvent'>;
+  nowMs: () => number;
+}): SaveOutcome {
   try {
     rmSync(join(dirname(config.path), MARK));
   } catch (error) {

@@ -1,10 +1,11 @@
 import type { Runtime } from '../commands/runtime.ts';
 import { createCommandTaker } from '../commands/take-command.ts';
 import { scanHost } from '../inventory/scan-host.ts';
+import { sendInventory } from '../inventory/send-inventory.ts';
 import { sendPlans } from '../inventory/send-plans.ts';
-import { sendInventory, sendJournal } from '../inventory/send-reports.ts';
 import { backOffMs, type Pause, pollMs, type Sleep } from '../platform/back-off.ts';
 import { describeFailure, type Failure } from '../platform/failures.ts';
+import { sendJournal } from '../session/send-journal.ts';
 import { checkIn } from './check-in.ts';
 import { createWorker, type Worker } from './worker.ts';
 

@@ -1,8 +1,8 @@
 import { KEY_CHAIN_MAX, KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import { Check } from 'typebox/value';
-import type { Runtime } from '../commands/runtime.ts';
-import type { TrustedKeySet } from '../identity/config-file.ts';
+import type { ConfigFile, TrustedKeySet } from '../identity/config-file.ts';
 import { type Outcome, retryable } from '../platform/failures.ts';
+import type { Log } from '../platform/log.ts';
 import { claimedKeySet } from '../trust/trusted-keys.ts';
 import {
   type ChainOutcome,
@@ -14,18 +14,22 @@ import {
 } from '../trust/trusted-keys-chain.ts';
 import type { ServerClient } from './server-client.ts';
 
+/** Where the trusted keys are kept, and who is asked for newer ones. */
+export interface KeyParts {
+  client: ServerClient;
+  config: ConfigFile;
+  log: Log;
+  /** `trustedNow`. */
+  nowMs: () => number;
+}
+
 export type KeysRefreshed = { changed: boolean; refusal: ChainRefusal | null };
 
 /**
  * Fetches the key set (E8) and takes it where a trusted key vouches for it, or where the sets between lead to it; it is
  * on disk before it is believed.
  */
-export async function refreshKeys({
-  client,
-  config,
-  nowMs,
-  log,
-}: Pick<Runtime, 'client' | 'config' | 'nowMs' | 'log'>): Promise<Outcome<KeysRefreshed>> {
+export async function refreshKeys({ client, config, nowMs, log }: KeyParts): Promise<Outcome<KeysRefreshed>> {
   const current = config.current().trusted_keys;
   const fetched = await fetchSince(client, current);
   if (!fetched.ok) return fetched;

@@ -3,9 +3,9 @@ import { open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Artifact, isSameArtifact, type PlanAction } from '@tidegate/protocol/plan';
-import { judgeCopy } from '../../executor/stage.ts';
 import { findLackOfSpace } from '../downloads.ts';
 import type { FetchOutcome, HostPaths } from '../ecosystem.ts';
+import { judgeArtifact } from '../judge-artifact.ts';
 import { isAddress } from './artifacts.ts';
 import { cachedPath, download } from './cached-files.ts';
 import { unprivileged, withNpmSession } from './session.ts';
@@ -75,7 +75,7 @@ async function bring(from: string, directory: string, { name, artifact }: Expect
   } finally {
     await source.close();
   }
-  if (judgeCopy(artifact, to).ok) return { ok: true };
+  if (judgeArtifact(artifact, to).ok) return { ok: true };
   await rm(to, { force: true });
   return mismatch(name);
 }

@@ -6,7 +6,7 @@ import { agentEvent } from '../journal/events.ts';
 import { createAgent, type TestAgent } from '../testing/agent-runtime.ts';
 import { NOW_MS } from '../testing/fleet.ts';
 import { problem } from '../testing/scripted-server.ts';
-import { sendJournal } from './send-reports.ts';
+import { sendJournal } from './send-journal.ts';
 
 let agent: TestAgent;
 beforeEach(async () => {

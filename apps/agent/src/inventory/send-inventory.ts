@@ -1,0 +1,79 @@
+import { InventoryAnswer, PartAnswer } from '@tidegate/protocol/agent-api';
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import { Check } from 'typebox/value';
+import type { Failure } from '../platform/failures.ts';
+import type { Log } from '../platform/log.ts';
+import { type AgentSession, callAgent } from '../session/call-agent.ts';
+import type { Inventory } from './inventory.ts';
+import type { Plans } from './plans.ts';
+import type { EncodedReport } from './split-report.ts';
+
+/** Longest wait for the answer to a report: a large one takes its turn on the server. */
+const REPORT_TIMEOUT_MS = 120_000;
+
+export interface ReportParts extends AgentSession {
+  inventory: Inventory;
+  plans: Plans;
+  log: Log;
+}
+
+/**
+ * Sends the reports that the server asked for, byte for byte as their digest was told, those that an operator wants,
+ * and those whose answer is needed to send plans.
+ */
+export async function sendInventory(
+  parts: ReportParts,
+  { askedFor = [], wanted = [] }: { askedFor?: readonly Ecosystem[]; wanted?: readonly Ecosystem[] },
+): Promise<{ sent: number; failure: Failure | null }> {
+  const { inventory, plans, log } = parts;
+  let sent = 0;
+  for (const ecosystem of new Set([...askedFor, ...wanted, ...plans.lackingIds()])) {
+    const report = inventory.report(ecosystem);
+    if (report === null) continue;
+    const { sha256 } = report;
+    const answer = await sendReport(parts, { ecosystem, report });
+    if (!answer.ok && answer.failure.kind !== 'rejected') return { sent, failure: answer.failure };
+    const isAskedFor = askedFor.includes(ecosystem);
+    if (!answer.ok || !Check(InventoryAnswer, answer.value.body)) {
+      const reason = answer.ok ? 'an answer of unknown form' : describeRejection(answer.failure);
+      log.error('the inventory was not taken', { ecosystem, reason });
+      plans.reported(ecosystem, { sha256, updates: [], isAskedFor }); // it is not sent again for its ids
+      continue;
+    }
+    const { updates } = answer.value.body;
+    plans.reported(ecosystem, { sha256, updates, isAskedFor });
+    sent += 1;
+    log.info('inventory reported', { ecosystem, updates: updates.length });
+  }
+  return { sent, failure: null };
+}
+
+/** Sends the bodies of a report in their order, and returns the last answer: that to the report. */
+async function sendReport(
+  parts: ReportParts,
+  { ecosystem, report: { bodies, sha256 } }: { ecosystem: Ecosystem; report: EncodedReport },
+): Promise<Awaited<ReturnType<typeof callAgent>>> {
+  const path = `/inventory/${ecosystem}`;
+  const put = (to: string, body: Uint8Array | undefined) =>
+    callAgent(parts, { method: 'PUT', path: to, body, timeoutMs: REPORT_TIMEOUT_MS });
+  if (bodies.length === 1) return put(path, bodies[0]);
+  const numbers = bodies.map((_, index) => index + 1);
+  let missing: readonly number[] = numbers;
+  for (;;) {
+    let answer: Awaited<ReturnType<typeof callAgent>> | null = null;
+    for (const part of missing) {
+      answer = await put(`${path}/parts/${sha256}/${part}?parts=${bodies.length}`, bodies[part - 1]);
+      if (!answer.ok || !Check(PartAnswer, answer.value.body)) return answer;
+    }
+    if (answer === null || !answer.ok || !Check(PartAnswer, answer.value.body))
+      throw new Error('a report without parts');
+    const { missing: left } = answer.value.body;
+    // The server gave some up, for their time was over. Where it wants as many as before, more of it does not help.
+    if (left.length === 0 || left.length >= missing.length) return answer;
+    missing = left;
+  }
+}
+
+function describeRejection(failure: Failure): string {
+  return failure.kind === 'rejected' ? `${failure.code}: ${failure.detail}` : failure.detail;
+}
