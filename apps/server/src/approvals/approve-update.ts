@@ -1,19 +1,14 @@
 import type { Envelope } from '@tidegate/protocol/documents';
 import { awaitPlan } from './await-plan.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import {
-  type ApprovalRequest,
-  type GateWarning,
-  isBlank,
-  judge,
-  type UpdateFacts,
-  type Verdict,
-} from './gate.ts';
+import { isReason, judge } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { stopText } from './gate-report.ts';
 import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
 import { logOverride, mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
+import type { BlockedVerdict, GateWarning } from './verdict.ts';
 
 /** Times that a decision is made anew because the plan, or what is known of its packages, changed under it. */
 const ATTEMPTS = 3;
@@ -34,7 +29,7 @@ export type ApproveOutcome =
       readonly kind: 'blocked';
       readonly loaded: LoadedUpdate;
       readonly facts: UpdateFacts;
-      readonly verdict: Extract<Verdict, { kind: 'blocked' }>;
+      readonly verdict: BlockedVerdict;
     }
   | {
       readonly kind:
@@ -54,7 +49,7 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
   const { updateId, operator, override, overrideReason, notBeforeMs } = approval;
   const request: ApprovalRequest = { by: 'operator', override, overrideReason };
   // A3 comes before any wait: without a reason there is nothing to decide.
-  if (override && isBlank(overrideReason)) return { kind: 'override_reason_required' };
+  if (override && !isReason(overrideReason)) return { kind: 'override_reason_required' };
   const { waitMs = WAIT_MS } = deps;
   const untilMs = deps.platform.now() + waitMs;
   let changed: 'plan_changed' | 'verdict_changed' = 'plan_changed';
@@ -80,7 +75,7 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
         return asked === 'conflict' ? { kind: 'conflict', state } : { kind: 'awaiting_plan' };
       }
       case 'blocked': {
-        const block = { loaded, facts, stop: verdict.stop, actor: operator };
+        const block = { loaded, verdict, actor: operator };
         const decided = { loaded, facts, verdict, request, actor: operator, tokenId: null } as const;
         await deps.platform.database.transact(async (tx) => {
           const decision = await recordDecision(tx, deps, {

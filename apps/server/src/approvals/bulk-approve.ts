@@ -12,7 +12,8 @@ import { judgedParts } from '../updates/many-store.ts';
 import { awaitPlan } from './await-plan.ts';
 import type { Progress } from './bulk-progress.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import { type ApprovalRequest, judge } from './gate.ts';
+import { judge } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { ageReport, divergencesOf, findingsOf, packageOf, unknownArtifactsOf } from './gate-report.ts';
 import {
   factsOf,
@@ -24,6 +25,7 @@ import {
 } from './load-update.ts';
 import { type Minting, mintApprovals } from './mint-approval.ts';
 import { type BulkBlock, recordBulkBlock } from './record-block.ts';
+import type { Verdict } from './verdict.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
@@ -180,9 +182,8 @@ function addWritten(answer: BulkApproveAnswer, one: Written): void {
 
 function addJudged(
   answer: BulkApproveAnswer,
-  one: Pick<BulkBlock, 'loaded' | 'facts' | 'verdict'>,
+  { loaded, facts, verdict }: { loaded: LoadedUpdate; facts: UpdateFacts; verdict: Verdict },
 ): BulkBlock[] {
-  const { loaded, facts, verdict } = one;
   const update_id = loaded.update.id;
   if (verdict.kind === 'verdict_pending') answer.skipped.push({ update_id, code: 'verdict_pending' });
   if (verdict.kind !== 'blocked') return [];
@@ -191,12 +192,12 @@ function addJudged(
     package: packageOf(loaded),
     blocked_by: verdict.stop.by,
     reason: verdict.stop.reason,
-    findings: findingsOf(facts.judged?.closure.findings ?? [], BLOCKED_FINDINGS_MAX),
-    age: ageReport(facts.judged?.age ?? null),
+    findings: findingsOf(verdict.judged.closure.findings, BLOCKED_FINDINGS_MAX),
+    age: ageReport(verdict.judged.age),
     divergences: divergencesOf(facts),
     unknown_artifacts: unknownArtifactsOf(facts),
   });
-  return [{ loaded, facts, stop: verdict.stop, verdict, request: PLAIN }];
+  return [{ loaded, facts, verdict, request: PLAIN }];
 }
 
 /** What lies outside of the operator's groups is not there for it. */

@@ -4,7 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { ProvenanceWorker } from '../provenance/worker.ts';
 import type { AgeSource } from '../release-times/worker.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
-import type { GatePolicy } from './gate.ts';
+import type { GatePolicy } from './gate-facts.ts';
 
 export interface ApprovalDeps {
   readonly platform: Platform;

@@ -10,8 +10,9 @@ import type {
 import type { Finding } from '../advisories/closure-facts.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { AgeFacts } from './age-rules.ts';
-import type { GateWarning, Stop, UpdateFacts, Verdict } from './gate.ts';
+import type { UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
+import type { GateWarning, Stop, Verdict } from './verdict.ts';
 
 /** Most findings that one report names; the weightiest come first. */
 export const FINDINGS_MAX = 1_000;

@@ -2,8 +2,10 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
-import { judge, type UpdateFacts, type Verdict } from './gate.ts';
+import { judge } from './gate.ts';
+import type { UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
+import type { Verdict } from './verdict.ts';
 
 /** One cell of the table: every fact, every setting and every way to ask, in words. */
 interface Cell {
@@ -158,8 +160,11 @@ function actual(cell: Cell): string {
 function wordsOf(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'mint': {
-      const { waived, warnings } = verdict;
-      return [`minted${waived ? ` over ${waived.by}: ${waived.reason}` : ''}`, ...warnings].join('; ');
+      const { override, warnings } = verdict;
+      return [
+        `minted${override ? ` over ${override.stop.by}: ${override.stop.reason}` : ''}`,
+        ...warnings,
+      ].join('; ');
     }
     case 'blocked':
       return `blocked${verdict.overridable ? ', overridable' : ''}, ${verdict.stop.by}: ${verdict.stop.reason}`;

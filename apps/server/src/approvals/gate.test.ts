@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { ClosureFacts, Finding, UncheckedReason } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
-import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts, type Verdict } from './gate.ts';
+import { judge } from './gate.ts';
+import type { ApprovalRequest, GatePolicy, UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY, type RegistryFacts } from './registry-rules.ts';
+import type { Verdict } from './verdict.ts';
 
 const finding: Finding = {
   package: 'x',
@@ -136,7 +138,7 @@ function text(verdict: Verdict): string {
     case 'blocked':
       return `${verdict.stop.by}: ${verdict.stop.reason}${verdict.overridable ? ', overridable' : ''}`;
     case 'mint':
-      return verdict.waived ? `minted over ${verdict.waived.by}` : 'minted';
+      return verdict.override ? `minted over ${verdict.override.stop.by}` : 'minted';
     case 'override_reason_required':
     case 'plan_required':
     case 'plan_unknown':
@@ -386,7 +388,7 @@ describe('the gate in every combination', () => {
 
   test('A8: the sweep mints a clear closure and nothing else', () => {
     for (const { given, facts, verdict } of minted.filter(({ given: { by } }) => by === 'sweep')) {
-      expect([facts.verdict, facts.unchecked, verdict.waived], JSON.stringify(given)).toEqual([
+      expect([facts.verdict, facts.unchecked, verdict.override], JSON.stringify(given)).toEqual([
         'clear',
         null,
         null,
@@ -395,19 +397,19 @@ describe('the gate in every combination', () => {
   });
 
   test('A1, A3: without an override no vulnerable closure is minted, but for what the policy excuses', () => {
-    for (const { given, facts, verdict } of minted.filter(({ verdict: { waived } }) => waived === null)) {
+    for (const { given, facts, verdict } of minted.filter(({ verdict: { override } }) => override === null)) {
       if (facts.verdict !== 'vulnerable') continue;
       expect(given.vulnerabilities, JSON.stringify(given)).toBe('introduced');
       expect(facts.findings.every(({ change, malicious }) => change === 'still_present' && !malicious)).toBe(
         true,
       );
-      expect(verdict.waived).toBeNull();
+      expect(verdict.override).toBeNull();
     }
   });
 
   test('A2, A3: without an override no unchecked closure of apt or dnf is minted, but for what is uncovered', () => {
     for (const { given, facts, verdict } of minted) {
-      if (verdict.waived !== null || facts.unchecked === null) continue;
+      if (verdict.override !== null || facts.unchecked === null) continue;
       if (given.ecosystem !== 'apt' && given.ecosystem !== 'dnf') continue;
       expect([facts.unchecked, given.uncovered], JSON.stringify(given)).toEqual(['uncovered', 'warn']);
     }
@@ -416,8 +418,10 @@ describe('the gate in every combination', () => {
   test('A3: an override is needed exactly where the same request without it is blocked', () => {
     for (const { given, verdict } of minted.filter(({ given: { override } }) => override)) {
       const without = outcome({ ...given, override: false });
-      expect(without.kind).toBe(verdict.waived ? 'blocked' : 'mint');
-      expect(verdict.warnings.includes('override_not_needed')).toBe(verdict.waived === null);
+      expect(without.kind).toBe(verdict.override ? 'blocked' : 'mint');
+      const passed = without.kind === 'blocked' ? { stop: without.stop, reason: 'because' } : null;
+      expect(verdict.override).toEqual(passed);
+      expect(verdict.warnings.includes('override_not_needed')).toBe(verdict.override === null);
     }
   });
 

@@ -17,7 +17,7 @@ import { findUpdates, readPlans } from '../updates/many-store.ts';
 import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { type AgeFacts, ageFacts, ageSubjects } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
-import type { UpdateFacts } from './gate.ts';
+import type { UpdateFacts } from './gate-facts.ts';
 import { readInformation } from './information.ts';
 import { NO_REGISTRY, type RegistryFacts, registryFacts } from './registry-rules.ts';
 import { liveAgeExceptions } from './store.ts';

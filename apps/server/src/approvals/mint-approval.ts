@@ -20,11 +20,12 @@ import type { StoredPlan } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalDeps } from './deps.ts';
-import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { gateReport, packageOf, stopText } from './gate-report.ts';
 import { basesOf, divergencesOfPlans, type LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import { type ApprovalRow, insertApprovals, voidLiveApprovals } from './store.ts';
+import type { MintVerdict, Override } from './verdict.ts';
 
 /** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
@@ -36,7 +37,7 @@ const EVENT_FINDINGS_MAX = 50;
 export interface Minting {
   readonly loaded: LoadedUpdate;
   readonly facts: UpdateFacts;
-  readonly verdict: Extract<Verdict, { kind: 'mint' }>;
+  readonly verdict: MintVerdict;
   /** Name of the operator who answers for it. */
   readonly approvedBy: string;
   /** Who does it: that operator, or `sweep`. */
@@ -113,8 +114,8 @@ function draftOf(
 ): Draft | Exclude<Minted, { kind: 'minted' }> {
   const { platform } = deps;
   const { planned } = minting.loaded;
-  const { judged } = minting.facts;
-  if (!planned || !judged || held?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
+  const { judged } = minting.verdict;
+  if (!planned || held?.plan_id !== planned.plan.id) return { kind: 'plan_changed' };
   if (held.state !== 'pending' && held.state !== 'awaiting_plan') return { kind: 'conflict' };
   if (isDiverging) return { kind: 'plan_changed' };
   if (!basis || judged.closure.basis?.mark !== basis.mark) return { kind: 'verdict_changed' };
@@ -132,12 +133,12 @@ function draftOf(
 
 async function signDraft(tx: Tx, draft: Draft): Promise<Token> {
   const { deps, minting } = draft;
-  const { waived } = minting.verdict;
-  const override = waived ? await recordOverride(tx, deps, minting, waived) : null;
-  const bytes = Buffer.from(JSON.stringify(payloadOf(draft, override)));
+  const { override } = minting.verdict;
+  const attested = override && (await recordOverride(tx, deps, minting, override));
+  const bytes = Buffer.from(JSON.stringify(payloadOf(draft, attested)));
   const signer = deps.keyRing.signer();
   const envelope = signer.sign(APPROVAL_TYPE, bytes);
-  return { draft, override, envelope, sha256: sha256Hex(bytes), keyId: signer.keyId };
+  return { draft, attested, envelope, sha256: sha256Hex(bytes), keyId: signer.keyId };
 }
 
 /** Everything that belongs to signed tokens, kind by kind: a statement for each row would cost most of the time. */
@@ -158,8 +159,8 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
       return { ...decided, outcome: 'minted', outcomeReason: null };
     }),
   );
-  for (const [i, { draft, override }] of tokens.entries()) {
-    const { loaded, actor, approvedBy } = draft.minting;
+  for (const [i, { draft }] of tokens.entries()) {
+    const { loaded, verdict, actor, approvedBy } = draft.minting;
     await appendEvent(tx, platform, {
       kind: 'system',
       type: 'update_approved',
@@ -174,15 +175,15 @@ async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[])
         actor,
         approved_by: approvedBy,
         verdict: draft.closure.verdict,
-        override: override !== null,
+        override: verdict.override !== null,
         decision: decisions[i],
       },
     });
   }
 }
 
-function approvalRow({ draft, override, envelope, sha256, keyId }: Token): ApprovalRow {
-  const { loaded, facts, verdict, request, approvedBy } = draft.minting;
+function approvalRow({ draft, attested, envelope, sha256, keyId }: Token): ApprovalRow {
+  const { loaded, facts, verdict, approvedBy } = draft.minting;
   return {
     token_id: draft.tokenId,
     update_id: loaded.update.id,
@@ -192,9 +193,9 @@ function approvalRow({ draft, override, envelope, sha256, keyId }: Token): Appro
     payload_sha256: sha256,
     key_id: keyId,
     verdict: JSON.stringify({ ...gateReport(loaded, facts, verdict), findings: [] }),
-    override_by: override?.by ?? null,
-    override_reason: override ? request.overrideReason : null,
-    override_event_id: override?.event_id ?? null,
+    override_by: attested?.by ?? null,
+    override_reason: verdict.override?.reason ?? null,
+    override_event_id: attested?.event_id ?? null,
     approved_by: approvedBy,
     issued_at: draft.nowMs,
     expires_at: draft.expiresAtMs,
@@ -216,14 +217,14 @@ function installCommand({ draft, sha256 }: Token): NewCommand {
   };
 }
 
-function stateChange({ draft, override }: Token): StateChange {
+function stateChange({ draft }: Token): StateChange {
   const { minting, state, tokenId } = draft;
-  const waived = minting.verdict.waived ?? { by: 'unchecked', reason: 'unreachable' };
+  const { override } = minting.verdict;
   return {
     updateId: minting.loaded.update.id,
     from: state,
     to: 'approved',
-    reason: override ? `override of ${stopText(waived)}` : null,
+    reason: override && `override of ${stopText(override.stop)}`,
     actor: minting.actor,
     approvalId: tokenId,
     notBefore: minting.notBeforeMs,
@@ -232,7 +233,8 @@ function stateChange({ draft, override }: Token): StateChange {
 
 interface Token {
   readonly draft: Draft;
-  readonly override: ApprovalPayload['override'];
+  /** What the token says of an override; null where none was needed. */
+  readonly attested: ApprovalPayload['override'];
   readonly envelope: Envelope;
   readonly sha256: string;
   readonly keyId: string;
@@ -290,11 +292,10 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
 async function recordOverride(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, facts, approvedBy, request }: Minting,
-  waived: Stop,
+  { loaded, verdict, approvedBy }: Minting,
+  { stop, reason }: Override,
 ): Promise<NonNullable<ApprovalPayload['override']>> {
-  const reason = request.overrideReason ?? '';
-  const closure = facts.judged?.closure;
+  const { closure } = verdict.judged;
   const eventId = await appendEvent(tx, platform, {
     kind: 'system',
     type: 'supply_chain_override',
@@ -305,11 +306,11 @@ async function recordOverride(
     content: {
       package: packageOf(loaded),
       cause: {
-        blocked_by: waived.by,
-        reason: waived.reason,
-        verdict: closure?.verdict ?? 'unchecked',
-        unchecked: closure?.unchecked ?? null,
-        findings: (closure?.findings ?? [])
+        blocked_by: stop.by,
+        reason: stop.reason,
+        verdict: closure.verdict,
+        unchecked: closure.unchecked,
+        findings: closure.findings
           .slice(0, EVENT_FINDINGS_MAX)
           .map(({ id, package: name }) => ({ id, package: name })),
       },
@@ -323,12 +324,12 @@ async function recordOverride(
 
 /** The log line of an override, written once its transaction is committed. */
 export function logOverride({ platform }: ApprovalDeps, { loaded, verdict, approvedBy }: Minting): void {
-  if (!verdict.waived) return;
+  if (!verdict.override) return;
   platform.log.security(MARKERS.gateOverridden, {
     update_id: loaded.update.id,
     package: loaded.update.name,
     version: loaded.update.available_version,
-    cause: stopText(verdict.waived),
+    cause: stopText(verdict.override.stop),
     operator: approvedBy,
   });
 }

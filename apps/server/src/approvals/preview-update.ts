@@ -1,6 +1,7 @@
 import type { GateReport } from '@tidegate/protocol/approvals-api';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import { type ApprovalRequest, judge } from './gate.ts';
+import { judge } from './gate.ts';
+import type { ApprovalRequest } from './gate-facts.ts';
 import { gateReport } from './gate-report.ts';
 import { factsOf, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
 

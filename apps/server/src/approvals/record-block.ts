@@ -2,10 +2,11 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { MARKERS } from '../platform/log.ts';
 import type { ApprovalDeps } from './deps.ts';
-import type { ApprovalRequest, Stop, UpdateFacts, Verdict } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { packageOf, stopText } from './gate-report.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
+import type { BlockedVerdict } from './verdict.ts';
 
 /** Findings that an event names; the update itself has all of them. */
 const EVENT_FINDINGS_MAX = 50;
@@ -17,17 +18,17 @@ const RECORDS_TOGETHER = 100;
 
 export interface Block {
   readonly loaded: LoadedUpdate;
-  readonly facts: UpdateFacts;
-  readonly stop: Stop;
+  readonly verdict: BlockedVerdict;
 }
 
 /** The event of a gate stop. */
 export async function recordBlock(
   tx: Tx,
   { platform }: ApprovalDeps,
-  { loaded, facts, stop, actor, decision }: Block & { actor: string; decision: DecisionMark },
+  { loaded, verdict, actor, decision }: Block & { actor: string; decision: DecisionMark },
 ): Promise<void> {
-  const closure = facts.judged?.closure;
+  const { stop } = verdict;
+  const { closure } = verdict.judged;
   await appendEvent(tx, platform, {
     kind: 'system',
     type: 'approval_blocked',
@@ -40,8 +41,8 @@ export async function recordBlock(
       package: packageOf(loaded),
       blocked_by: stop.by,
       reason: stop.reason,
-      verdict: closure?.verdict ?? 'unchecked',
-      findings: (closure?.findings ?? []).slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
+      verdict: closure.verdict,
+      findings: closure.findings.slice(0, EVENT_FINDINGS_MAX).map(({ id }) => id),
       actor,
       decision,
     },
@@ -51,20 +52,20 @@ export async function recordBlock(
 /** The log line of a gate stop, written once its event is committed. */
 export function logBlock(
   { platform }: ApprovalDeps,
-  { loaded, stop, actor }: Block & { actor: string },
+  { loaded, verdict, actor }: Block & { actor: string },
 ): void {
   platform.log.security(MARKERS.approvalBlocked, {
     update_id: loaded.update.id,
     package: loaded.update.name,
     version: loaded.update.available_version,
-    cause: stopText(stop),
+    cause: stopText(verdict.stop),
     actor,
   });
 }
 
 /** A stop of a bulk request, with all that its record needs. */
 export interface BulkBlock extends Block {
-  readonly verdict: Verdict;
+  readonly facts: UpdateFacts;
   readonly request: ApprovalRequest;
 }
 
@@ -82,7 +83,7 @@ export async function recordBulkBlock(
         for (const block of blocks.slice(i, i + RECORDS_TOGETHER)) {
           await recordDecision(tx, deps, {
             ...{ ...block, via: 'bulk', actor, approvedBy: null, tokenId: null },
-            ...{ outcome: 'blocked', outcomeReason: stopText(block.stop) },
+            ...{ outcome: 'blocked', outcomeReason: stopText(block.verdict.stop) },
           });
         }
       });
@@ -106,11 +107,11 @@ async function appendBulkEvent(
     actor,
     content: {
       count: blocks.length,
-      blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, stop }) => ({
+      blocked: blocks.slice(0, EVENT_UPDATES_MAX).map(({ loaded, verdict }) => ({
         update_id: loaded.update.id,
         package: packageOf(loaded),
-        blocked_by: stop.by,
-        reason: stop.reason,
+        blocked_by: verdict.stop.by,
+        reason: verdict.stop.reason,
       })),
       actor,
     },

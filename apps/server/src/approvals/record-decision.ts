@@ -13,10 +13,12 @@ import {
   repeatDecision,
 } from './decision-store.ts';
 import { type ApprovalDeps, policyOf } from './deps.ts';
-import { type ApprovalRequest, GATE_VERSION, isBlank, type UpdateFacts, type Verdict } from './gate.ts';
+import { GATE_VERSION, isReason } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { recordedFacts } from './recorded-facts.ts';
 import { recordedVerdict } from './replay-decision.ts';
+import type { Verdict } from './verdict.ts';
 
 /** Decisions of one update that are kept, the newest; what minted a token is kept in any case. */
 export const DECISIONS_MAX = 200;
@@ -131,7 +133,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
       override_reason:
         overrideReason === null
           ? null
-          : { sha256: sha256Hex(overrideReason), blank: isBlank(overrideReason) },
+          : { sha256: sha256Hex(overrideReason), blank: !isReason(overrideReason) },
     },
     facts: recordedFacts(decision.facts),
     verdict: recordedVerdict(decision.verdict),

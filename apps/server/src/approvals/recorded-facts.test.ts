@@ -3,8 +3,10 @@ import { RecordedFacts } from '@tidegate/protocol/decisions-api';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { type ApprovalRequest, type GatePolicy, judge, type UpdateFacts } from './gate.ts';
+import { judge } from './gate.ts';
+import type { ApprovalRequest, GatePolicy, UpdateFacts } from './gate-facts.ts';
 import { factsOfRecord, RECORDED_MAX, recordedFacts } from './recorded-facts.ts';
+import { recordedVerdict } from './replay-decision.ts';
 
 const text = fc.string({ maxLength: 12 });
 const textOrNull = fc.option(text, { nil: null });
@@ -117,7 +119,8 @@ describe('facts of a decision that are recorded and read again', () => {
         };
         const told = [...unsigned(more), ...(facts.information?.provenance ?? [])];
         const given = { ...facts, judged: padded, information: { firstSeen: [], provenance: told } };
-        expect(judge(throughText(given), going, asked)).toEqual(judge(given, going, asked));
+        const said = recordedVerdict(judge(given, going, asked));
+        expect(recordedVerdict(judge(throughText(given), going, asked))).toEqual(said);
       }),
       { numRuns: 150 },
     );

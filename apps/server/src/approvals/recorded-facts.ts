@@ -3,7 +3,7 @@ import type { ClosureFacts, Finding } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
 import type { PackageProvenance } from '../provenance/plan-provenance.ts';
 import type { AgeFacts } from './age-rules.ts';
-import type { UpdateFacts } from './gate.ts';
+import type { UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 
 /** Most entries of each list of a record; how many there were is kept. */

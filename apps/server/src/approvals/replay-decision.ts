@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RecordedDecision, RecordedVerdict } from '@tidegate/protocol/decisions-api';
-import { judge, type Verdict } from './gate.ts';
+import { judge } from './gate.ts';
 import { factsOfRecord } from './recorded-facts.ts';
+import type { Verdict } from './verdict.ts';
 
 export interface Replay {
   readonly verdict: RecordedVerdict;
@@ -26,8 +27,8 @@ export function replayDecision(record: RecordedDecision): Replay {
 export function recordedVerdict(verdict: Verdict): RecordedVerdict {
   switch (verdict.kind) {
     case 'mint': {
-      const { kind, waived, warnings } = verdict;
-      return { kind, waived: waived && { ...waived }, warnings: [...warnings] };
+      const { kind, override, warnings } = verdict;
+      return { kind, waived: override && { ...override.stop }, warnings: [...warnings] };
     }
     case 'blocked':
       return { kind: verdict.kind, stop: { ...verdict.stop }, overridable: verdict.overridable };

@@ -2,13 +2,15 @@ import { readHistory } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import { withdraw } from './change-approval.ts';
 import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
-import { type ApprovalRequest, judge, type UpdateFacts, type Verdict } from './gate.ts';
+import { judge } from './gate.ts';
+import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { stopText } from './gate-report.ts';
 import { factsOf, type LoadedUpdate, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
 import { mintApproval } from './mint-approval.ts';
 import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 import { awaitingUpdates } from './store.ts';
+import type { Verdict } from './verdict.ts';
 
 /** How long an approval waits for its plan before it goes back to a human, in milliseconds. */
 export const PLAN_WAIT_MS = 24 * 3_600_000;
@@ -66,8 +68,8 @@ async function sweepUpdate(
       if (deps.platform.now() - asked.atMs >= PLAN_WAIT_MS) await handBack(deps, judged, 'no_plan');
       return;
     case 'blocked': {
-      const block = { loaded, facts, stop: verdict.stop, actor: 'sweep' };
-      if (await handBack(deps, judged, stopText(verdict.stop))) logBlock(deps, block);
+      const isBack = await handBack(deps, judged, stopText(verdict.stop));
+      if (isBack) logBlock(deps, { loaded, verdict, actor: 'sweep' });
       return;
     }
     case 'mint': {
@@ -105,7 +107,7 @@ interface Judged {
 
 /** Back to a human, with what it rested on; false where somebody else was first. */
 async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
-  const { loaded, facts, verdict } = judged;
+  const { loaded, verdict } = judged;
   const { update } = loaded;
   return deps.platform.database.transact(async (tx) => {
     const moved = await transitionUpdate(tx, deps.platform, {
@@ -123,7 +125,7 @@ async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Pro
       ...{ outcome: 'handed_back', outcomeReason: reason, tokenId: null },
     });
     if (verdict.kind === 'blocked') {
-      await recordBlock(tx, deps, { loaded, facts, stop: verdict.stop, actor: 'sweep', decision });
+      await recordBlock(tx, deps, { loaded, verdict, actor: 'sweep', decision });
     }
     return true;
   });

@@ -1,0 +1,52 @@
+import type { UncheckedReason } from '../advisories/closure-facts.ts';
+import type { JudgedFacts } from './gate-facts.ts';
+
+/** No override passes these. */
+export type FinalStop =
+  | { readonly by: 'divergence'; readonly reason: 'artifact_divergence' }
+  | { readonly by: 'registry'; readonly reason: 'artifact_unknown_to_registry' }
+  | { readonly by: 'age'; readonly reason: 'too_young' | 'unknown_age' };
+
+/** A1 and A2: the stops that an operator's override passes (A3). */
+export type ClosureStop =
+  | { readonly by: 'vulnerability'; readonly reason: 'known_vulnerability' }
+  | { readonly by: 'unchecked'; readonly reason: UncheckedReason };
+
+export type Stop = FinalStop | ClosureStop;
+
+/** An override that was needed: the stop that it passes and the operator's reason (A3). */
+export interface Override {
+  readonly stop: ClosureStop;
+  readonly reason: string;
+}
+
+export type GateWarning =
+  | 'override_not_needed'
+  | 'closure_unchecked'
+  | 'distribution_uncovered'
+  | 'age_violation'
+  | 'provenance_dropped'
+  | 'provenance_mismatch';
+
+export type Verdict =
+  | MintVerdict
+  | BlockedVerdict
+  | { readonly kind: 'override_reason_required' }
+  /** No plan yet: the agent is asked for one. */
+  | { readonly kind: 'plan_unknown' }
+  /** An override for a plan that nobody has seen (reading 5). */
+  | { readonly kind: 'plan_required' }
+  | { readonly kind: 'verdict_pending' };
+
+export interface MintVerdict {
+  readonly kind: 'mint';
+  readonly judged: JudgedFacts;
+  /** Null where no stop was in the way. */
+  readonly override: Override | null;
+  readonly warnings: readonly GateWarning[];
+}
+
+export type BlockedVerdict = { readonly kind: 'blocked'; readonly judged: JudgedFacts } & (
+  | { readonly stop: FinalStop; readonly overridable: false }
+  | { readonly stop: ClosureStop; readonly overridable: boolean }
+);
