@@ -13,7 +13,13 @@ import {
 import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { faulty } from '../testing/faulty-database.ts';
-import { hashRefreshToken, parseRefreshToken, REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
+import {
+  formRefreshToken,
+  hashRefreshToken,
+  parseRefreshToken,
+  REFRESH_SECRET_BYTES,
+  REFRESH_TOKEN_LIFETIME_MS,
+} from './refresh-tokens.ts';
 import { renewTokens } from './renew-tokens.ts';
 
 describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
@@ -325,6 +331,17 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await familyOf(it, t0)).toEqual(before);
     expect(await reuses(it)).toBe(0);
     await next(it, t0);
+  });
+
+  test('row 2: no such family: 401 from any machine, and nothing is written', async () => {
+    const { it } = await setUp();
+    const [familyId, secret] = [randomUUID(), Buffer.alloc(REFRESH_SECRET_BYTES, 7)];
+    const token = parseRefreshToken(formRefreshToken(it.renewal.tagKey, { familyId, seq: 1, secret }));
+    if (!token) throw new Error('the token of a test is well formed');
+    const refused = { ok: false, code: 'refresh_token_invalid', agentId: null, why: 'unknown_token' };
+    expect(await renewTokens(it.renewal, { token, machineId: null, requestId: null })).toEqual(refused);
+    expect(await statusOf(it, token.text)).toBe(401);
+    expect(await eventTypes(it)).toEqual(['AGENT_ENROLLED']);
   });
 
   test('tokens live on when the secret behind their tags is lost: hashes decide, tags only warn', async () => {

@@ -72,6 +72,7 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
   const { engine } = platform.database;
   const family = await lockFamily(tx, { engine, familyId: request.token.familyId });
   const agent = family && (await directory.lockBinding(tx, { engine, agentId: family.agent_id }));
+  // Row 2: no such family.
   if (!family || !agent) {
     return { ok: false, code: 'refresh_token_invalid', agentId: null, why: 'unknown_token' };
   }

@@ -41,8 +41,9 @@ export function classOf(facts: TokenFacts): TokenClass {
   }
 }
 
+/** What is known about a renewal whose token names a family of this server. */
 export interface RenewalFacts {
-  family: 'absent' | 'active' | 'revoked';
+  family: 'active' | 'revoked';
   /** `unbound`: none is recorded and the request bears one. `missing`: the request bears none, or none that is valid. */
   machine: 'matches' | 'unbound' | 'differs' | 'missing';
   agent: 'active' | 'revoked' | 'deleted';
@@ -72,11 +73,12 @@ export type RenewalVerdict =
   | { do: 'revoke'; why: Reuse };
 
 /**
- * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit was judged before, and
- * a fault of the database is no decision. The machine comes before reuse: from elsewhere, nothing changes.
+ * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit and a family that does
+ * not exist were judged before, and a fault of the database is no decision. The machine comes before reuse: from
+ * elsewhere, nothing changes.
  */
 export function decideRenewal(facts: RenewalFacts): RenewalVerdict {
-  if (facts.family === 'absent' || facts.token === 'unknown') return { do: 'refuse', why: 'unknown_token' };
+  if (facts.token === 'unknown') return { do: 'refuse', why: 'unknown_token' };
   if (facts.family === 'revoked') return { do: 'refuse', why: 'family_revoked' };
   // Reading 7: a missing X-Machine-ID is a mismatch, for an unbound agent too.
   if (facts.machine === 'differs' || facts.machine === 'missing') return { do: 'mismatch' };
