@@ -30,6 +30,38 @@ const SLICES = [
   'openapi',
   'console',
 ];
+/** Rooms of the agent that know neither commands nor the executor. */
+const BELOW_COMMANDS = [
+  'inventory',
+  'output',
+  'jobs',
+  'session',
+  'host-policy',
+  'trust',
+  'journal',
+  'identity',
+  'ecosystems',
+  'platform',
+];
+/** Rooms of the agent from the lowest up, each with the rooms that it imports (decision 0029). */
+const AGENT_ROOMS = {
+  platform: [],
+  ecosystems: ['platform'],
+  identity: ['ecosystems', 'platform'],
+  journal: ['identity', 'platform'],
+  trust: ['identity', 'platform'],
+  'host-policy': ['trust', 'identity', 'platform'],
+  session: ['trust', 'journal', 'identity', 'platform'],
+  jobs: ['trust', 'identity', 'ecosystems', 'platform'],
+  // Root without network: neither the session nor anything that uses it.
+  executor: ['jobs', 'host-policy', 'trust', 'journal', 'identity', 'ecosystems', 'platform'],
+  output: ['jobs', 'session', 'identity', 'platform'],
+  inventory: ['session', 'ecosystems', 'platform'],
+  // The agent leaves jobs for the executor and never runs its code.
+  commands: BELOW_COMMANDS,
+  polling: ['commands', ...BELOW_COMMANDS],
+  enrolment: ['jobs', 'session', 'trust', 'journal', 'identity', 'platform'],
+};
 const TESTS = String.raw`\.test\.ts$|/testing/`;
 const PURE_CLOCKLESS = 'packages/(protocol|versions|capability)/src/';
 
@@ -41,6 +73,14 @@ const sliceRules = SLICES.map((slice, i) => ({
   to: {
     path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|app\\.ts|main\\.ts|start\\.ts)`,
   },
+}));
+
+const roomRules = Object.entries(AGENT_ROOMS).map(([room, below]) => ({
+  name: `agent-room-${room}`,
+  comment: 'A room of the agent imports packages, itself and the rooms named above.',
+  severity: 'error',
+  from: { path: `(^|/)apps/agent/src/${room}/`, pathNot: TESTS },
+  to: { path: '(^|/)apps/agent/src/', pathNot: `(^|/)apps/agent/src/(${[room, ...below].join('|')})/` },
 }));
 
 module.exports = {
@@ -168,6 +208,17 @@ module.exports = {
       to: { path: '(radix-ui|uplot|cmdk)' },
     },
     ...sliceRules,
+    ...roomRules,
+    {
+      name: 'agent-rooms-are-named',
+      comment: 'A new room says what it imports.',
+      severity: 'error',
+      from: {
+        path: '(^|/)apps/agent/src/[^/]+/',
+        pathNot: `${TESTS}|(^|/)apps/agent/src/(${Object.keys(AGENT_ROOMS).join('|')})/`,
+      },
+      to: {},
+    },
   ],
   options: {
     parser: 'swc',

@@ -11,7 +11,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
-import { IMPORT_FIXTURES, sliceFixture } from './import-fixtures.ts';
+import { IMPORT_FIXTURES, roomFixture, sliceFixture } from './import-fixtures.ts';
 
 // Checks the import rules of .dependency-cruiser.cjs on the whole house, that each rule can fail, that the checker
 // really read the modules (it reports success on none), and that pure code asks for no time and no randomness.
@@ -35,7 +35,7 @@ for (const violation of house.summary.violations) {
   faults.push(`${violation.rule.name}: ${violation.from} -> ${violation.to}`);
 }
 for (const rule of config.forbidden) {
-  const fixture = IMPORT_FIXTURES[rule.name] ?? fixtureOfSlice(rule.name);
+  const fixture = IMPORT_FIXTURES[rule.name] ?? generatedFixture(rule.name);
   if (!fixture) faults.push(`rule ${rule.name} has no fixture that breaks it`);
   else if (!(await broken(fixture)).includes(rule.name))
     faults.push(`rule ${rule.name} does not fail on its fixture`);
@@ -78,9 +78,10 @@ async function broken(fixture: Readonly<Record<string, readonly string[]>>): Pro
   }
 }
 
-function fixtureOfSlice(rule: string) {
-  const slice = /^slice-order-(.+)$/.exec(rule)?.[1];
-  return slice === undefined ? null : sliceFixture(slice);
+function generatedFixture(rule: string) {
+  const [, kind, name = ''] = /^(slice-order|agent-room)-(.+)$/.exec(rule) ?? [];
+  if (kind === undefined) return null;
+  return kind === 'slice-order' ? sliceFixture(name) : roomFixture(name);
 }
 
 function sourceFiles(): string[] {

@@ -47,6 +47,7 @@ export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, re
     'apps/server/src/platform/a.ts': ['../agents/store.ts'],
     'apps/server/src/agents/store.ts': [],
   },
+  'agent-rooms-are-named': { 'apps/agent/src/attic/a.ts': ['node:fs'] },
   'sql-only-in-stores': { 'apps/server/src/agents/routes.ts': ['kysely'] },
   'component-libraries-only-in-ui': {
     'apps/console/src/pages/a.ts': ['../../radix-ui/index.ts'],
@@ -57,4 +58,29 @@ export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, re
 /** The fixture of a slice-order rule: the slice imports the composition root, which stands after every slice. */
 export function sliceFixture(slice: string): Readonly<Record<string, readonly string[]>> {
   return { [`apps/server/src/${slice}/a.ts`]: ['../app.ts'], 'apps/server/src/app.ts': [] };
+}
+
+/** For each room of the agent one that it must not import. */
+const ABOVE: Readonly<Record<string, string>> = {
+  platform: 'identity',
+  ecosystems: 'identity',
+  identity: 'trust',
+  journal: 'trust',
+  trust: 'session',
+  'host-policy': 'session',
+  session: 'commands',
+  jobs: 'executor',
+  executor: 'session',
+  output: 'executor',
+  inventory: 'commands',
+  commands: 'executor',
+  polling: 'executor',
+  enrolment: 'polling',
+};
+
+/** The fixture of an agent-room rule; null for a room that is not listed here. */
+export function roomFixture(room: string): Readonly<Record<string, readonly string[]>> | null {
+  const above = ABOVE[room];
+  if (above === undefined) return null;
+  return { [`apps/agent/src/${room}/a.ts`]: [`../${above}/b.ts`], [`apps/agent/src/${above}/b.ts`]: [] };
 }
