@@ -1,9 +1,7 @@
 import { PlanAnswer } from '@tidegate/protocol/agent-api';
-import { bundleFaults } from '@tidegate/protocol/bundles';
-import { Plan, type PlanAction, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
+import { Plan } from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
-import { Ecosystem, strict, Uuid } from '@tidegate/protocol/scalars';
-import { UpdateState } from '@tidegate/protocol/states';
+import { strict, Uuid } from '@tidegate/protocol/scalars';
 import {
   PACKAGE_SORT_DEFAULT,
   PackageItem,
@@ -15,10 +13,7 @@ import {
   UpdateSort,
 } from '@tidegate/protocol/updates-api';
 import { Type } from 'typebox';
-import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
-import { chargeReport } from '../outsiders/charge.ts';
-import type { Tx } from '../platform/db/engine.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { pageLimit } from '../platform/http/lists.ts';
@@ -32,27 +27,17 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import { sha256Hex } from '../platform/sha256.ts';
-import { takeTurn } from '../platform/turns.ts';
 import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
-import { findUpdate, readHistory, readPlan } from './store.ts';
-import { canonicalPlan, storePlan } from './store-plan.ts';
+import { readHistory, readPlan } from './store.ts';
+import { type PlanDeps, takePlan } from './take-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
-interface Planned {
-  agentId: string;
-  ecosystem: Ecosystem;
-  actions: readonly PlanAction[];
-}
-
-export interface UpdatesDeps {
+export interface UpdatesDeps extends Pick<PlanDeps, 'notePlan'> {
   platform: Platform;
   /** The verdict of the gate for an update at this moment (approvals). */
   gateOf: (updateId: string) => Promise<unknown>;
-  /** Notes what a plan would install in the ledger of the fleet (release times). */
-  notePlan: (tx: Tx, planned: Planned) => Promise<void>;
 }
 
 const listOf = <Sort extends Type.TSchema>(sort: Sort) =>
@@ -62,8 +47,9 @@ const listing = { access: { ...reading, reach: 'scope' } } as const;
 const one = { access: { ...reading, reach: { of: 'update', by: 'id' } } } as const;
 const tags = ['updates'];
 
-/** A plan of more actions is large: it takes its turn. */
-const LARGE_PLAN_ACTIONS = 500;
+/** What is wrong with a plan, at most so much of it in one answer. */
+const PLAN_FAULTS_MAX = 20;
+/** A plan of more bytes is large before it is read: it is refused where there is no room. */
 const LARGE_PLAN_BYTES = 131_072;
 const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 } as const;
 
@@ -156,38 +142,22 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
       response: { 200: PlanAnswer, 400: Problem, 404: Problem, 503: Problem },
     },
     handler: async (request) => {
-      const { agentId } = ownAgent(request, request.params.agent_id);
-      const updateId = request.params.update_id;
-      requireSound(planFaults(request.body));
-      const { actions } = request.body;
-      // A body of 1 MiB has taken its time to be read and checked, and its canonical form takes as long.
-      await takeTurn();
-      const text = canonicalPlan(request.body);
-      const planSha256 = sha256Hex(text);
-      // A plan that finds no room is not charged: it comes again.
-      const store = async () => {
-        await chargeReport(platform, { agentId, rows: actions.length, bytes: Buffer.byteLength(text) });
-        return database.transact(async (tx) => {
-          const update = await findUpdate(tx, updateId);
-          if (update?.agent_id !== agentId) return null;
-          const missed = targetFault(request.body, { name: update.name, version: update.available_version });
-          requireSound(missed ? [missed] : []);
-          const ecosystem = Value.Parse(Ecosystem, update.ecosystem);
-          requireSound(bundleFaults({ ecosystem, actions }));
-          await storePlan(tx, platform, { updateId, plan: request.body, planSha256 });
-          await notePlan(tx, { agentId, ecosystem, actions });
-          return Value.Parse(UpdateState, update.state);
-        });
-      };
-      const isLarge = actions.length > LARGE_PLAN_ACTIONS;
-      const state = isLarge ? await large.admit(agentId, store) : await store();
-      if (state === null) throw new Refusal('not_found', { detail: 'There is no such update.' });
-      return { update_id: updateId, state };
+      const { agent_id, update_id: updateId } = request.params;
+      const { agentId } = ownAgent(request, agent_id);
+      const outcome = await takePlan(
+        { platform, large, notePlan },
+        { agentId, updateId, plan: request.body },
+      );
+      switch (outcome.kind) {
+        case 'stored':
+          return { update_id: updateId, state: outcome.state };
+        case 'not_found':
+          throw new Refusal('not_found', { detail: 'There is no such update.' });
+        case 'unsound': {
+          const errors = outcome.faults.slice(0, PLAN_FAULTS_MAX);
+          throw new Refusal('invalid_request', { detail: 'The plan is not sound.', errors });
+        }
+      }
     },
   });
-}
-
-function requireSound(faults: readonly PlanFault[]): void {
-  if (faults.length === 0) return;
-  throw new Refusal('invalid_request', { detail: 'The plan is not sound.', errors: faults.slice(0, 20) });
 }
