@@ -307,7 +307,7 @@ async function shutOut(
 ): Promise<string[]> {
   const { naming } = one;
   const faults: string[] = [];
-  // Answering one takes an authenticator: operators/passkeys.test.ts.
+  // Answering one takes an authenticator: operators/passkeys/passkeys.test.ts.
   if (naming.kind === 'challenge') return [];
   for (const caller of rightfulOf(naming, callers)) {
     const by = { caller, beside };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MIGRATIONS } from './migrations/migrations.ts';
-import { createPasswords } from './operators/passwords.ts';
+import { createPasswords } from './operators/passwords/passwords.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { systemRandom } from './platform/ids.ts';

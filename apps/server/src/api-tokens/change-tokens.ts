@@ -1,7 +1,7 @@
 import { API_TOKEN_MAX_MS, type NewApiToken } from '@tidegate/protocol/api-tokens-api';
 import { appendEvent } from '../events/append-event.ts';
 import { readGroups, writeGroups } from '../operators/group-list.ts';
-import { type NoticeBy, notify } from '../operators/notices.ts';
+import { type NoticeBy, notify } from '../operators/notices/notices.ts';
 import { demandLiveSession } from '../operators/record-factor.ts';
 import { findOperator } from '../operators/store.ts';
 import { rfc3339 } from '../platform/clock.ts';

@@ -7,7 +7,7 @@ import { addOperator, changeOperator } from '../operators/change-operators.ts';
 import type { Changer } from '../operators/end-access.ts';
 import { makeSetupLink } from '../operators/first-operator.ts';
 import { operatorView, operatorViews } from '../operators/operator-view.ts';
-import { createPasswords } from '../operators/passwords.ts';
+import { createPasswords } from '../operators/passwords/passwords.ts';
 import { resetFactors } from '../operators/reset-factors.ts';
 import { findOperatorByName, listOperators, type OperatorRow } from '../operators/store.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';

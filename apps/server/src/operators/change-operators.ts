@@ -3,12 +3,12 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countFactors, type FactorCounts } from './codes-store.ts';
-import { demandSoundPassword } from './common-passwords.ts';
+import { countFactors, type FactorCounts } from './codes/store.ts';
 import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { readGroups, writeGroups } from './group-list.ts';
-import { notify } from './notices.ts';
-import type { Passwords } from './passwords.ts';
+import { notify } from './notices/notices.ts';
+import { demandSoundPassword } from './passwords/common-passwords.ts';
+import type { Passwords } from './passwords/passwords.ts';
 import {
   deleteOperator,
   findOperator,

@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { noteFactorDemand } from './sessions-store.ts';
+import { noteFactorDemand } from './sessions/store.ts';
 import type { LiveSession, OperatorRow } from './store.ts';
 
 /** Who has to have a second factor (SERVICE_SECOND_FACTOR), and how long there is time for it. */

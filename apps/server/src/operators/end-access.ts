@@ -3,11 +3,11 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countFactors, deleteRecoveryCodes, deleteTotp } from './codes-store.ts';
+import { countFactors, deleteRecoveryCodes, deleteTotp } from './codes/store.ts';
 import { methodsOf } from './factor-refusals.ts';
-import { type NoticeBy, notify } from './notices.ts';
-import { deletePasskeys } from './passkeys-store.ts';
-import { forgetProofs } from './sessions-store.ts';
+import { type NoticeBy, notify } from './notices/notices.ts';
+import { deletePasskeys } from './passkeys/store.ts';
+import { forgetProofs } from './sessions/store.ts';
 import { type OperatorRow, revokeOtherSessions } from './store.ts';
 
 /** Who changes an operator; `sessionId` is the one that outlives a change of its own. */

@@ -1,8 +1,8 @@
 import type { FactorMethod } from '@tidegate/protocol/factors-api';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { FactorCounts } from './codes-store.ts';
-import type { CodeOutcome } from './prove-code.ts';
-import type { ProofFault } from './prove-passkey.ts';
+import type { CodeOutcome } from './codes/prove-code.ts';
+import type { FactorCounts } from './codes/store.ts';
+import type { ProofFault } from './passkeys/prove-passkey.ts';
 
 /** What an operator can prove beside the password; recovery codes stand in for a factor, and are none by themselves. */
 export function methodsOf({ totp, passkeys, recoveryCodesLeft }: FactorCounts): FactorMethod[] {

@@ -8,8 +8,8 @@ import {
 import { rfc3339 } from '../platform/clock.ts';
 import { ASSERTION_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
-import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './enrol-totp.ts';
-import { passkeySiteOf } from './passkey-site.ts';
+import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './codes/enrol-totp.ts';
+import { passkeySiteOf } from './passkeys/site.ts';
 import { renewRecoveryCodes } from './record-factor.ts';
 import { type StepUpDeps, stepUp } from './step-up.ts';
 

@@ -3,8 +3,8 @@ import { appendEvent } from '../events/append-event.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { demandSoundPassword } from './common-passwords.ts';
-import type { Passwords } from './passwords.ts';
+import { demandSoundPassword } from './passwords/common-passwords.ts';
+import type { Passwords } from './passwords/passwords.ts';
 import {
   countOperators,
   insertOperator,

@@ -2,8 +2,8 @@ import { Notice, NoticesSeen } from '@tidegate/protocol/notices-api';
 import { pageOf } from '../platform/http/lists.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { noticeView } from './notices.ts';
-import { listNotices, markNoticesSeen } from './notices-store.ts';
+import { noticeView } from './notices/notices.ts';
+import { listNotices, markNoticesSeen } from './notices/store.ts';
 
 const URL = '/api/v1/auth/notices';
 const tags = ['authentication'];

@@ -20,10 +20,10 @@ import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import { demandEnrolled } from './demand-factor.ts';
 import { demandReach } from './demand-reach.ts';
 import { readGroups } from './group-list.ts';
-import { csrfHash } from './open-session.ts';
-import type { OperatorTokens } from './operator-tokens.ts';
-import { CSRF_HEADER, type SessionCookies } from './session-cookies.ts';
-import { touchSession } from './sessions-store.ts';
+import { CSRF_HEADER, type SessionCookies } from './sessions/cookies.ts';
+import { csrfHash } from './sessions/open-session.ts';
+import type { OperatorTokens } from './sessions/operator-tokens.ts';
+import { touchSession } from './sessions/store.ts';
 import { findLiveSession, type LiveSession, SESSION_USE_STEP_MS } from './store.ts';
 
 /** What every API token begins with, and no session's token does. */

@@ -4,7 +4,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorRole } from '../platform/http/identities.ts';
-import { factorsOf } from './codes-store.ts';
+import { factorsOf } from './codes/store.ts';
 import { readGroups } from './group-list.ts';
 import type { OperatorRow } from './store.ts';
 

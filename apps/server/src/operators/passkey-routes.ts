@@ -12,12 +12,18 @@ import { ASSERTION_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-
 import { pageOf } from '../platform/http/lists.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import { type AuthDeps, answerLogIn, demandSameOrigin } from './auth-routes.ts';
-import { addPasskey, beginPasskey, changePasskey, passkeyView, removePasskey } from './enrol-passkey.ts';
 import { changesFactor } from './factor-routes.ts';
-import { beginPasskeyLogIn, logInByPasskey } from './log-in-by-passkey.ts';
-import { clientOf } from './open-session.ts';
-import { passkeySiteOf } from './passkey-site.ts';
-import { listPasskeys } from './passkeys-store.ts';
+import {
+  addPasskey,
+  beginPasskey,
+  changePasskey,
+  passkeyView,
+  removePasskey,
+} from './passkeys/enrol-passkey.ts';
+import { passkeySiteOf } from './passkeys/site.ts';
+import { listPasskeys } from './passkeys/store.ts';
+import { beginPasskeyLogIn, logInByPasskey } from './sessions/log-in-by-passkey.ts';
+import { clientOf } from './sessions/open-session.ts';
 import { beginPasskeyStepUp } from './step-up.ts';
 
 const URL = '/api/v1/auth/passkeys';

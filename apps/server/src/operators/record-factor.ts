@@ -4,12 +4,12 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes-store.ts';
+import { hashRecoveryCode, makeRecoveryCodes } from './codes/recovery-codes.ts';
+import { countFactors, deleteRecoveryCodes, replaceRecoveryCodes } from './codes/store.ts';
 import { methodsOf } from './factor-refusals.ts';
-import { notifySelf } from './notices.ts';
-import { PASSWORD_MIN_ALONE } from './password-rules.ts';
-import { hashRecoveryCode, makeRecoveryCodes } from './recovery-codes.ts';
-import { isPasswordLong, lockLiveSession, markProven } from './sessions-store.ts';
+import { notifySelf } from './notices/notices.ts';
+import { PASSWORD_MIN_ALONE } from './passwords/password-rules.ts';
+import { isPasswordLong, lockLiveSession, markProven } from './sessions/store.ts';
 import { revokeOtherSessions } from './store.ts';
 
 export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'>;

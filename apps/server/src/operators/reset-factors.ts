@@ -1,7 +1,7 @@
 import type { ResetEnds } from '@tidegate/protocol/operators-api';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
-import { countFactors } from './codes-store.ts';
+import { countFactors } from './codes/store.ts';
 import { type Changer, type EndTokens, endAccess } from './end-access.ts';
 import { methodsOf } from './factor-refusals.ts';
 import { findOperator, type OperatorRow } from './store.ts';

@@ -5,9 +5,9 @@ import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../pla
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { AuthDeps } from './auth-routes.ts';
-import { changeOwnPassword } from './change-password.ts';
-import { endOneSession, endOtherSessions, maySeeOthers, sessionView } from './end-sessions.ts';
-import { countSessions, listSessions } from './sessions-store.ts';
+import { changeOwnPassword } from './sessions/change-password.ts';
+import { endOneSession, endOtherSessions, maySeeOthers, sessionView } from './sessions/end-sessions.ts';
+import { countSessions, listSessions } from './sessions/store.ts';
 
 const URL = '/api/v1/auth/sessions';
 const tags = ['authentication'];

@@ -6,10 +6,10 @@ import { type Html, html, sendPage } from '../platform/http/html-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isCommonPassword } from './common-passwords.ts';
 import { isSetupOpen, setUpFirstOperator } from './first-operator.ts';
-import { passwordFault } from './password-rules.ts';
-import type { Passwords } from './passwords.ts';
+import { isCommonPassword } from './passwords/common-passwords.ts';
+import { passwordFault } from './passwords/password-rules.ts';
+import type { Passwords } from './passwords/passwords.ts';
 
 const FORM_MAX_BYTES = 4_096;
 const see = { kind: 'public', limit: 'public_access' } as const;

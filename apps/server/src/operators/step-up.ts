@@ -5,15 +5,15 @@ import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type CodeDeps, type GivenCode, proveCode } from './codes/prove-code.ts';
 import { passkeyFault, wrongCode } from './factor-refusals.ts';
-import type { LoginThrottle } from './login-throttle.ts';
-import { lengthMark } from './open-session.ts';
-import { askForPasskey } from './passkey-challenges.ts';
-import type { PasskeySite } from './passkey-site.ts';
-import type { Passwords } from './passwords.ts';
-import { type CodeDeps, type GivenCode, proveCode } from './prove-code.ts';
-import { provePasskey, useProof } from './prove-passkey.ts';
-import { markProven } from './sessions-store.ts';
+import { askForPasskey } from './passkeys/challenges.ts';
+import { provePasskey, useProof } from './passkeys/prove-passkey.ts';
+import type { PasskeySite } from './passkeys/site.ts';
+import type { Passwords } from './passwords/passwords.ts';
+import type { LoginThrottle } from './sessions/login-throttle.ts';
+import { lengthMark } from './sessions/open-session.ts';
+import { markProven } from './sessions/store.ts';
 import { findOperator } from './store.ts';
 
 /** Who steps up, in which session, and from where. */

@@ -1,0 +1,36 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { RandomBytes } from '../../platform/ids.ts';
+
+const NONCE_BYTES = 12;
+const AUTH_TAG_BYTES = 16;
+
+/** Seals a secret of an operator for the database (AES-256-GCM); it opens for no other operator. */
+export function sealSecret(
+  secret: Buffer,
+  { key, operatorId, random }: { key: Buffer; operatorId: string; random: RandomBytes },
+): string {
+  const nonce = random(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(operatorId));
+  const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
+}
+
+/** Opens what `sealSecret` made; null where it was sealed by another key or for another operator, or changed since. */
+export function openSecret(
+  sealed: string,
+  { key, operatorId }: { key: Buffer; operatorId: string },
+): Buffer | null {
+  const bytes = Buffer.from(sealed, 'base64url');
+  if (bytes.length <= NONCE_BYTES + AUTH_TAG_BYTES) return null;
+  const options = { authTagLength: AUTH_TAG_BYTES };
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), options);
+  decipher.setAAD(Buffer.from(operatorId));
+  decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + AUTH_TAG_BYTES));
+  const start = decipher.update(bytes.subarray(NONCE_BYTES + AUTH_TAG_BYTES));
+  try {
+    return Buffer.concat([start, decipher.final()]);
+  } catch {
+    // GCM has no other way to say that the tag does not fit.
+    return null;
+  }
+}

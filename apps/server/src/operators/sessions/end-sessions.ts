@@ -1,0 +1,72 @@
+import type { Session } from '@tidegate/protocol/sessions-api';
+import { appendEvent } from '../../events/append-event.ts';
+import { rfc3339 } from '../../platform/clock.ts';
+import type { Tx } from '../../platform/db/engine.ts';
+import type { OperatorCaller } from '../../platform/http/access.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { notify, notifySelf } from '../notices/notices.ts';
+import { revokeOtherSessions, type SessionRow } from '../store.ts';
+import { endSession } from './store.ts';
+
+/** Admins of the whole fleet may look at the sessions of others, and end them. */
+export function maySeeOthers({ role, groups }: OperatorCaller): boolean {
+  return role === 'admin' && groups === null;
+}
+
+/** Ends one session; that of another is not there for whom it does not concern. */
+export async function endOneSession(
+  platform: Platform,
+  { caller, id }: { caller: OperatorCaller; id: string },
+): Promise<void> {
+  const operatorId = maySeeOthers(caller) ? null : caller.operatorId;
+  await platform.database.transact(async (tx) => {
+    const ended = await endSession(tx, { id, operatorId, nowMs: platform.now() });
+    if (!ended) throw new Refusal('not_found', { detail: 'There is no such session.' });
+    const content = { operator_id: ended.operator_id, sessions: 1, session_id: ended.id };
+    await recordEnd(tx, platform, { caller, content });
+    const told = { operatorId: ended.operator_id, kind: 'sessions_ended', subject: '1', by: caller } as const;
+    await notify(tx, platform, told);
+  });
+}
+
+/** Ends all of one's own sessions but the one that asks. */
+export async function endOtherSessions(platform: Platform, caller: OperatorCaller): Promise<void> {
+  const { operatorId, sessionId } = caller;
+  await platform.database.transact(async (tx) => {
+    const of = { operatorId, keptSessionId: sessionId, nowMs: platform.now() };
+    const sessions = await revokeOtherSessions(tx, of);
+    const content = { operator_id: operatorId, sessions, kept_session_id: sessionId };
+    await recordEnd(tx, platform, { caller, content });
+    if (sessions > 0)
+      await notifySelf(tx, platform, { caller, kind: 'sessions_ended', subject: String(sessions) });
+  });
+}
+
+export function sessionView(row: SessionRow, currentId: string): Session {
+  return {
+    id: row.id,
+    created_at: rfc3339(row.created_at),
+    last_used_at: rfc3339(row.last_used_at ?? row.created_at),
+    expires_at: rfc3339(row.expires_at),
+    address: row.address,
+    user_agent: row.user_agent,
+    method: row.method,
+    is_current: row.id === currentId,
+  };
+}
+
+async function recordEnd(
+  tx: Tx,
+  platform: Platform,
+  { caller, content }: { caller: OperatorCaller; content: Readonly<Record<string, unknown>> },
+): Promise<void> {
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'SESSION_REVOKED',
+    severity: 'info',
+    component: 'operators',
+    actor: caller.username,
+    content,
+  });
+}

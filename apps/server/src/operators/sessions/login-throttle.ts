@@ -1,0 +1,89 @@
+import type { Clock } from '../../platform/clock.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { createBoundedTable } from './bounded-table.ts';
+import {
+  admit,
+  giveBack,
+  isIdleBudget,
+  isIdleGuesser,
+  newBudget,
+  newGuesser,
+  uncount,
+} from './login-throttle-rules.ts';
+
+/** Names, and pairs of a name and whoever guesses at it, that are remembered. */
+export const THROTTLE_KEYS_MAX = 100_000;
+
+/** Who guesses: an unknown device by its address; a known device and a session by themselves, apart from all others. */
+export type GuessedBy =
+  | { kind: 'address'; key: string }
+  | { kind: 'device'; key: string }
+  | { kind: 'session'; key: string };
+
+export interface LoginThrottle {
+  /**
+   * Runs `verify` where the guess may be made, and tells whether it was right. Throws `rate_limited` otherwise, with the
+   * time to wait; `onTurns` is called first where the name begins to be given by turns.
+   */
+  guess(
+    at: { name: string; by: GuessedBy },
+    act: { verify: () => Promise<boolean>; onTurns: () => Promise<void> },
+  ): Promise<boolean>;
+}
+
+/** The state of `admit`, in memory: a restart forgets it. No request is held; who has to wait is told for how long. */
+export function createLoginThrottle({
+  now,
+  keysMax = THROTTLE_KEYS_MAX,
+}: {
+  now: Clock;
+  keysMax?: number;
+}): LoginThrottle {
+  const guessers = createBoundedTable({
+    max: keysMax,
+    isIdle: (one) => isIdleGuesser(one, now()),
+    create: newGuesser,
+  });
+  const budgets = createBoundedTable({
+    max: keysMax,
+    isIdle: (one) => isIdleBudget(one, now()),
+    create: () => newBudget(now()),
+  });
+
+  return {
+    async guess({ name, by }, { verify, onTurns }) {
+      const key = `${by.kind} ${by.key} ${name}`;
+      const isBudgeted = by.kind === 'address';
+      const guesser = guessers.get(key);
+      const asked = { guesser, budget: isBudgeted ? budgets.get(name) : null };
+      // Counted as wrong before anybody looks at it, so that no burst passes.
+      const admission = admit(asked, now());
+      guessers.set(key, admission.guesser);
+      if (admission.budget) budgets.set(name, admission.budget);
+      if (!admission.ok) {
+        if (admission.beganTurns) await onTurns();
+        throw toldToWait(admission.waitMs);
+      }
+      let outcome: 'right' | 'wrong' | 'unknown' = 'unknown';
+      try {
+        outcome = (await verify()) ? 'right' : 'wrong';
+        return outcome === 'right';
+      } finally {
+        if (outcome !== 'wrong') {
+          if (outcome === 'right') guessers.set(key, newGuesser());
+          else guessers.set(key, uncount(guessers.get(key)));
+          if (isBudgeted) budgets.set(name, giveBack(budgets.get(name)));
+        }
+      }
+    },
+  };
+}
+
+function toldToWait(waitMs: number): Refusal {
+  const retryAfterSeconds = Math.ceil(waitMs / 1_000);
+  return new Refusal('rate_limited', {
+    detail: `Too many passwords were tried: try again in ${retryAfterSeconds} seconds, not earlier.`,
+    retryAfterSeconds,
+    extra: { retry_after_seconds: retryAfterSeconds },
+  });
+}

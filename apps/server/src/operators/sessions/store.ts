@@ -1,0 +1,167 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../platform/db/engine.ts';
+import { listOpened, opened, sealed, type Unsealed } from '../../platform/db/row-seals.ts';
+import { type SessionRow, wasUsedSince } from '../store.ts';
+
+/** Live sessions of an operator, newest first; `before` is the id of the last one of the page before. */
+export async function listSessions(
+  db: Db,
+  asked: { operatorId: string; nowMs: number; idleMs: number; limit: number; before: string | null },
+): Promise<SessionRow[]> {
+  return listOpened(db, 'operator_sessions', {
+    ...{ limit: asked.limit, after: asked.before, keyOf: ({ id }) => id },
+    page(before) {
+      const query = liveOf(db, asked).selectAll().orderBy('id', 'desc').limit(asked.limit);
+      return (before === null ? query : query.where('id', '<', before)).execute();
+    },
+  });
+}
+
+export async function countSessions(
+  db: Db,
+  of: { operatorId: string; nowMs: number; idleMs: number },
+): Promise<number> {
+  const row = await liveOf(db, of)
+    .select((e) => e.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow();
+  return Number(row.total);
+}
+
+function liveOf(
+  db: Db,
+  { operatorId, nowMs, idleMs }: { operatorId: string; nowMs: number; idleMs: number },
+) {
+  return db
+    .selectFrom('operator_sessions')
+    .where('operator_id', '=', operatorId)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .where(wasUsedSince(nowMs - idleMs));
+}
+
+/** Compare-and-swap: null where it had ended already, or is not of that operator (null: of whomever). */
+export async function endSession(
+  tx: Tx,
+  { id, operatorId, nowMs }: { id: string; operatorId: string | null; nowMs: number },
+): Promise<Unsealed<'operator_sessions'> | null> {
+  let query = tx
+    .updateTable('operator_sessions')
+    .set({ revoked_at: nowMs, seal: null })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', nowMs);
+  if (operatorId !== null) query = query.where('operator_id', '=', operatorId);
+  return (await query.returningAll().executeTakeFirst()) ?? null;
+}
+
+/** Notes that a session was used, unless that was noted after `unlessAfterMs`. */
+export async function touchSession(
+  tx: Tx,
+  { id, nowMs, unlessAfterMs }: { id: string; nowMs: number; unlessAfterMs: number },
+): Promise<void> {
+  await tx
+    .updateTable('operator_sessions')
+    .set({ last_used_at: nowMs })
+    .where('id', '=', id)
+    .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<=', unlessAfterMs)]))
+    .execute();
+}
+
+/**
+ * Something was proven in this session. False where it has ended; until the transaction ends, nobody else ends it.
+ */
+export async function markProven(
+  tx: Tx,
+  {
+    id,
+    proven,
+  }: {
+    id: string;
+    proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at' | 'password_is_long'>>;
+  },
+): Promise<boolean> {
+  const locked = await lockedSessions(tx)
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  const session = opened(tx, 'operator_sessions', locked);
+  if (!session) return false;
+  await setProofs(tx, session, proven);
+  return true;
+}
+
+function lockedSessions(tx: Tx) {
+  const unchanged = { created_at: sql<number>`created_at` };
+  return tx.updateTable('operator_sessions').set(unchanged).returningAll();
+}
+
+/** Of a session whose row the transaction has locked. */
+async function setProofs(
+  tx: Tx,
+  session: SessionRow,
+  proven: Partial<Pick<SessionRow, 'second_factor_at' | 'password_at' | 'password_is_long'>>,
+): Promise<void> {
+  const { seal } = sealed(tx, 'operator_sessions', { ...session, ...proven });
+  await tx
+    .updateTable('operator_sessions')
+    .set({ ...proven, seal })
+    .where('id', '=', session.id)
+    .execute();
+}
+
+/** Locks the row of a session until the end of the transaction; false where the session has ended. */
+export async function lockLiveSession(tx: Tx, id: string): Promise<boolean> {
+  const locked = await tx
+    .updateTable('operator_sessions')
+    .set({ revoked_at: null })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+  return locked !== undefined;
+}
+
+/** What was proven in the sessions of an operator counts no more, and what was begun with a passkey is dropped. */
+export async function forgetProofs(
+  tx: Tx,
+  { operatorId, keptSessionId }: { operatorId: string; keptSessionId: string },
+): Promise<void> {
+  await tx.deleteFrom('passkey_challenges').where('operator_id', '=', operatorId).execute();
+  const locked = await lockedSessions(tx)
+    .where('operator_id', '=', operatorId)
+    .where('id', '!=', keptSessionId)
+    .where('revoked_at', 'is', null)
+    .execute();
+  for (const row of locked) {
+    const session = opened(tx, 'operator_sessions', row);
+    if (session) await setProofs(tx, session, { second_factor_at: null, password_at: null });
+  }
+}
+
+/** Whether the password that was last proven in this session may stand alone; null where nobody knows. */
+export async function isPasswordLong(tx: Tx, id: string): Promise<boolean | null> {
+  const row = await tx
+    .selectFrom('operator_sessions')
+    .select('password_is_long')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row === undefined || row.password_is_long === null ? null : row.password_is_long === 1;
+}
+
+/** Since when this operator is asked for a second factor: the first time that it was noted. */
+export async function noteFactorDemand(
+  tx: Tx,
+  { operatorId, nowMs }: { operatorId: string; nowMs: number },
+): Promise<number> {
+  await tx
+    .insertInto('operator_factor_demands')
+    .values({ operator_id: operatorId, since: nowMs })
+    .onConflict((conflict) => conflict.column('operator_id').doNothing())
+    .execute();
+  const row = await tx
+    .selectFrom('operator_factor_demands')
+    .select('since')
+    .where('operator_id', '=', operatorId)
+    .executeTakeFirstOrThrow();
+  return row.since;
+}
