@@ -2,7 +2,7 @@ import { PROBLEM_STATUS } from '@tidegate/protocol/problems';
 import { limitsOf, namesOf, rowsOf, typeOf } from './schema-rows.ts';
 import { OBJECTS, SCALARS } from './schemas.ts';
 
-const NAMES = namesOf({ ...SCALARS, ...OBJECTS });
+export const NAMES = namesOf({ ...SCALARS, ...OBJECTS });
 
 /** What each held table of docs/protocol says in its first columns. */
 export const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {

@@ -97,8 +97,19 @@ function eachOf(limits: string): string {
 
 function formOf(schema: unknown): string {
   // Through JSON: what TypeBox keeps beside the schema is no part of it.
-  const plain: unknown = JSON.parse(JSON.stringify(schema));
+  const plain: unknown = JSON.parse(JSON.stringify(schema), asOpenApiHasIt);
   return canonicalJson(plain);
+}
+
+/** OpenAPI's document has two keywords under another name: both spellings are one schema. */
+function asOpenApiHasIt(_key: string, value: unknown): unknown {
+  if (!isMembers(value)) return value;
+  const { const: constant, patternProperties, ...rest } = value;
+  return {
+    ...rest,
+    ...(constant === undefined ? {} : { enum: [constant] }),
+    ...(isMembers(patternProperties) ? { additionalProperties: Object.values(patternProperties)[0] } : {}),
+  };
 }
 
 function isMembers(value: unknown): value is Members {

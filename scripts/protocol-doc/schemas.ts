@@ -1,4 +1,7 @@
+import * as agentApi from '@tidegate/protocol/agent-api';
+import { CommandResultAnswer } from '@tidegate/protocol/commands-api';
 import * as documents from '@tidegate/protocol/documents';
+import { Health } from '@tidegate/protocol/health-api';
 import * as plan from '@tidegate/protocol/plan';
 import { Problem } from '@tidegate/protocol/problems';
 import { RootPayload } from '@tidegate/protocol/root-document';
@@ -19,6 +22,7 @@ import {
   Uuid,
 } from '@tidegate/protocol/scalars';
 import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
+import { Type } from 'typebox';
 
 /** The types that the documents call by name. */
 export const SCALARS: Readonly<Record<string, unknown>> = {
@@ -49,9 +53,13 @@ const OF_THE_ACTION = ['action', 'params'];
 export const OBJECTS: Readonly<Record<string, unknown>> = {
   ...onlyObjects(documents),
   ...onlyObjects(plan),
+  ...onlyObjects(agentApi),
   RootPayload,
   CommandPayload: { ...firstCommand, properties: commonOf(firstCommand.properties) },
   COMMAND_PARAMS: strict(documents.COMMAND_PARAMS),
+  Accepted: strict({ accepted: Type.Literal(true) }),
+  CommandResultAnswer,
+  Health,
   Problem,
 };
 
