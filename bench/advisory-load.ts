@@ -1,5 +1,5 @@
-import type { MirrorRecord } from '../apps/server/src/advisories/mirror/record-rules.ts';
-import { readMirrorRecord } from '../apps/server/src/advisories/mirror/record-rules.ts';
+import type { MirrorRecord } from '../apps/server/src/advisories/mirror/records/record-rules.ts';
+import { readMirrorRecord } from '../apps/server/src/advisories/mirror/records/record-rules.ts';
 import { insertRecords, saveSnapshot } from '../apps/server/src/advisories/mirror/store.ts';
 import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';

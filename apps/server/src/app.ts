@@ -4,7 +4,7 @@ import { createBadgeKeeper } from './advisories/badges.ts';
 import { createExploitFeeds } from './advisories/exploited/feeds.ts';
 import { openMirror } from './advisories/mirror/open-mirror.ts';
 import { createOsvClient } from './advisories/osv-client.ts';
-import { createStalenessWatch } from './advisories/staleness-watch.ts';
+import { createStalenessWatch } from './advisories/staleness/staleness-watch.ts';
 import { createAdvisoryWorker } from './advisories/worker.ts';
 import { createAccessTokens } from './agent-credentials/access-tokens.ts';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';

@@ -1,4 +1,4 @@
-import type { Gap } from './mirror/judge-from-mirror.ts';
+import type { Gap } from './mirror/matching/judge-from-mirror.ts';
 
 /**
  * What came of a question about a subject. `judged`: its check is stored. `unreachable`: every source that counts was

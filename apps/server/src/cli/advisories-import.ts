@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { fleetEcosystems } from '../advisories/mirror/fleet-ecosystems.ts';
-import { ecosystemOf, importArchive } from '../advisories/mirror/import-archive.ts';
-import { ZipFault } from '../advisories/mirror/read-zip.ts';
+import { ecosystemOf, importArchive } from '../advisories/mirror/loading/import-archive.ts';
+import { ZipFault } from '../advisories/mirror/loading/read-zip.ts';
 import { baseOf, isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { stepsTo } from './advisories-steps.ts';

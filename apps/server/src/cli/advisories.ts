@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { createExportClient } from '../advisories/mirror/export-client.ts';
 import { createMirrorKeeper } from '../advisories/mirror/keeper.ts';
+import { createExportClient } from '../advisories/mirror/loading/export-client.ts';
+import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/loading/refresh-ecosystem.ts';
 import { MIRROR_FOLDER } from '../advisories/mirror/open-mirror.ts';
-import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/refresh-ecosystem.ts';
 import { isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
 import { createOsvClient } from '../advisories/osv-client.ts';
 import { rfc3339 } from '../platform/clock.ts';

@@ -2,8 +2,13 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
 import { byBase, fleetEcosystems } from './fleet-ecosystems.ts';
-import { isUnderWay, readLoads } from './load-store.ts';
-import { dueOf, type EcosystemState, type RefreshDeps, refreshEcosystem } from './refresh-ecosystem.ts';
+import {
+  dueOf,
+  type EcosystemState,
+  type RefreshDeps,
+  refreshEcosystem,
+} from './loading/refresh-ecosystem.ts';
+import { isUnderWay, readLoads } from './loading/store.ts';
 import { isUsable } from './snapshot.ts';
 import { readSnapshots } from './store.ts';
 

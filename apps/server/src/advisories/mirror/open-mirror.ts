@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { OsvClient } from '../osv-client.ts';
-import { createExportClient, type ExportLimits } from './export-client.ts';
-import { createMirrorJudge, type MirrorJudge } from './judge-from-mirror.ts';
 import { createMirrorKeeper, type MirrorKeeper } from './keeper.ts';
-import type { ZipLimits } from './read-zip.ts';
+import { createExportClient, type ExportLimits } from './loading/export-client.ts';
+import type { ZipLimits } from './loading/read-zip.ts';
+import { createMirrorJudge, type MirrorJudge } from './matching/judge-from-mirror.ts';
 
 /** Folder below the data directory for archives while they are read. */
 export const MIRROR_FOLDER = 'advisories';

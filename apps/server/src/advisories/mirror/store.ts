@@ -4,7 +4,7 @@ import { chunks } from '../../platform/db/chunks.ts';
 import type { Db, Tx } from '../../platform/db/engine.ts';
 import type { Tables } from '../../platform/db/tables.ts';
 import { parseAs } from '../../platform/parse-as.ts';
-import type { MirrorEntry, MirrorRecord } from './record-rules.ts';
+import type { MirrorEntry, MirrorRecord } from './records/record-rules.ts';
 import { type Snapshot, snapshotMark } from './snapshot.ts';
 
 const Texts = Type.Array(Type.String());

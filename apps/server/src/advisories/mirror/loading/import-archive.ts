@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { Platform } from '../../platform/platform.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { readMirrorRecord } from '../records/record-rules.ts';
+import { baseOf } from '../snapshot.ts';
 import { type LoadOutcome, loadArchive } from './load-archive.ts';
 import { createLoadProgress } from './load-progress.ts';
-import { claimLoad, endLoad } from './load-store.ts';
 import { readZip } from './read-zip.ts';
-import { readMirrorRecord } from './record-rules.ts';
-import { baseOf } from './snapshot.ts';
+import { claimLoad, endLoad } from './store.ts';
 
 /** Records that are looked at to tell which ecosystem an archive is of. */
 const LOOKED_AT = 100;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ENGINES } from '../../testing/engines.ts';
+import { ENGINES } from '../../../testing/engines.ts';
+import { insertRecords } from '../store.ts';
 import { createEntryReader, partsOf, saidOf } from './entry-store.ts';
-import { insertRecords } from './store.ts';
 
 describe.each(ENGINES)('entries of the mirror, on $name', (engine) => {
   test('are read by name, each as it was stored, and those of another load or name are not', async () => {

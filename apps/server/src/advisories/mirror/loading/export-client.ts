@@ -2,8 +2,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
-import { type ByteOutcome, streamBytes } from '../../platform/stream-bytes.ts';
-import { callUpstream, type UpstreamAnswer } from '../../platform/upstream.ts';
+import { type ByteOutcome, streamBytes } from '../../../platform/stream-bytes.ts';
+import { callUpstream, type UpstreamAnswer } from '../../../platform/upstream.ts';
 
 /** Bounds of what the export serves, in bytes and milliseconds. */
 export interface ExportLimits {

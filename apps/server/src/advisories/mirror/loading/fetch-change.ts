@@ -1,7 +1,7 @@
-import type { RecordAnswer } from '../osv-client.ts';
+import type { RecordAnswer } from '../../osv-client.ts';
+import { illegibleWhy, type ReadRecord, readMirrorRecord } from '../records/record-rules.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { ExportClient } from './export-client.ts';
-import { illegibleWhy, type ReadRecord, readMirrorRecord } from './record-rules.ts';
-import type { Snapshot } from './snapshot.ts';
 
 export interface ChangeSources {
   readonly client: ExportClient;

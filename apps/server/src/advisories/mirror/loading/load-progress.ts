@@ -1,5 +1,5 @@
-import type { Platform } from '../../platform/platform.ts';
-import { beat } from './load-store.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { beat } from './store.ts';
 
 /** How often a load says in the log, and in the database, how far it is. */
 const LOG_EVERY_MS = 10_000;

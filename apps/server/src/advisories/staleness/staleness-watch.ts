@@ -1,9 +1,9 @@
-import type { Platform } from '../platform/platform.ts';
-import { type BackgroundWork, repeat } from '../platform/repeat.ts';
-import type { MirrorKeeper } from './mirror/keeper.ts';
-import { isUsable } from './mirror/snapshot.ts';
-import { type Stale, tellStaleness } from './mirror/tell-staleness.ts';
-import type { AdvisoryWorker } from './worker.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
+import type { MirrorKeeper } from '../mirror/keeper.ts';
+import { isUsable } from '../mirror/snapshot.ts';
+import type { AdvisoryWorker } from '../worker.ts';
+import { type Stale, tellStaleness } from './tell-staleness.ts';
 
 const EVERY_MS = 60_000;
 

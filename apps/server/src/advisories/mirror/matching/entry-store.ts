@@ -1,4 +1,4 @@
-import type { Database, HotSql, SqlValue } from '../../platform/db/engine.ts';
+import type { Database, HotSql, SqlValue } from '../../../platform/db/engine.ts';
 
 /** What one advisory says of a package. */
 export interface EntryOf {

@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Platform } from '../../platform/platform.ts';
-import type { LoadProgress } from './load-progress.ts';
-import { LoadLost } from './load-progress.ts';
-import { beat } from './load-store.ts';
-import { readZip, ZipFault, type ZipLimits } from './read-zip.ts';
-import { illegibleWhy, type MirrorRecord, readMirrorRecord, type Unreadable } from './record-rules.ts';
-import { type AsOfKind, ILLEGIBLE_MAX, type Snapshot } from './snapshot.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import {
+  illegibleWhy,
+  type MirrorRecord,
+  readMirrorRecord,
+  type Unreadable,
+} from '../records/record-rules.ts';
+import { type AsOfKind, ILLEGIBLE_MAX, type Snapshot } from '../snapshot.ts';
 import {
   deleteSomeOfLoad,
   expireChecks,
@@ -14,7 +15,11 @@ import {
   lockSnapshot,
   readSnapshots,
   saveSnapshot,
-} from './store.ts';
+} from '../store.ts';
+import type { LoadProgress } from './load-progress.ts';
+import { LoadLost } from './load-progress.ts';
+import { readZip, ZipFault, type ZipLimits } from './read-zip.ts';
+import { beat } from './store.ts';
 import { tellIllegible } from './tell-illegible.ts';
 
 /** Rows that one transaction writes: the requests of hosts and operators go in between. */

@@ -3,8 +3,8 @@ import { isAffected } from '@tidegate/versions';
 import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { saidOf } from './entry-store.ts';
-import { createGroups } from './match-entries.ts';
+import { saidOf } from '../matching/entry-store.ts';
+import { createGroups } from '../matching/match-entries.ts';
 import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
 
 // A record that is cut down for the mirror must never look cleaner than the whole one does.

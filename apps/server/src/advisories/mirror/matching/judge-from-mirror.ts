@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Platform } from '../../platform/platform.ts';
-import { type Check, saveChecks } from '../store.ts';
-import { type Subject, subjectKey } from '../subjects.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { type Check, saveChecks } from '../../store.ts';
+import { type Subject, subjectKey } from '../../subjects.ts';
+import { readLoads } from '../loading/store.ts';
+import { baseOf, isUsable, type Snapshot, snapshotId, snapshotMark } from '../snapshot.ts';
+import { hasEntries, lockSnapshot, readSnapshots, showRecords } from '../store.ts';
 import { createEntryReader } from './entry-store.ts';
-import { readLoads } from './load-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
-import { baseOf, isUsable, type Snapshot, snapshotId, snapshotMark } from './snapshot.ts';
-import { hasEntries, lockSnapshot, readSnapshots, showRecords } from './store.ts';
 
 /** Packages that every distribution has advisories of: a release without any of them is not covered. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];

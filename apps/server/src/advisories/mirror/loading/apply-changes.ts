@@ -1,10 +1,6 @@
-import type { Platform } from '../../platform/platform.ts';
-import { sha256Hex } from '../../platform/sha256.ts';
-import type { Change } from './export-client.ts';
-import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-change.ts';
-import { LoadLost, type LoadProgress } from './load-progress.ts';
-import { beat } from './load-store.ts';
-import { baseOf, type Snapshot, wasUnusable } from './snapshot.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { sha256Hex } from '../../../platform/sha256.ts';
+import { baseOf, type Snapshot, wasUnusable } from '../snapshot.ts';
 import {
   deleteRecords,
   expireChecks,
@@ -14,7 +10,11 @@ import {
   readRecords,
   readSnapshots,
   saveSnapshot,
-} from './store.ts';
+} from '../store.ts';
+import type { Change } from './export-client.ts';
+import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-change.ts';
+import { LoadLost, type LoadProgress } from './load-progress.ts';
+import { beat } from './store.ts';
 
 /** Changes that are fetched one by one; with more of them the whole archive is read anew. */
 const CHANGES_MAX = 5_000;

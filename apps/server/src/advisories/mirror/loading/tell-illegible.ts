@@ -1,5 +1,5 @@
-import type { Platform } from '../../platform/platform.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import type { Snapshot } from '../snapshot.ts';
 
 /** Ids that a line of the log names. */
 const NAMED = 5;

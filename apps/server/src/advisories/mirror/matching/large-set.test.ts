@@ -1,13 +1,13 @@
 import { isAffected } from '@tidegate/versions';
 import { expect, test } from 'vitest';
-import { almaLikeRecords } from '../../../../../bench/advisory-set.ts';
-import { ENGINES } from '../../testing/engines.ts';
-import { createTestPlatform } from '../../testing/test-platform.ts';
-import { readChecks } from '../store.ts';
-import { type Subject, subjectKey } from '../subjects.ts';
+import { almaLikeRecords } from '../../../../../../bench/advisory-set.ts';
+import { ENGINES } from '../../../testing/engines.ts';
+import { createTestPlatform } from '../../../testing/test-platform.ts';
+import { readChecks } from '../../store.ts';
+import { type Subject, subjectKey } from '../../subjects.ts';
+import { type MirrorRecord, readMirrorRecord } from '../records/record-rules.ts';
+import { insertRecords, saveSnapshot } from '../store.ts';
 import { createMirrorJudge } from './judge-from-mirror.ts';
-import { type MirrorRecord, readMirrorRecord } from './record-rules.ts';
-import { insertRecords, saveSnapshot } from './store.ts';
 
 const ECOSYSTEM = 'AlmaLinux:9';
 const CLOSURE = 500;

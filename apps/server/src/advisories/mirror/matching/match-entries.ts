@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { prepareRecord } from '@tidegate/versions';
-import type { Subject } from '../subjects.ts';
+import type { Subject } from '../../subjects.ts';
 import { type EntryOf, partsOf } from './entry-store.ts';
 import { parseEntryJson } from './parse-entry.ts';
 

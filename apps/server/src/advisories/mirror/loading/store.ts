@@ -1,5 +1,5 @@
-import type { Db, Tx } from '../../platform/db/engine.ts';
-import type { Tables } from '../../platform/db/tables.ts';
+import type { Db, Tx } from '../../../platform/db/engine.ts';
+import type { Tables } from '../../../platform/db/tables.ts';
 
 export type LoadRow = Tables['mirror_loads'];
 

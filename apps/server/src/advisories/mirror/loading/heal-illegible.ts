@@ -1,10 +1,8 @@
-import type { Platform } from '../../platform/platform.ts';
-import { sha256Hex } from '../../platform/sha256.ts';
-import type { RecordAnswer } from '../osv-client.ts';
-import { LoadLost, type LoadProgress } from './load-progress.ts';
-import { beat } from './load-store.ts';
-import { illegibleWhy, type MirrorRecord, readMirrorRecord } from './record-rules.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import { sha256Hex } from '../../../platform/sha256.ts';
+import type { RecordAnswer } from '../../osv-client.ts';
+import { illegibleWhy, type MirrorRecord, readMirrorRecord } from '../records/record-rules.ts';
+import type { Snapshot } from '../snapshot.ts';
 import {
   deleteRecords,
   expireChecks,
@@ -12,7 +10,9 @@ import {
   lockSnapshot,
   readSnapshots,
   saveSnapshot,
-} from './store.ts';
+} from '../store.ts';
+import { LoadLost, type LoadProgress } from './load-progress.ts';
+import { beat } from './store.ts';
 import { tellIllegible } from './tell-illegible.ts';
 
 /** Records fetched one after another that may fail before the rest is left for the next round. */

@@ -1,15 +1,15 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Platform } from '../../platform/platform.ts';
-import type { OsvClient } from '../osv-client.ts';
+import type { Platform } from '../../../platform/platform.ts';
+import type { OsvClient } from '../../osv-client.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ExportClient } from './export-client.ts';
 import { healIllegible } from './heal-illegible.ts';
 import { loadArchive } from './load-archive.ts';
 import { createLoadProgress, LoadLost, type LoadProgress } from './load-progress.ts';
-import { claimLoad, endLoad, type LoadRow } from './load-store.ts';
 import type { ZipLimits } from './read-zip.ts';
-import type { Snapshot } from './snapshot.ts';
+import { claimLoad, endLoad, type LoadRow } from './store.ts';
 
 /** Deletions are in no list of changes: everything is read anew so often. */
 export const FULL_RELOAD_MS = 7 * 24 * 60 * 60_000;
