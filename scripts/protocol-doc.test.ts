@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HELD } from './protocol-doc/held.ts';
 import { openObjectsIn } from './protocol-doc/schema-rows.ts';
@@ -37,3 +38,37 @@ test('the one open object is Problem', () => {
   const open = Object.entries(OBJECTS).filter(([, schema]) => openObjectsIn(schema) > 0);
   expect(open.map(([name]) => name)).toEqual(['Problem']);
 });
+
+test('every link within the documents leads to a file, and to a heading of it', () => {
+  const documents = [
+    'docs/protocol.md',
+    ...readdirSync(join(ROOT, 'docs/protocol')).map((name) => `docs/protocol/${name}`),
+  ];
+  const broken = documents.flatMap((document) =>
+    linksOf(readFileSync(join(ROOT, document), 'utf8'))
+      .filter((link) => !leadsSomewhere(join(ROOT, document), link))
+      .map((link) => `${document} ${link}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+function linksOf(text: string): string[] {
+  return [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+}
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  const file = path === '' ? document : join(dirname(document), path);
+  if (!existsSync(file)) return false;
+  return heading === undefined || anchorsOf(readFileSync(file, 'utf8')).includes(heading);
+}
+
+/** As GitHub names them: lower case, words joined by hyphens, nothing else. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -87,7 +87,7 @@ function rangeOf(least: unknown, most: unknown, unit: string): string {
   const [from, to] = text;
   const words = unit === '' ? '' : ` ${unit}`;
   if (from && to) return from === to ? `${to}${words}` : `${from} to ${to}${words}`;
-  if (from) return `at least ${from}${words}`;
+  if (from) return `at least ${from}${from === '1' ? words.replace(/s$/, '') : words}`;
   return to ? `at most ${to}${words}` : '';
 }
 

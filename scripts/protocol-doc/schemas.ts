@@ -1,5 +1,14 @@
 import * as agentApi from '@tidegate/protocol/agent-api';
+import {
+  ApproveAnswer,
+  ApproveRequest,
+  AwaitingPlanAnswer,
+  CountersignAnswer,
+  CountersignRequest,
+  GateReport,
+} from '@tidegate/protocol/approvals-api';
 import { CommandResultAnswer } from '@tidegate/protocol/commands-api';
+import { DecisionStatement, RecordedVerdict } from '@tidegate/protocol/decisions-api';
 import * as documents from '@tidegate/protocol/documents';
 import { Health } from '@tidegate/protocol/health-api';
 import * as plan from '@tidegate/protocol/plan';
@@ -23,6 +32,7 @@ import {
 } from '@tidegate/protocol/scalars';
 import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from '@tidegate/protocol/states';
 import { Type } from 'typebox';
+import { ExportEvent } from '../../apps/server/src/events/export-lines.ts';
 
 /** The types that the documents call by name. */
 export const SCALARS: Readonly<Record<string, unknown>> = {
@@ -61,6 +71,15 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   CommandResultAnswer,
   Health,
   Problem,
+  ExportEvent: ExportEvent.properties.event,
+  ApproveRequest,
+  ApproveAnswer,
+  AwaitingPlanAnswer,
+  GateReport,
+  CountersignRequest,
+  CountersignAnswer,
+  DecisionStatement,
+  RecordedVerdict,
 };
 
 /** Each action with the members that its commands have beside the two of the action. */
