@@ -7,7 +7,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { OPERATOR } from './server-process.ts';
 
-/** What E9 shows of an event, as wire.md has it. */
+/** What E9 shows of an event, as docs/protocol/events.md has it. */
 const EventItem = Type.Object({
   id: Type.String(),
   kind: Type.Enum(['security', 'system']),

@@ -23,7 +23,7 @@ interface Answer {
   json: () => unknown;
 }
 
-/** RFC 9457, as wire.md has it, with the request's id in the header and in the body. */
+/** RFC 9457, as docs/protocol/errors.md has it, with the request's id in the header and in the body. */
 function expectProblem(answer: Answer, { status, code }: { status: number; code: string }): void {
   const requestId: unknown = answer.headers['x-request-id'];
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/);

@@ -38,7 +38,7 @@ const secretText = (s: string) => Buffer.byteLength(s) >= JWT_SECRET_MIN_BYTES &
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 
-/** Every SERVICE_* variable (wire.md, "Environment"); docs/configuration.md is generated from this table. */
+/** Every SERVICE_* variable; docs/configuration.md is generated from this table. */
 export const SETTINGS = {
   host: setting({
     env: 'SERVICE_HOST',

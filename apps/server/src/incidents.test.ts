@@ -41,7 +41,7 @@ const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) 
 const Made = Type.Object({ id: Type.String() });
 const Secret = Type.Object({ token: Type.String() });
 
-/** An event that a host noticed by itself (wire.md lists the five). */
+/** An event that a host noticed by itself (docs/protocol/events.md lists the five). */
 function noticed(type: string): Incident {
   const event = { type, severity: 'error', message: 'noticed', at: AT, details: { check: 'bad_signature' } };
   return {

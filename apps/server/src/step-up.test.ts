@@ -9,7 +9,7 @@ const ADMIN = '/api/v1/admin';
 const ASKED = '403 step_up_required';
 const OVERRIDE = { override_supply_chain: true, override_reason: 'read by hand' };
 
-/** wire.md: what asks for a fresh second factor where one is enrolled, and what comes of it with one. */
+/** What asks for a fresh second factor where one is enrolled, and what comes of it with one. */
 const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['an override', 'POST', '/api/v1/updates/{update}/approve', OVERRIDE, '200'],
   ['a rebind (E2)', 'POST', '/api/admin/agents/{agent}/rebind-machine-id', { reason: 'new board' }, '200'],

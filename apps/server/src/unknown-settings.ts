@@ -1,7 +1,7 @@
 import { SETTINGS } from './config.ts';
 import type { Log } from './platform/log.ts';
 
-/** Settings of wire.md that this version does not have. */
+/** Planned settings that this version does not have. */
 const NOT_SUPPORTED = ['SERVICE_METRICS_TOKEN'];
 const KNOWN: readonly string[] = Object.values(SETTINGS).map(({ env }) => env);
 const PREFIX = 'SERVICE_';

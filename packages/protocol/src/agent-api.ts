@@ -194,7 +194,10 @@ export type AgentEvent = Static<typeof AgentEvent>;
 export const AgentEvents = strict({ events: Type.Array(AgentEvent, { maxItems: 100 }) });
 export type AgentEvents = Static<typeof AgentEvents>;
 
-/** Faults of a result that its schema cannot say (wire.md: no start when refused, no end while running). */
+/**
+ * Faults of a result that its schema cannot say (docs/protocol/endpoints.md: no start when refused, no end
+ * while running).
+ */
 export function commandResultFaults(result: CommandResult): { path: string; message: string }[] {
   const faults: { path: string; message: string }[] = [];
   if (result.status === 'refused' && result.started_at !== undefined) {

@@ -150,7 +150,7 @@ function commandOf<A extends CommandAction>(action: A) {
   });
 }
 
-/** A signed command (wire.md, "Signed documents"); the parameters belong to the action. */
+/** A signed command (docs/protocol/documents.md); the parameters belong to the action. */
 export const CommandPayload = Type.Union([
   commandOf('scan'),
   commandOf('plan_update'),

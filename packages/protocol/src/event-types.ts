@@ -1,4 +1,4 @@
-/** Event types of the specification (section 6) and wire.md. */
+/** Event types of the specification (section 6) and docs/protocol/events.md. */
 export const SECURITY_EVENT_TYPES = [
   'MACHINE_ID_MISMATCH',
   'REFRESH_TOKEN_REUSE',

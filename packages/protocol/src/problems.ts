@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 
-/** Every error code of the wire with its status (wire.md, "Errors"). */
+/** Every error code of the wire with its status (docs/protocol/errors.md). */
 export const PROBLEM_STATUS = {
   invalid_request: 400,
   override_reason_required: 400,

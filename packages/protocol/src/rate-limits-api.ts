@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { strict, Timestamp } from './scalars.ts';
 
-/** Bounds of a budget (wire.md, "Rate-limit classes"). */
+/** Bounds of a budget (docs/protocol/limits.md). */
 export const REQUESTS_MAX = 100_000;
 export const WINDOW_MAX_SECONDS = 86_400;
 

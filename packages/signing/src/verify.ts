@@ -4,7 +4,7 @@ import { maximumPayloadBytes, preAuthenticationEncoding } from './dsse.ts';
 import { bytesFromHex, isSignatureOf, publicKeyFromBytes } from './ed25519.ts';
 import { judgePublicKey } from './public-key.ts';
 
-/** A DSSE v1 envelope as it travels; `keyid` is an unauthenticated hint (wire.md, "Signed documents"). */
+/** A DSSE v1 envelope as it travels; `keyid` is an unauthenticated hint (docs/protocol/documents.md). */
 export type Envelope = {
   payloadType: string;
   payload: string;

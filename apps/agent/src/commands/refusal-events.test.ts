@@ -47,7 +47,7 @@ function deliver(members: object): void {
   agent.server.commands.push({ id, envelope: agent.fleet.command({ command_id: id, ...members }) });
 }
 
-/** What is delivered so that exactly this check of wire.md's order fails. */
+/** What is delivered so that exactly this check of docs/protocol/verification.md fails. */
 const COMMANDS: Record<CommandRefusal, () => unknown[] | Promise<unknown[]>> = {
   too_large: () => [signed('x'.repeat(65_536))],
   malformed_envelope: () => ['nonsense'],

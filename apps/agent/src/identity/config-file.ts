@@ -58,7 +58,7 @@ export const HostLayout = strict({
 });
 export type HostLayout = Static<typeof HostLayout>;
 
-/** config.json (R2 and the last item of wire.md). */
+/** config.json (R2; docs/protocol/verification.md, "What a host must keep"). */
 export const AgentConfig = strict({
   server_url: Type.String({ pattern: '^https?://', maxLength: 2_048 }),
   agent_id: Uuid,

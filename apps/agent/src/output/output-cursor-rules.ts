@@ -4,7 +4,10 @@ import { type Static, Type } from 'typebox';
 
 /** Most bytes of one piece: each is at most one character, and a piece has to fit the server's. */
 export const PIECE_MAX_BYTES = Math.min(48 * 1024, OUTPUT_PIECE_MAX_CHARS);
-/** Least time from one piece to the next: half of the budget of `agent_reports` (wire.md) stays for reports. */
+/**
+ * Least time from one piece to the next: half of the budget of `agent_reports` (docs/protocol/limits.md)
+ * stays for reports.
+ */
 const PACE_MS = 1_000;
 /** And from so many pieces on, so that the longest installation does not use up what the server keeps. */
 const SLOW_PACE_MS = 10_000;

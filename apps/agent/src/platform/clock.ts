@@ -1,4 +1,4 @@
-/** How far clocks may differ before a document is refused (wire.md, T16). */
+/** How far clocks may differ before a document is refused (docs/protocol/verification.md, T16). */
 export const CLOCK_SKEW_MS = 5 * 60_000;
 
 /** T16: a host whose clock is behind, or was set back, still sees a command expire. */

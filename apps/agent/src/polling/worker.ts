@@ -5,7 +5,10 @@ import { sendPlans } from '../inventory/send-plans.ts';
 import { pollMs, type Sleep } from '../platform/back-off.ts';
 import type { Failure } from '../platform/failures.ts';
 
-/** Least time from one plan to the next: with it they take half of the budget of `agent_reports` (wire.md). */
+/**
+ * Least time from one plan to the next: with it they take half of the budget of `agent_reports`
+ * (docs/protocol/limits.md).
+ */
 const PLAN_PAUSE_MS = 1_000;
 
 /** Carries out commands, scans and plans one after the other beside the polling, so that a long install is no silence. */

@@ -1,9 +1,9 @@
 import type { AgentEvent } from '@tidegate/protocol/agent-api';
 import { agentEvent } from '../journal/events.ts';
 
-/** The state is signed anew at most this often, however short the interval (wire.md). */
+/** The state is signed anew at most this often, however short the interval (docs/protocol/documents.md). */
 const STATE_SIGNED_EVERY_MS = 10_000;
-/** So many intervals without a newer signed state are too many (wire.md). */
+/** So many intervals without a newer signed state are too many (docs/protocol/documents.md). */
 const INTERVALS_MAX = 3;
 
 /** Age of the newest signed state from which silence may hide a revocation (T12). */

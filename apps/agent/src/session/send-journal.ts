@@ -6,7 +6,7 @@ import type { Failure } from '../platform/failures.ts';
 import type { Log } from '../platform/log.ts';
 import { type AgentSession, callAgent } from './call-agent.ts';
 
-/** Most events in one request (wire.md). */
+/** Most events in one request (docs/protocol/endpoints.md). */
 const EVENTS_PER_REQUEST = 100;
 /** And most bytes of them: half of the largest body. */
 const EVENT_BYTES_PER_REQUEST = BODY_MAX_BYTES / 2;

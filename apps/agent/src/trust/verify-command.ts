@@ -6,7 +6,7 @@ import type { HighestSeq, TrustedKeySet } from '../identity/config-file.ts';
 import { CLOCK_SKEW_MS, hasPassed } from '../platform/clock.ts';
 import { type EnvelopeFault, openEnvelope, payloadOfUnsigned } from './open-envelope.ts';
 
-/** The failed check, in the order in which they are made (wire.md). */
+/** The failed check, in the order in which they are made (docs/protocol/verification.md). */
 export const COMMAND_REFUSALS = [
   'too_large',
   'malformed_envelope',

@@ -36,7 +36,7 @@ export interface Call {
   readonly signal?: AbortSignal;
 }
 
-/** One page of a list (wire.md, "Lists"). */
+/** One page of a list (docs/protocol/approvals.md, "Lists"). */
 export interface Page<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;

@@ -7,7 +7,7 @@ import type { Clock } from '../platform/clock.ts';
 import { type AgentId, isAgentId } from '../platform/http/identities.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
-/** Life of an access token (wire.md). */
+/** Life of an access token (docs/protocol/requests.md). */
 export const ACCESS_TOKEN_LIFETIME_SECONDS = 900;
 /** Verified tokens that are remembered: one for each agent of the largest fleet we plan for, and its successor. */
 export const VERIFIED_TOKENS_MAX = 50_000;

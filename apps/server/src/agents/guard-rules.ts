@@ -17,7 +17,10 @@ export interface CallerFacts {
 
 export type CallerVerdict = 'pass' | 'gone' | 'mismatch' | 'unbound' | 'foreign' | 'too_old';
 
-/** Judges an agent whose token is genuine and whose limit is not spent; the first fault counts (section 5, wire.md). */
+/**
+ * Judges an agent whose token is genuine and whose limit is not spent; the first fault counts (section 5,
+ * docs/protocol/requests.md).
+ */
 export function judgeCaller(facts: CallerFacts): CallerVerdict {
   if (facts.agent !== 'active' || !facts.familyActive) return 'gone';
   // Reading 7: a missing header is a mismatch, for an unbound agent too.

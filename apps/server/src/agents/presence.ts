@@ -5,7 +5,10 @@ import type { AgentRow } from './store.ts';
 
 /** How often an agent checks in unless an operator sets another interval. */
 export const CHECK_IN_INTERVAL_SECONDS = 60;
-/** An agent is online while its last check-in is younger than this many of its intervals (wire.md, "States"). */
+/**
+ * An agent is online while its last check-in is younger than this many of its intervals
+ * (docs/protocol/states.md).
+ */
 export const ONLINE_INTERVALS = 3;
 
 function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {

@@ -27,7 +27,10 @@ import { type Decision, recordDecisions } from './record-decision.ts';
 import { type ApprovalRow, insertApprovals, voidLiveApprovals } from './store.ts';
 import type { MintVerdict, Override } from './verdict.ts';
 
-/** Life of an approval from the moment that its command may be delivered (wire.md), in milliseconds. */
+/**
+ * Life of an approval from the moment that its command may be delivered (docs/protocol/limits.md), in
+ * milliseconds.
+ */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
 /** What an envelope holds beside the actions, at most. */
 const ENVELOPE_RESERVE_BYTES = 16 * 1024;

@@ -32,7 +32,10 @@ export type ApprovalFault =
   | 'approval_for_another_update'
   | 'approval_expired';
 
-/** Judges the approval of a command as its agent will (wire.md), before the command is signed; the first fault counts. */
+/**
+ * Judges the approval of a command as its agent will (docs/protocol/verification.md), before the command is
+ * signed; the first fault counts.
+ */
 export function approvalFault(facts: ApprovalFacts): ApprovalFault | null {
   const { approval, reference } = facts;
   if (approval === null) return 'approval_not_signed';

@@ -1,7 +1,10 @@
 import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandStatus } from '@tidegate/protocol/states';
 
-/** Where a command may go from each status (wire.md, "States"); an agent may skip what it has no time to report. */
+/**
+ * Where a command may go from each status (docs/protocol/states.md); an agent may skip what it has no time to
+ * report.
+ */
 export const COMMAND_TRANSITIONS: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
   pending: ['sent', 'expired', 'cancelled'],
   sent: ['received', 'running', 'success', 'failed', 'refused', 'interrupted', 'expired', 'cancelled'],

@@ -5,7 +5,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { insertCommands } from './store.ts';
 
-/** Life of a command from the moment that it may be delivered (wire.md), in milliseconds. */
+/** Life of a command from the moment that it may be delivered (docs/protocol/limits.md), in milliseconds. */
 export const COMMAND_LIFETIME_MS = 24 * 3_600_000;
 
 export interface NewCommand {

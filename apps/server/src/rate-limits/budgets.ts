@@ -13,7 +13,7 @@ function perMinute(requests: number): Budget {
   return { requests, windowSeconds: 60, enabled: true };
 }
 
-/** wire.md, "Rate-limit classes". */
+/** The defaults; docs/protocol/limits.md lists them. */
 export const DEFAULT_BUDGETS: BudgetTable = {
   agent_registration: perMinute(120),
   agent_renewal: perMinute(10),

@@ -15,7 +15,7 @@ export type LoadOutcome =
   | { ok: false; fault: string };
 
 /**
- * Brings the table and the private halves together at the start (wire.md, "Environment"; R4): makes or takes the
+ * Brings the table and the private halves together at the start (docs/configuration.md; R4): makes or takes the
  * first key, takes a further one from the environment when it can be vouched for, and refuses a revoked key, halves
  * that do not belong together, and a key in use whose private half is missing.
  */

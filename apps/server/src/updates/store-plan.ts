@@ -42,7 +42,7 @@ export async function storePlan(
   return stored;
 }
 
-/** The RFC 8785 form of the actions (wire.md, "Signed documents"). */
+/** The RFC 8785 form of the actions (docs/protocol/documents.md). */
 export function canonicalPlan(plan: Pick<Plan, 'actions'>): string {
   return canonicalJson(plan.actions);
 }

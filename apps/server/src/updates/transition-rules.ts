@@ -1,6 +1,6 @@
 import type { UpdateState } from '@tidegate/protocol/states';
 
-/** Where an update may go from each state (wire.md, "States"). */
+/** Where an update may go from each state (docs/protocol/states.md). */
 export const UPDATE_TRANSITIONS: Readonly<Record<UpdateState, readonly UpdateState[]>> = {
   pending: ['awaiting_plan', 'approved', 'rejected', 'superseded', 'installed'],
   awaiting_plan: ['approved', 'pending', 'rejected', 'superseded'],

@@ -19,7 +19,10 @@ export interface Attack {
   /** What the agent says; `ok` where an honest agent would not have left such a job and only the executor can know. */
   agent: string;
   executor: string;
-  /** The executor learns from the job, as wire.md says: newer keys, a later time, or that it accepted this command. */
+  /**
+   * The executor learns from the job, as docs/protocol/verification.md says: newer keys, a later time, or
+   * that it accepted this command.
+   */
   learns?: 'keys' | 'time' | 'accepted';
 }
 

@@ -59,7 +59,7 @@ export type Reach =
   /** The parameter `by` of the path names one; where its host is outside of the caller's groups it is not there. */
   | { readonly of: Hosted; readonly by: string };
 
-/** Rate-limit classes (wire.md); the budgets are in rate-limits. */
+/** Rate-limit classes (docs/protocol/limits.md); the budgets are in rate-limits. */
 export const LIMIT_CLASSES = [
   'agent_registration',
   'agent_renewal',

@@ -11,7 +11,7 @@ export interface RefusalMembers {
   /** Seconds; sent as Retry-After. */
   retryAfterSeconds?: number;
   headers?: Readonly<Record<string, string>>;
-  /** Further members of the problem, as wire.md lists them for the code. */
+  /** Further members of the problem, as docs/protocol/errors.md lists them for the code. */
   extra?: Readonly<Record<string, unknown>>;
 }
 

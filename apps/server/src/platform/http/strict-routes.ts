@@ -8,7 +8,10 @@ export const NO_BODY = Type.Union([strict({}), Type.Null()]);
 /** Methods whose bodies the framework reads. */
 const WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** Requests are strict (wire.md) also where a route names nothing that it takes: then it takes nothing. */
+/**
+ * Requests are strict (docs/protocol/requests.md) also where a route names nothing that it takes: then it
+ * takes nothing.
+ */
 export function makeStrict(route: RouteOptions): void {
   const readsBody = [route.method].flat().some((method) => WITH_BODY.includes(method));
   route.schema = { querystring: NO_QUERY, ...(readsBody ? { body: NO_BODY } : {}), ...route.schema };

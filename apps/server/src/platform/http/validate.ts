@@ -4,7 +4,10 @@ import { Compile } from 'typebox/compile';
 import { firstFault } from './first-fault.ts';
 import { Refusal } from './refusal.ts';
 
-/** Checks requests by their schemas exactly as they came: text in the path and the query stays text (wire.md). */
+/**
+ * Checks requests by their schemas exactly as they came: text in the path and the query stays text
+ * (docs/protocol/requests.md).
+ */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
   const compiled = Compile(schema);
   return (value: unknown) =>
