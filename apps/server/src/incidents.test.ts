@@ -566,7 +566,7 @@ describe.each(ENGINES)('every incident leaves its event, on $name', (engine) => 
   );
 });
 
-test('wire.md: no event type is without an act that raises it', () => {
+test('no event type is without an act that raises it', () => {
   const types = [...SECURITY_EVENT_TYPES, ...SYSTEM_EVENT_TYPES];
   const raised = INCIDENTS.map(({ type }) => type);
   expect(types.filter((type) => ![...raised, ...ELSEWHERE].includes(type))).toEqual([]);

@@ -96,7 +96,7 @@ test('401 after one successful renewal is ErrUnauthorized (section 7)', async ()
   expect(count()).toBe(1);
 });
 
-test('a revoked agent ends with ErrRefreshTokenInvalid (wire.md)', async () => {
+test('a revoked agent ends with ErrRefreshTokenInvalid (docs/protocol/errors.md)', async () => {
   const refused = () => problem('refresh_token_invalid');
   const { session } = await open(() => problem('access_token_invalid'), { renewal: refused });
   expect(await session.call(request)).toMatchObject({ failure: { error: 'ErrRefreshTokenInvalid' } });

@@ -35,7 +35,7 @@ const CLAIMS = {
   jti: 'one',
 };
 
-describe('access tokens (R2; wire.md)', () => {
+describe('access tokens (R2; docs/protocol/requests.md)', () => {
   test('a token bears exactly the claims of the wire and lives 15 minutes', async () => {
     const { tokens } = setUp();
     const { token, expiresInSeconds } = await tokens.issue({ agentId, familyId });

@@ -155,7 +155,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect(answers.map((a) => a.body.bound).sort()).toEqual(['bound', ...Array(7).fill('foreign_machine')]);
   });
 
-  test('an agent below the minimum version gets 426 but at check-in (wire.md)', async () => {
+  test('an agent below the minimum version gets 426 but at check-in (docs/protocol.md)', async () => {
     const database = await engine.open();
     const it = createAgentsApp(database, { minAgentVersion: '1.0.0' });
     const agent = await enrol(it);

@@ -144,7 +144,7 @@ describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
     expect(delivered.body.commands).toHaveLength(1);
   });
 
-  test('a revoked agent is refused at its next request, whatever the lane remembers (wire.md)', async () => {
+  test('a revoked agent is refused at its next request, whatever the lane remembers (docs/protocol/requests.md)', async () => {
     const { app, agent, overSocket } = await setUp(engine);
     expect((await overSocket()).status).toBe(200);
     const revoked = await app.http.inject({

@@ -2,7 +2,7 @@ import { COMMAND_STATUSES } from '@tidegate/protocol/states';
 import { expect, test } from 'vitest';
 import { COMMAND_TRANSITIONS, isFinished, judgeResult, mayRetry } from './command-rules.ts';
 
-test('R5: the ends of a command are those of wire.md, and only pending and sent expire or are cancelled', () => {
+test('R5: the ends of a command are those of docs/protocol/states.md, and only pending and sent expire or are cancelled', () => {
   expect(COMMAND_STATUSES.filter(isFinished)).toEqual([
     'success',
     'failed',

@@ -30,7 +30,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     return { database, platform, keyRing, agentId, queue, deliver };
   }
 
-  test('the payload is what wire.md lists, for this agent and this machine', async () => {
+  test('the payload is what docs/protocol/documents.md lists, for this agent and this machine', async () => {
     const { agentId, keyRing, queue, deliver } = await setUp();
     const id = await queue({ action: 'set_polling', params: { interval_seconds: 30 } });
     const [delivered] = await deliver();

@@ -69,7 +69,7 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect((await call(it, 'GET', TOKENS, { token: 'admin' })).body.items[0].seats_used).toBe(1);
   });
 
-  test('a refused registration uses no seat and changes nothing (wire.md)', async () => {
+  test('a refused registration uses no seat and changes nothing (docs/protocol/requests.md)', async () => {
     const it = createAgentsApp(await engine.open());
     await enrol(it, 'machine-1');
     const token = await makeRegistrationToken(it);

@@ -2,7 +2,7 @@ import { UPDATE_STATES } from '@tidegate/protocol/states';
 import { expect, test } from 'vitest';
 import { stepsToSeenInstalled, UPDATE_TRANSITIONS, updateMayMove } from './transition-rules.ts';
 
-test('the table of update states is that of wire.md', () => {
+test('the table of update states is that of docs/protocol/states.md', () => {
   const lines = UPDATE_STATES.map((state) => `${state} -> ${UPDATE_TRANSITIONS[state].join(', ')}`);
   expect(lines).toEqual([
     'pending -> awaiting_plan, approved, rejected, superseded, installed',
