@@ -1,9 +1,13 @@
-/** For each import rule a small house that breaks it, and nothing else: path -> what it imports. */
-export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  'no-cycles': {
-    'apps/server/src/agents/a.ts': ['./b.ts'],
-    'apps/server/src/agents/b.ts': ['./a.ts'],
-  },
+/** A small house: path -> what it imports, `type ` before what it imports as a type alone. */
+export type ImportFixture = Readonly<Record<string, readonly string[]>>;
+
+/** For each import rule a house that breaks it, and nothing else; several where it can be broken in several ways. */
+export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly ImportFixture[]>> = {
+  'no-cycles': [
+    { 'apps/server/src/agents/a.ts': ['./b.ts'], 'apps/server/src/agents/b.ts': ['./a.ts'] },
+    { 'apps/server/src/agents/a.ts': ['./b.ts'], 'apps/server/src/agents/b.ts': ['type ./a.ts'] },
+    { 'apps/server/src/agents/a.ts': ['type ./b.ts'], 'apps/server/src/agents/b.ts': ['type ./a.ts'] },
+  ],
   'no-unresolved': { 'apps/server/src/agents/a.ts': ['./nowhere.ts'] },
   'apps-never-import-another-app': {
     'apps/agent/src/a.ts': ['../../server/src/config.ts'],
@@ -56,7 +60,7 @@ export const IMPORT_FIXTURES: Readonly<Record<string, Readonly<Record<string, re
 };
 
 /** The fixture of a slice-order rule: the slice imports the composition root, which stands after every slice. */
-export function sliceFixture(slice: string): Readonly<Record<string, readonly string[]>> {
+export function sliceFixture(slice: string): ImportFixture {
   return { [`apps/server/src/${slice}/a.ts`]: ['../app.ts'], 'apps/server/src/app.ts': [] };
 }
 
@@ -79,7 +83,7 @@ const ABOVE: Readonly<Record<string, string>> = {
 };
 
 /** The fixture of an agent-room rule; null for a room that is not listed here. */
-export function roomFixture(room: string): Readonly<Record<string, readonly string[]>> | null {
+export function roomFixture(room: string): ImportFixture | null {
   const above = ABOVE[room];
   if (above === undefined) return null;
   return { [`apps/agent/src/${room}/a.ts`]: [`../${above}/b.ts`], [`apps/agent/src/${above}/b.ts`]: [] };

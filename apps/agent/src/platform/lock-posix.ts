@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './file-layer.ts';
-import type { LockOutcome, LockSystem } from './instance-lock.ts';
+import type { LockOutcome, LockSystem } from './lock-system.ts';
 import { cLibraries } from './native-library.ts';
 
 const LOCK_NAME = 'agent.lock';

@@ -1,4 +1,4 @@
-import type { LockOutcome, LockSystem } from './instance-lock.ts';
+import type { LockOutcome, LockSystem } from './lock-system.ts';
 
 /** The name is the specification's (section 5). */
 export const MUTEX_NAME = 'Global\\ServiceAgent_v1';

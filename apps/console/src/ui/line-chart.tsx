@@ -1,22 +1,12 @@
 import { lazy, Suspense, useState } from 'react';
 import { Button } from './button.tsx';
 import { Fold } from './fold.tsx';
+import type { Line } from './line.ts';
 import { PlainLines } from './plain-lines.tsx';
 
 const LineDrawing = lazy(() =>
   import('./line-drawing.tsx').then(({ LineDrawing }) => ({ default: LineDrawing })),
 );
-
-export interface Line {
-  readonly id: string;
-  readonly word: string;
-  /** The class of a text colour. */
-  readonly tone: string;
-  /** Dashes in pixels, so that lines are told apart without their colours. */
-  readonly dash?: readonly number[];
-  /** One for each day; null is a gap. */
-  readonly values: readonly (number | null)[];
-}
 
 /**
  * Numbers over days as lines, and the same numbers as a table for who cannot see them. What draws the scales is

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { Line } from './line-chart.tsx';
+import type { Line } from './line.ts';
 
 const HEIGHT = 220;
 const DAY_MS = 86_400_000;

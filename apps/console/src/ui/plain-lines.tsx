@@ -1,4 +1,4 @@
-import type { Line } from './line-chart.tsx';
+import type { Line } from './line.ts';
 
 const WIDTH = 1_000;
 const HEIGHT = 200;

@@ -1,4 +1,4 @@
-import type { ClosurePackage } from './closure-facts.ts';
+import type { ClosurePackage } from './closure-packages.ts';
 import { isFresh } from './freshness.ts';
 import { baseOf } from './mirror/snapshot.ts';
 import type { Check } from './store.ts';

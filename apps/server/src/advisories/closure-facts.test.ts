@@ -1,6 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
-import { closureFacts, closurePackages, createPackageJudge } from './closure-facts.ts';
+import { closureFacts, createPackageJudge } from './closure-facts.ts';
+import { closurePackages } from './closure-packages.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import type { Check } from './store.ts';
 import { subjectKey } from './subjects.ts';

@@ -1,13 +1,11 @@
-import type { PlanAction } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Basis } from './basis-rules.ts';
-import type { HostSystem } from './ecosystem-strings.ts';
+import type { ClosurePackage } from './closure-packages.ts';
 import type { Exploited } from './exploited/store.ts';
 import { type AdvisoryDetails, advisoryDetails, fixedIn } from './finding-details.ts';
 import { isFresh } from './freshness.ts';
-import type { InstalledPackage } from './installed-package.ts';
 import type { Check } from './store.ts';
-import { type Subject, type SubjectsOf, subjectKey, subjectsAfter, subjectsOf } from './subjects.ts';
+import { type Subject, type SubjectsOf, subjectKey } from './subjects.ts';
 
 export type VulnerabilityVerdict = 'clear' | 'vulnerable' | 'unchecked';
 export type UncheckedReason = 'unreachable' | 'undecidable' | 'uncovered';
@@ -51,64 +49,6 @@ export interface ClosureFacts {
 /** The strongest evidence over a closure; `isComplete` where no vulnerability can have been overlooked. */
 export interface Exploitation extends Exploited {
   readonly isComplete: boolean;
-}
-
-/** One package of the closure with whom to ask about it, as it will be and as it is (null: not there yet). */
-export interface ClosurePackage {
-  readonly name: string;
-  readonly version: string;
-  readonly isTop: boolean;
-  readonly after: SubjectsOf;
-  readonly before: SubjectsOf | null;
-}
-
-/** Reading 2: everything that the transaction installs, upgrades or downgrades; removals are not judged. */
-export function closurePackages(args: {
-  ecosystem: Ecosystem;
-  system: HostSystem;
-  actions: readonly PlanAction[];
-  top: { name: string; arch: string };
-  installed: readonly InstalledPackage[];
-}): ClosurePackage[] {
-  const { ecosystem, system, actions, top } = args;
-  const installed = new Map(args.installed.map((one) => [installedKey(one), one]));
-  return actions
-    .filter(({ action }) => action !== 'remove')
-    .map((action) => ({
-      name: action.name,
-      version: action.to_version ?? '',
-      isTop: action.name === top.name && (!top.arch || !action.arch || action.arch === top.arch),
-      after: subjectsAfter(ecosystem, system, action),
-      before: subjectsBefore({ ecosystem, system, action, installed }),
-    }));
-}
-
-function subjectsBefore(args: {
-  ecosystem: Ecosystem;
-  system: HostSystem;
-  action: PlanAction;
-  installed: ReadonlyMap<string, InstalledPackage>;
-}): SubjectsOf | null {
-  const { ecosystem, system, action, installed } = args;
-  const { name, arch = '', from_version: version } = action;
-  if (version === undefined) return null;
-  const present = installed.get(installedKey({ name, arch, version })) ?? { name, version };
-  return subjectsOf(ecosystem, system, present);
-}
-
-function installedKey({ name, arch, version }: { name: string; arch: string; version: string }): string {
-  return `${name}\n${arch}\n${version}`;
-}
-
-/** Everyone to ask about a closure: what will be there, and what is there for comparison. */
-export function closureSubjects(packages: readonly ClosurePackage[]): {
-  after: Subject[];
-  before: Subject[];
-} {
-  return {
-    after: packages.flatMap((one) => one.after.subjects),
-    before: packages.flatMap((one) => one.before?.subjects ?? []),
-  };
 }
 
 /** One package of a closure, judged by itself. */

@@ -3,15 +3,8 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Db } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
 import { type Basis, basisOf } from './basis-rules.ts';
-import {
-  type ClosureFacts,
-  type ClosurePackage,
-  closureFacts,
-  closurePackages,
-  closureSubjects,
-  createPackageJudge,
-  type JudgedPackage,
-} from './closure-facts.ts';
+import { type ClosureFacts, closureFacts, createPackageJudge, type JudgedPackage } from './closure-facts.ts';
+import { type ClosurePackage, closurePackages, closureSubjects } from './closure-packages.ts';
 import type { HostSystem } from './ecosystem-strings.ts';
 import { readExploited } from './exploited/store.ts';
 import { advisoryDetails } from './finding-details.ts';

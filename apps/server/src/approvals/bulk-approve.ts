@@ -15,14 +15,8 @@ import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest, UpdateFacts } from './gate-facts.ts';
 import { ageReport, divergencesOf, findingsOf, packageOf, unknownArtifactsOf } from './gate-report.ts';
-import {
-  factsOf,
-  type LoadedUpdate,
-  loadUpdates,
-  subjectsOfUpdate,
-  type Waited,
-  waitForSources,
-} from './load-update.ts';
+import { factsOf, type Waited, waitForSources } from './load-facts.ts';
+import { type LoadedUpdate, loadUpdates, subjectsOfUpdate } from './load-update.ts';
 import { type Minting, mintApprovals } from './mint-approval.ts';
 import { type BulkBlock, recordBulkBlock } from './record-block.ts';
 import type { Verdict } from './verdict.ts';

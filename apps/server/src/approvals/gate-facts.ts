@@ -1,8 +1,9 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import type { PackageProvenance } from '../provenance/plan-provenance.ts';
+import type { FirstSeen } from '../release-times/seen-rules.ts';
 import type { AgeFacts } from './age-rules.ts';
-import type { Information } from './information.ts';
 import type { RegistryFacts } from './registry-rules.ts';
 
 /** What is known about an update when it is judged. */
@@ -23,6 +24,13 @@ export interface JudgedFacts {
   /** Artifacts of the plan that the fleet was told of with another hash, and that no operator has accepted. */
   readonly divergences: readonly BoundDivergence[];
   readonly registry: RegistryFacts;
+}
+
+/** What an operator is shown beside the verdict: nothing of it stops anybody. */
+export interface Information {
+  /** When the fleet first had the versions that are new to the host; an age of sorts where the gate has none. */
+  readonly firstSeen: readonly FirstSeen[];
+  readonly provenance: readonly PackageProvenance[];
 }
 
 /** Settings of the server that the gate goes by. */

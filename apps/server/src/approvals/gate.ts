@@ -1,8 +1,7 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import type { AgeFacts } from './age-rules.ts';
-import type { ApprovalRequest, GatePolicy, JudgedFacts, UpdateFacts } from './gate-facts.ts';
-import type { Information } from './information.ts';
+import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
 /** Rises with every change of what `judge` says of the same facts: recorded decisions name theirs. */

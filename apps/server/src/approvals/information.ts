@@ -1,15 +1,9 @@
-import { type PackageProvenance, readPlanProvenances } from '../provenance/plan-provenance.ts';
-import { type FirstSeen, newVersions, seenKey } from '../release-times/seen-rules.ts';
+import { readPlanProvenances } from '../provenance/plan-provenance.ts';
+import { newVersions, seenKey } from '../release-times/seen-rules.ts';
 import { readFirstSeen } from '../release-times/seen-store.ts';
 import type { ApprovalDeps } from './deps.ts';
+import type { Information } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
-
-/** What an operator is shown beside the verdict: nothing of it stops anybody. */
-export interface Information {
-  /** When the fleet first had the versions that are new to the host; an age of sorts where the gate has none. */
-  readonly firstSeen: readonly FirstSeen[];
-  readonly provenance: readonly PackageProvenance[];
-}
 
 /**
  * From what is stored, in the order given; the statements are shared by all updates. Provenance that is not known is

@@ -3,7 +3,8 @@ import { type ApprovalDeps, policyOf, WAIT_MS } from './deps.ts';
 import { judge } from './gate.ts';
 import type { ApprovalRequest } from './gate-facts.ts';
 import { gateReport } from './gate-report.ts';
-import { factsOf, loadUpdate, subjectsOfUpdate, waitForSources } from './load-update.ts';
+import { factsOf, waitForSources } from './load-facts.ts';
+import { loadUpdate, subjectsOfUpdate } from './load-update.ts';
 
 const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
 

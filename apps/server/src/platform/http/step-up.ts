@@ -1,5 +1,4 @@
 import type { FactorMethod, StepUpMethod } from '@tidegate/protocol/factors-api';
-import type { OperatorCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
 
 /** Age up to which a proof of a second factor counts for acts that ask for a fresh one, in milliseconds. */
@@ -15,13 +14,17 @@ export interface SecondFactor {
   readonly isPasswordFresh: boolean;
 }
 
+interface WithFactor {
+  readonly secondFactor: SecondFactor;
+}
+
 /** Of a caller who is never asked, such as an API token: making one asked who made it. */
 export const NO_SECOND_FACTOR: SecondFactor = { methods: [], isFresh: false, isPasswordFresh: true };
 
 /**
  * Throws `step_up_required` where the caller has not proven a second factor lately; where there is none, the password.
  */
-export function demandFreshFactor({ secondFactor }: Pick<OperatorCaller, 'secondFactor'>): void {
+export function demandFreshFactor({ secondFactor }: WithFactor): void {
   if (secondFactor.methods.length === 0) {
     demandFreshPassword({ secondFactor });
     return;
@@ -34,12 +37,12 @@ export function demandFreshFactor({ secondFactor }: Pick<OperatorCaller, 'second
 }
 
 /** For what outlives the session: the password, and a second factor as well where there is one. */
-export function demandFreshCredentials(caller: Pick<OperatorCaller, 'secondFactor'>): void {
+export function demandFreshCredentials(caller: WithFactor): void {
   demandFreshPassword(caller);
   demandFreshFactor(caller);
 }
 
-function demandFreshPassword({ secondFactor }: Pick<OperatorCaller, 'secondFactor'>): void {
+function demandFreshPassword({ secondFactor }: WithFactor): void {
   if (secondFactor.isPasswordFresh) return;
   throw new Refusal('step_up_required', {
     detail: 'This asks for your password, given in the last 5 minutes.',

@@ -1,0 +1,159 @@
+import type { Ecosystem } from '@tidegate/protocol/scalars';
+import type { Basis } from '../advisories/basis-rules.ts';
+import type { ClosureFacts } from '../advisories/closure-facts.ts';
+import { readSnapshotMarks } from '../advisories/mirror/store.ts';
+import { readBases, readClosureFacts } from '../advisories/read-closure.ts';
+import type { Subject } from '../advisories/subjects.ts';
+import type { BoundDivergence } from '../artifacts/divergence-rules.ts';
+import { sightingsOf } from '../artifacts/identity-rules.ts';
+import { readBoundDivergences } from '../artifacts/read-divergences.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import { readReleaseTimes } from '../release-times/store.ts';
+import { type AgeSubject, ageApplies, ageKey, storedTimeKey } from '../release-times/subjects.ts';
+import type { AgeOutcomes, SourceOutcome } from '../release-times/worker.ts';
+import { type AgeFacts, ageFacts } from './age-rules.ts';
+import type { ApprovalDeps } from './deps.ts';
+import type { UpdateFacts } from './gate-facts.ts';
+import { readInformation } from './information.ts';
+import type { LoadedUpdate } from './load-update.ts';
+import { NO_REGISTRY, type RegistryFacts, registryFacts } from './registry-rules.ts';
+import { liveAgeExceptions } from './store.ts';
+
+export interface Waited {
+  /** Whether every source failed for a subject without a fresh check; if not it is not known yet. */
+  readonly isUnreachable: (key: string) => boolean;
+  /** Of the mirror, before anybody was asked. */
+  readonly snapshots: ReadonlyMap<string, string>;
+  readonly ages: AgeOutcomes;
+}
+
+/** Waits for both sources together, never longer than `timeoutMs`. */
+export async function waitForSources(
+  deps: ApprovalDeps,
+  subjects: { advisories: readonly Subject[]; aged: readonly AgeSubject[] },
+  timeoutMs: number,
+): Promise<Waited> {
+  const snapshots = await readSnapshotMarks(deps.platform.database.read);
+  const [{ unreachable }, ages] = await Promise.all([
+    deps.worker.ensureJudged(subjects.advisories, timeoutMs),
+    // Also where the age gate is off: the hashes are held against the registry in every mode.
+    deps.ageSource.ensureTimed(subjects.aged, timeoutMs),
+  ]);
+  return { isUnreachable: (key) => unreachable.has(key), snapshots, ages };
+}
+
+/** What the gate is told, from what is stored; the statements for the checks are shared by all updates. */
+export async function factsOf(
+  deps: ApprovalDeps,
+  loaded: readonly LoadedUpdate[],
+  waited: Waited,
+): Promise<UpdateFacts[]> {
+  const nowMs = deps.platform.now();
+  const maxAgeMs = deps.config.advisoryMaxAgeHours * 3_600_000;
+  const closures = loaded.flatMap(({ planned }) => (planned ? [planned.closure] : []));
+  const at = { nowMs, maxAgeMs, snapshots: waited.snapshots };
+  const judged = await readClosureFacts(deps.platform.database.read, closures, at);
+  const byClosure = new Map(closures.map((closure, i) => [closure, judged[i]]));
+  const divergences = await divergencesOfPlans(deps.platform.database.read, loaded);
+  const information = await readInformation(deps, loaded);
+  const released = await Promise.all(
+    loaded.map(({ ecosystem, planned }) => {
+      const source = outcomeOf(waited, ecosystem);
+      return planned && readRelease(deps, { ecosystem, subjects: planned.aged, source, nowMs });
+    }),
+  );
+  return loaded.map(({ ecosystem, planned }, i) => {
+    const closure = planned && byClosure.get(planned.closure);
+    const release = released[i];
+    return {
+      ecosystem,
+      judged: closure && release ? { closure, ...release, divergences: divergences[i] ?? [] } : null,
+      advisories: closure ? advisoriesOf(deps, closure, waited) : 'judged',
+      ...(information[i] ? { information: information[i] } : {}),
+    };
+  });
+}
+
+/**
+ * How far the sources are with one closure. What was judged a moment ago and is too old again, because newer data has
+ * come, is not known yet. What is there now matters only where it may excuse a vulnerability.
+ */
+function advisoriesOf(
+  { config }: ApprovalDeps,
+  { basis }: ClosureFacts,
+  { isUnreachable }: Waited,
+): UpdateFacts['advisories'] {
+  const { after = [], before = [] } = basis?.unknown ?? {};
+  const unknown = config.vulnerabilityPolicy === 'introduced' ? [...after, ...before] : after;
+  if (unknown.length === 0) return 'judged';
+  return unknown.every(isUnreachable) ? 'unreachable' : 'pending';
+}
+
+/** Where the age gate does not apply nobody is asked. */
+function outcomeOf({ ages }: Waited, ecosystem: Ecosystem): SourceOutcome {
+  return ageApplies(ecosystem) ? ages[ecosystem] : 'judged';
+}
+
+/** What the closures of updates rest on now, in a transaction that holds the snapshots. */
+export async function basesOf(
+  tx: Tx,
+  { platform, config }: ApprovalDeps,
+  loaded: readonly LoadedUpdate[],
+): Promise<Map<LoadedUpdate, Basis>> {
+  const known = loaded.flatMap((one) => (one.planned ? [{ one, closure: one.planned.closure }] : []));
+  const bases = await readBases(
+    tx,
+    known.map(({ closure }) => closure),
+    {
+      nowMs: platform.now(),
+      maxAgeMs: config.advisoryMaxAgeHours * 3_600_000,
+      snapshots: await readSnapshotMarks(tx),
+    },
+  );
+  return new Map(bases.flatMap((basis, i) => (known[i] ? [[known[i].one, basis] as const] : [])));
+}
+
+/** What of each plan is blocked because its artifacts diverge, in the order given. */
+export async function divergencesOfPlans(
+  db: Db,
+  loaded: readonly LoadedUpdate[],
+): Promise<BoundDivergence[][]> {
+  const plans = loaded.map(({ planned, ecosystem, agent }) => {
+    const host = { osId: agent.os_id, osArch: agent.os_arch };
+    const sightings = planned ? sightingsOf({ ecosystem, host, actions: planned.plan.actions }) : [];
+    return { agentId: agent.id, sightings };
+  });
+  return readBoundDivergences(db, plans);
+}
+
+/** What is stored of the registries' answers: ages for A7, and hashes. */
+async function readRelease(
+  { platform, config }: ApprovalDeps,
+  args: { ecosystem: Ecosystem; subjects: readonly AgeSubject[]; source: SourceOutcome; nowMs: number },
+): Promise<{ age: AgeFacts; registry: RegistryFacts }> {
+  const { ecosystem, subjects, source, nowMs } = args;
+  const db = platform.database.read;
+  const mode = config.gateEnforcement;
+  const names = subjects.map(({ name }) => name);
+  const rows = subjects.length > 0 ? await readReleaseTimes(db, { ecosystem, names }) : [];
+  const said = new Map(
+    rows.map((row) => [
+      storedTimeKey({ ...row, ecosystem }),
+      { atMs: row.published_at, standing: row.standing, source: row.source },
+    ]),
+  );
+  const versions = subjects.map(({ version }) => version);
+  const isAged = mode !== 'off' && subjects.length > 0;
+  const exceptions = isAged ? await liveAgeExceptions(db, { ecosystem, versions, nowMs }) : [];
+  const age = ageFacts({
+    ecosystem,
+    mode,
+    subjects,
+    released: said,
+    exceptions: new Set(exceptions.map((row) => ageKey({ ...row, ecosystem }))),
+    source,
+    nowMs,
+    minimumHours: config.minAgeHours,
+  });
+  return { age, registry: ageApplies(ecosystem) ? registryFacts({ subjects, said, source }) : NO_REGISTRY };
+}
