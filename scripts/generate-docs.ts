@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configurationDoc } from './configuration-doc.ts';
+import { signedVectors } from './signed-vectors.ts';
 import { specMap } from './spec-map.ts';
 
 // Writes the generated documents; with --check says which of them are not as they would be written.
@@ -9,6 +10,7 @@ const root = dirname(import.meta.dirname);
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationDoc(),
   'docs/spec-map.md': specMap(root),
+  'vectors/signed-documents.json': signedVectors(),
 };
 
 const stale = Object.entries(documents).filter(([path, text]) => present(path) !== text);
