@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
 import { createOperatorApp } from '../../testing/operator-app.ts';
@@ -14,6 +15,17 @@ test('a PostgreSQL that is away is a fault for reads and for writes', async () =
   await expect(ping(database.read)).rejects.toThrow(DatabaseFault);
   await expect(pingWrite(database)).rejects.toThrow(DatabaseFault);
   expect(database.writeFaults()).toBe(1);
+});
+
+test('the write that the health check makes does write a row', async () => {
+  const database = await sqlite?.open();
+  const rowsWritten = async () => {
+    const count = database?.transact((tx) => sql<{ n: number }>`SELECT total_changes() AS n`.execute(tx));
+    return (await count)?.rows[0]?.n ?? 0;
+  };
+  const before = await rowsWritten();
+  if (database) await pingWrite(database);
+  expect(await rowsWritten()).toBe(before + 1);
 });
 
 test('a statement that is wrong is no fault of the database', async () => {

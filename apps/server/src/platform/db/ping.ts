@@ -9,6 +9,12 @@ export async function ping(db: Db): Promise<void> {
 /** The smallest write that reaches the disk; throws where the database takes none. */
 export async function pingWrite(database: Pick<Database, 'transact'>): Promise<void> {
   await database.transact((tx) =>
-    tx.updateTable('schema_migrations').set({ name: sql<string>`name` }).where('version', '=', 1).execute(),
+    tx
+      .updateTable('schema_migrations')
+      .set({ name: sql<string>`name` })
+      .where('version', '=', (e) =>
+        e.selectFrom('schema_migrations').select((m) => m.fn.min('version').as('first')),
+      )
+      .execute(),
   );
 }
