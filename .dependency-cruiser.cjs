@@ -194,11 +194,11 @@ module.exports = {
     {
       name: 'sql-only-in-stores',
       comment:
-        'kysely and pg are for store.ts and the platform; `read-callers.ts` is the hot path (decision 0004).',
+        'kysely and pg are for schema.ts, store.ts and the platform; `read-callers.ts` is the hot path (decision 0004).',
       severity: 'error',
       from: {
         path: '(^|/)apps/server/src/',
-        pathNot: `${TESTS}|/store\\.ts$|-store\\.ts$|/platform/db/|/read-callers\\.ts$|/last-seen\\.ts$`,
+        pathNot: `${TESTS}|/schema\\.ts$|/store\\.ts$|-store\\.ts$|/platform/db/|/read-callers\\.ts$|/last-seen\\.ts$`,
       },
       to: { path: 'node_modules/(kysely|pg)/' },
     },

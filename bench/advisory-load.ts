@@ -1,7 +1,7 @@
 import type { MirrorRecord } from '../apps/server/src/advisories/mirror/records/record-rules.ts';
 import { readMirrorRecord } from '../apps/server/src/advisories/mirror/records/record-rules.ts';
 import { insertRecords, saveSnapshot } from '../apps/server/src/advisories/mirror/store.ts';
-import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { almaLikeRecords } from './advisory-set.ts';

@@ -5,7 +5,7 @@ import { startPostgres } from '@tidegate/testkit/postgres';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { createAccessTokens } from '../apps/server/src/agent-credentials/access-tokens.ts';
 import { formRefreshToken, hashRefreshToken } from '../apps/server/src/agent-credentials/refresh-tokens.ts';
-import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';

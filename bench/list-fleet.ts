@@ -1,6 +1,6 @@
 import { UPDATE_STATES } from '@tidegate/protocol/states';
 import { sql } from 'kysely';
-import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { EPSS_ROOM, SEVERITIES_RISING } from '../apps/server/src/updates/queue-rules.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { createApplication } from '../apps/server/src/app.ts';
 import { defaultConfig } from '../apps/server/src/config.ts';
-import { MIGRATIONS } from '../apps/server/src/migrations/migrations.ts';
+import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import { systemClock } from '../apps/server/src/platform/clock.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { readConfig } from './config.ts';
 import { systemClock } from './platform/clock.ts';
+import { type Migration, migrate } from './platform/db/migrate.ts';
 import { openSqlite } from './platform/db/sqlite.ts';
 import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
@@ -120,6 +121,21 @@ describe('the start', () => {
     expect(outcome).toEqual({
       ok: false,
       fault: expect.stringMatching(/^the database is at version 9999, this program knows \d+: /),
+    });
+  });
+
+  test('refuses a database from before the first release, in one line that says what to do', async () => {
+    const dataDir = folder();
+    const database = openSqlite(join(dataDir, 'tidegate.db'));
+    const older: Migration = { version: 96, name: 'updates-by-host', statements: [] };
+    await migrate(database, { migrations: [older], now: () => 1 });
+    await database.close();
+    const { outcome } = await start({ SERVICE_DATA_DIR: dataDir });
+    expect(outcome).toEqual({
+      ok: false,
+      fault: expect.stringMatching(
+        /^the database is at version 96, from before the first release, .*: set SERVICE_DATA_DIR to an empty folder .*$/,
+      ),
     });
   });
 

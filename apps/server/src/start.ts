@@ -2,13 +2,13 @@ import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
-import { MIGRATIONS } from './migrations/migrations.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { isCommonPassword } from './operators/passwords/common-passwords.ts';
 import { passwordFault } from './operators/passwords/password-rules.ts';
 import { plainHttpFault } from './plain-http.ts';
 import type { Clock } from './platform/clock.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
-import { migrate } from './platform/db/migrate.ts';
+import { beforeReleaseFault, type MigrateOutcome, migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { createRowSeals, sealedDatabase } from './platform/db/row-seals.ts';
 import { createIdMaker, type RandomBytes } from './platform/ids.ts';
@@ -19,7 +19,6 @@ import { loadSecrets } from './platform/secrets.ts';
 import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
 import { openMemory } from './restore/open-memory.ts';
 import { raiseKeySets } from './restore/raise-key-sets.ts';
-import { prepareSealing, sealOnce } from './seal-at-upgrade.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
 import { loadKeys } from './signing-keys/load-keys.ts';
@@ -103,16 +102,8 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
     createRowSeals(() => secrets.rowSeals),
   );
   const plain: Platform = { ...world, database, newId: createIdMaker(now, random) };
-  await prepareSealing(plain, config.dataDir);
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
-  if (!migrated.ok) {
-    const versions = `the database is at version ${migrated.databaseVersion}, this program knows ${migrated.programVersion}`;
-    return {
-      ok: false,
-      fault: `${versions}: start the newer program, or restore a backup made before the upgrade`,
-    };
-  }
-  await sealOnce(plain, config.dataDir);
+  if (!migrated.ok) return { ok: false, fault: faultOf(migrated) };
   const keyFolder = openKeyFolder(config.dataDir);
   const remembered = await openMemory(plain, { config, keyFolder });
   if (!remembered.ok) return remembered;
@@ -145,6 +136,15 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
   if (!url.ok) return url;
   memory.keeper.start();
   return { ok: true, application, url: url.url, migrations: migrated.applied };
+}
+
+function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {
+  switch (refused.reason) {
+    case 'newer_database':
+      return `the database is at version ${refused.databaseVersion}, this program knows ${refused.programVersion}: start the newer program, or restore a backup made before the upgrade`;
+    case 'before_first_release':
+      return beforeReleaseFault(refused.databaseVersion);
+  }
 }
 
 type OpenedDataDir = { ok: true; lock: InstanceLock; database: Database } | { ok: false; fault: string };

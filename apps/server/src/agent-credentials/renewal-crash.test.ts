@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { createAgentsApp, enrol, eventTypes, renewal } from '../testing/agents-app.ts';

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';

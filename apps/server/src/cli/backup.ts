@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readConfig } from '../config.ts';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { SQLITE_FILE } from '../platform/db/open.ts';
 import { openSnapshot, type Snapshot } from '../platform/db/snapshot.ts';

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { countOperators } from '../operators/store.ts';
 import { plainHttpFault } from '../plain-http.ts';
 import { checkIntegrity, databaseNowMs } from '../platform/db/check-integrity.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
+import { isBeforeFirstRelease } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
 import { readEpochFile } from '../restore/epoch-file.ts';
@@ -108,11 +109,7 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
     const expected = MIGRATIONS.at(-1)?.version ?? 0;
     if (version !== expected) {
       const detail = `it is at version ${version ?? 'none'} and this program at ${expected}`;
-      const todo =
-        version !== null && version > expected
-          ? 'use the newer program, or restore a backup made before the upgrade'
-          : 'start the server once: it brings the database up to date';
-      return [{ check, level: 'fail', detail, todo }];
+      return [{ check, level: 'fail', detail, todo: remedyFor(version, expected) }];
     }
     const reached = { check, level: 'ok', detail: `${database.engine}, schema version ${version}` } as const;
     return [reached, ...(await examineContent(config, database, now))];
@@ -123,6 +120,14 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
   } finally {
     await database?.close();
   }
+}
+
+function remedyFor(version: number | null, expected: number): string {
+  if (version !== null && version > expected)
+    return 'use the newer program, or restore a backup made before the upgrade';
+  if (version !== null && isBeforeFirstRelease(version, MIGRATIONS))
+    return 'it is from before the first release: begin anew with an empty data folder or database';
+  return 'start the server once: it brings the database up to date';
 }
 
 async function examineContent(config: Config, database: Database, now: () => number): Promise<Finding[]> {

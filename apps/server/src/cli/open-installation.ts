@@ -2,8 +2,9 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import { watchSeals } from '../events/tell-broken-seals.ts';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
+import { beforeReleaseFault, isBeforeFirstRelease } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
@@ -87,6 +88,8 @@ async function openExisting(config: Config): Promise<Database> {
   const expected = MIGRATIONS.at(-1)?.version ?? 0;
   if (version === expected) return database;
   await database.close();
+  if (version !== null && isBeforeFirstRelease(version, MIGRATIONS))
+    throw new CommandFault(beforeReleaseFault(version));
   throw new CommandFault(
     `the database is at version ${version ?? 'none'} and this program at ${expected}: use the program that the server runs`,
   );

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { RESYNC_MAX_HOURS } from '@tidegate/protocol/resync-api';
 import { readConfig } from '../config.ts';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { createIdMaker } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 import { readSecrets } from '../platform/secrets.ts';

@@ -1,6 +1,7 @@
 import { appendEvent } from '../events/append-event.ts';
-import { findBrokenSeals, removeBrokenRows } from '../platform/db/seal-rows.ts';
-import { sealAsTheyAre } from '../seal-at-upgrade.ts';
+import type { Tx } from '../platform/db/engine.ts';
+import { findBrokenSeals, removeBrokenRows, sealBrokenRows } from '../platform/db/seal-rows.ts';
+import type { Platform } from '../platform/platform.ts';
 import type { CliWorld } from './command.ts';
 import { type CliCommand, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
@@ -59,18 +60,8 @@ async function remove(desk: Desk): Promise<ExitCode> {
   demandYes(desk, 'deletes every row that `tidegate seals` lists');
   const { platform } = desk;
   const rows = await platform.database.transact(async (tx) => {
-    const counts = await removeBrokenRows(tx);
-    const removed = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    if (removed === 0) return 0;
-    await appendEvent(tx, platform, {
-      kind: 'security',
-      type: 'ROWS_SEALED',
-      severity: 'critical',
-      component: 'security',
-      actor: 'cli',
-      content: { act: 'removed', rows: removed, tables: counts, reason: 'removed by hand' },
-    });
-    return removed;
+    const tables = await removeBrokenRows(tx);
+    return record(tx, platform, { tables, content: { act: 'removed', reason: 'removed by hand' } });
   });
   return told(desk, rows, 'removed');
 }
@@ -78,9 +69,30 @@ async function remove(desk: Desk): Promise<ExitCode> {
 async function accept(desk: Desk): Promise<ExitCode> {
   demandYes(desk, 'lets every row that `tidegate seals` lists count as it is');
   const { platform } = desk;
-  const asked = { which: 'broken', actor: 'cli', reason: 'accepted by hand' } as const;
-  const rows = await platform.database.transact((tx) => sealAsTheyAre(tx, platform, asked));
+  const rows = await platform.database.transact(async (tx) => {
+    const tables = await sealBrokenRows(tx);
+    return record(tx, platform, { tables, content: { reason: 'accepted by hand' } });
+  });
   return told(desk, rows, 'sealed as they are');
+}
+
+/** Records what was done to how many rows of each table, as an event; nothing where there was none. Returns the sum. */
+async function record(
+  tx: Tx,
+  platform: Platform,
+  { tables, content }: { tables: Readonly<Record<string, number>>; content: Record<string, string> },
+): Promise<number> {
+  const rows = Object.values(tables).reduce((sum, count) => sum + count, 0);
+  if (rows === 0) return 0;
+  await appendEvent(tx, platform, {
+    kind: 'security',
+    type: 'ROWS_SEALED',
+    severity: 'critical',
+    component: 'security',
+    actor: 'cli',
+    content: { ...content, rows, tables },
+  });
+  return rows;
 }
 
 function demandYes({ yes }: Desk, what: string): void {

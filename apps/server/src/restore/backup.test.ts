@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
 import { backUp, restore } from '../testing/backups.ts';
@@ -224,6 +224,17 @@ describe('a restore', () => {
       fault: expect.stringMatching(fault),
     });
     expect(await verifyBackup(join(home.config.dataDir, 'none'), NO_KEYS)).toMatchObject({ ok: false });
+  });
+
+  test('of a backup from before the first release is refused in clear words', async () => {
+    const home = await createHousehold(onSqlite);
+    await (await home.start()).stop();
+    const { to } = await backUp(home);
+    const later = { version: 9_999, name: 'a-later-base', statements: [], isBase: true as const };
+    expect(await restore(home, to, { migrations: [...MIGRATIONS, later] })).toEqual({
+      ok: false,
+      fault: expect.stringMatching(/^the backup is of database version \d+, from before the first release/),
+    });
   });
 
   test('takes over the revocations of the copy beside the backup, on a machine that has none', async () => {

@@ -56,5 +56,5 @@ export async function importBackup(tx: Tx, job: Import): Promise<void> {
       }
     });
   });
-  if (tables.includes('package_deltas')) await foldAll(tx);
+  await foldAll(tx);
 }

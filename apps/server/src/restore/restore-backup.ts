@@ -2,13 +2,12 @@ import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } fro
 import { dirname, join } from 'node:path';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { type Migration, migrate } from '../platform/db/migrate.ts';
+import { isBeforeFirstRelease, type Migration, migrate } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { type RowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { Platform } from '../platform/platform.ts';
-import { SEALS_SCHEMA_VERSION, writeSealMarker } from '../platform/seal-marker.ts';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { syncPath } from '../platform/sync-path.ts';
 import type { BackupManifest } from './backup-lines.ts';
@@ -67,10 +66,12 @@ export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
       const versions = `the backup is of database version ${manifest.schema_version}, this program knows ${known}`;
       return { ok: false, fault: `${versions}: use the program that made it, or a newer one` };
     }
+    if (isBeforeFirstRelease(manifest.schema_version, job.migrations)) {
+      const fault = `the backup is of database version ${manifest.schema_version}, from before the first release: no program restores it`;
+      return { ok: false, fault };
+    }
     const restored = await putInPlace(job, manifest);
     if (!restored.ok) return restored;
-    // Rows of a backup from before there were seals: the next start seals them.
-    if (manifest.schema_version < SEALS_SCHEMA_VERSION) writeSealMarker(job.dataDir, 'pending');
     return { ...restored, authenticity: verified.authenticity };
   } finally {
     lock.release();
@@ -181,7 +182,7 @@ async function fill(database: Database, job: RestoreJob, { manifest, secrets }: 
     await markRestored(tx, { atMs: world.now(), backupCreatedAtMs });
   });
   if (resyncHours === null) return;
-  // A backup of an older version has no place for the seal of the row.
+  // The row is written in the newest schema, and the backup may be of an older one.
   await migrate(database, { migrations: job.migrations, now: world.now });
   const opening = { hours: resyncHours, reason: 'tidegate restore --resync-hours', actor: 'server' };
   await database.transact((tx) => openNewResync(tx, world, opening));

@@ -7,7 +7,7 @@ export function tablesOf(migrations: readonly Migration[]): string[] {
   const names = new Set<string>();
   for (const { statements } of migrations) {
     for (const statement of statements) {
-      const text = typeof statement === 'string' ? statement : `${statement.sqlite};${statement.postgres}`;
+      const text = typeof statement === 'string' ? statement : Object.values(statement).join(';');
       for (const [, name = ''] of text.matchAll(/\bCREATE TABLE (?:IF NOT EXISTS )?(\w+)/gi)) names.add(name);
     }
   }

@@ -36,8 +36,7 @@ export async function insertTestAgent(
         key_set_version: 0,
         next_seq: 1,
         inventory_digests: digests,
-        // Left out where it is not asked for: databases of before that column take the row too.
-        ...(group === undefined ? {} : { group_name: group }),
+        group_name: group ?? null,
         enrolled_at: 1,
         deleted_at: deletedAtMs ?? null,
       })

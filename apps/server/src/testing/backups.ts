@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
 import { createIdMaker, systemRandom } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { startPostgres } from '@tidegate/testkit/postgres';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import type { TestProject } from 'vitest/node';
-import { MIGRATIONS } from '../migrations/migrations.ts';
+import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openPostgres } from '../platform/db/postgres.ts';

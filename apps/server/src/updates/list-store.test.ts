@@ -171,7 +171,7 @@ const PLANNED: readonly UpdateFilter[] = [
   { os: 'debian' },
 ];
 
-// What no index answers is asked in a form (`|| ''`, `+ 0`) of which a planner knows nothing by itself: migration 76.
+// What no index answers is asked in a form (`|| ''`, `+ 0`) of which a planner knows nothing by itself (schema.ts).
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('the planner of $name', (engine) => {
   test.each(PLANNED)('knows how many updates are %j, as lists ask it', async (filter) => {
     const database = await engine.open();

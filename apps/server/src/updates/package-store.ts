@@ -22,7 +22,7 @@ import {
 import { SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK } from './sort-store.ts';
 
-/** The columns of `package_counts` beside its key (migration 71). */
+/** The columns of `package_counts` beside its key (package-sums-schema.ts). */
 export const SUMMED = [
   ...(['updates', 'hosts', 'security', 'exploited', 'unexploited'] as const),
   ...UPDATE_STATES,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
-import { MIGRATIONS } from '../../migrations/migrations.ts';
+import { MIGRATIONS } from '../../migrations.ts';
 import { ENGINES } from '../../testing/engines.ts';
 import type { Database } from './engine.ts';
 import { type Migration, migrate } from './migrate.ts';
@@ -27,6 +27,7 @@ async function column(database: Database, query: string): Promise<unknown[]> {
   return rows.flatMap((row) => Object.values(row));
 }
 
+const OTHER = { sqlite: 'postgres', postgres: 'sqlite' } as const;
 const VERSIONS = 'SELECT version FROM schema_migrations ORDER BY version';
 
 test('the migrations are numbered upwards, each once, and the signing keys come from 020 (section 9)', () => {
@@ -84,6 +85,33 @@ describe.each(ENGINES)('on $name', (engine) => {
       programVersion: 1,
     });
     expect(await column(database, VERSIONS)).toEqual([1, 2]);
+  });
+
+  test('refuses a database that lacks a part of the base, and changes nothing', async () => {
+    const database = await engine.openEmpty();
+    await migrate(database, { migrations: [first], now });
+    const base = [first, second].map((part) => ({ ...part, isBase: true as const }));
+    expect(await migrate(database, { migrations: base, now })).toEqual({
+      ok: false,
+      reason: 'before_first_release',
+      databaseVersion: 1,
+    });
+    expect(await column(database, VERSIONS)).toEqual([1]);
+    expect(await migrate(database, { migrations: [first, { ...second }], now })).toMatchObject({
+      applied: 1,
+    });
+    expect(await migrate(database, { migrations: base, now })).toMatchObject({ ok: true, applied: 0 });
+  });
+
+  test('a statement of the other engine is passed over', async () => {
+    const database = await engine.openEmpty();
+    const statements = [
+      { [engine.name]: 'CREATE TABLE mine (id INTEGER)' },
+      { [OTHER[engine.name]]: 'nonsense' },
+    ];
+    const migration: Migration = { version: 1, name: 'one', statements };
+    expect(await migrate(database, { migrations: [migration], now })).toMatchObject({ applied: 1 });
+    expect(await column(database, 'SELECT count(*) FROM mine')).toEqual([0]);
   });
 
   test('two that start at once apply each migration once', async () => {

@@ -1,24 +1,36 @@
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from './engine.ts';
+import type { Statement } from './statement.ts';
 
-/** One numbered step forward; statements that both engines understand, or one for each, run in order. */
+/** One numbered step forward; its statements run in order. */
 export interface Migration {
   version: number;
   name: string;
-  statements: readonly (string | { sqlite: string; postgres: string })[];
+  statements: readonly Statement[];
+  /** A part of the schema of the first release: a database has all of these parts or none. */
+  isBase?: true;
 }
 
 export type MigrateOutcome =
   | { ok: true; applied: number; version: number }
-  | { ok: false; reason: 'newer_database'; databaseVersion: number; programVersion: number };
+  | { ok: false; reason: 'newer_database'; databaseVersion: number; programVersion: number }
+  | { ok: false; reason: 'before_first_release'; databaseVersion: number };
+
+/** The table that says which steps a database has taken. */
+export const SCHEMA_MIGRATIONS = `CREATE TABLE IF NOT EXISTS schema_migrations (
+  version INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  applied_at BIGINT NOT NULL
+)`;
 
 /** Any number: the key of the advisory lock that keeps two replicas from migrating at once. */
 const POSTGRES_LOCK_KEY = 7_434_163;
 
 /**
  * Applies the pending migrations in one transaction, so that a failure in any of them leaves the database as it was.
- * Refuses a database that a newer program has migrated. Throws whatever a failed statement threw.
+ * Refuses a database that a newer program has migrated, and one from before the first release. Throws whatever a failed
+ * statement threw.
  */
 export async function migrate(
   database: Database,
@@ -32,28 +44,35 @@ export async function migrate(
       await sql`SET LOCAL statement_timeout = 0`.execute(tx);
       await sql`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK_KEY})`.execute(tx);
     }
-    await tx.schema
-      .createTable('schema_migrations')
-      .ifNotExists()
-      .addColumn('version', 'integer', (c) => c.primaryKey())
-      .addColumn('name', 'text', (c) => c.notNull())
-      .addColumn('applied_at', 'bigint', (c) => c.notNull())
-      .execute();
+    await sql.raw(SCHEMA_MIGRATIONS).execute(tx);
     const databaseVersion = await currentVersion(tx);
     if (databaseVersion > programVersion) {
       return { ok: false, reason: 'newer_database', databaseVersion, programVersion } as const;
+    }
+    if (databaseVersion > 0 && isBeforeFirstRelease(databaseVersion, migrations)) {
+      return { ok: false, reason: 'before_first_release', databaseVersion } as const;
     }
     const pending = migrations.filter((m) => m.version > databaseVersion);
     for (const migration of pending) {
       for (const statement of migration.statements) {
         const text = typeof statement === 'string' ? statement : statement[database.engine];
-        await sql.raw(text).execute(tx);
+        if (text !== undefined) await sql.raw(text).execute(tx);
       }
       const row = { version: migration.version, name: migration.name, applied_at: now() };
       await tx.insertInto('schema_migrations').values(row).execute();
     }
     return { ok: true, applied: pending.length, version: programVersion } as const;
   });
+}
+
+/** Whether a database or backup of this version lacks a part of the base: no program since the first release made it. */
+export function isBeforeFirstRelease(version: number, migrations: readonly Migration[]): boolean {
+  return migrations.some(({ isBase, version: part }) => isBase && part > version);
+}
+
+/** What is wrong with such a database and what to do, in one line. */
+export function beforeReleaseFault(databaseVersion: number): string {
+  return `the database is at version ${databaseVersion}, from before the first release, and cannot be brought up to date: set SERVICE_DATA_DIR to an empty folder (with PostgreSQL, SERVICE_DATABASE_URL to an empty database) and enrol the hosts again`;
 }
 
 async function currentVersion(tx: Tx): Promise<number> {

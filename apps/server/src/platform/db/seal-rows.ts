@@ -34,18 +34,15 @@ export async function findBrokenSeals(db: Db): Promise<BrokenSeal[]> {
 }
 
 /**
- * Seals rows as they are, whoever wrote them: those from before there were seals, or all after the secret was lost.
- * Returns how many of each table. Nothing checks them: only a human or an upgrade may ask for it.
+ * Seals the rows that bear no seal of this server as they are, whoever wrote them. Returns how many of each table.
+ * Nothing checks them: only a human may ask for it.
  */
-export async function sealRows(
-  tx: Tx,
-  which: 'missing' | 'broken',
-): Promise<Readonly<Partial<Record<SealedTable, number>>>> {
+export async function sealBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<SealedTable, number>>>> {
   const counts: Partial<Record<SealedTable, number>> = {};
   for (const table of sealedTables()) {
     for (const row of await standingRows(tx, table)) {
       const seals = sealsOf(tx);
-      if (which === 'missing' ? row.seal !== null : seals.holdsRow(table, row)) continue;
+      if (seals.holdsRow(table, row)) continue;
       await sql`UPDATE ${sql.table(table)} SET seal = ${seals.sealRow(table, row)}
         WHERE ${keyOf(table, row)}`.execute(tx);
       counts[table] = (counts[table] ?? 0) + 1;

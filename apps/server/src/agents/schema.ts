@@ -1,0 +1,118 @@
+import { BYTEWISE, HOT_ROWS, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
+
+export const schema: readonly Statement[] = [
+  perEngine`CREATE TABLE agents (
+    id TEXT PRIMARY KEY,
+    machine_id TEXT,
+    status TEXT NOT NULL CHECK (status IN ('active', 'revoked')),
+    hostname TEXT${BYTEWISE} NOT NULL,
+    os_family TEXT NOT NULL,
+    os_id TEXT${BYTEWISE} NOT NULL,
+    os_version_id TEXT${BYTEWISE} NOT NULL,
+    os_arch TEXT NOT NULL,
+    agent_version TEXT${BYTEWISE} NOT NULL,
+    boot_id TEXT,
+    uptime_seconds BIGINT,
+    key_set_version BIGINT NOT NULL DEFAULT 0,
+    next_seq BIGINT NOT NULL DEFAULT 1,
+    inventory_digests TEXT NOT NULL DEFAULT '',
+    group_name TEXT,
+    polling_interval_seconds INTEGER,
+    enrolled_at BIGINT NOT NULL,
+    bound_at BIGINT,
+    revoked_at BIGINT,
+    deleted_at BIGINT
+  )${LISTED}`,
+  'CREATE UNIQUE INDEX agents_machine ON agents (machine_id) WHERE machine_id IS NOT NULL AND deleted_at IS NULL',
+  'CREATE INDEX agents_hostname ON agents (hostname, id)',
+  'CREATE INDEX agents_revoked ON agents (revoked_at) WHERE revoked_at IS NOT NULL',
+  'CREATE INDEX agents_deleted ON agents (deleted_at) WHERE deleted_at IS NOT NULL',
+  // There is no table of groups: a group exists as long as a host is in it.
+  'CREATE INDEX agents_group ON agents (group_name) WHERE group_name IS NOT NULL',
+  'CREATE INDEX agents_by_host ON agents (lower(hostname), id)',
+  'CREATE INDEX agents_by_os ON agents (os_id, os_version_id, id)',
+  'CREATE INDEX agents_by_enrolment ON agents (enrolled_at, id)',
+  'CREATE INDEX agents_by_version ON agents (agent_version)',
+  // What lists ask in a form that no index answers: PostgreSQL takes that for rare unless it has counted it.
+  { postgres: `CREATE STATISTICS agents_asked_1 ON (os_id || '') FROM agents` },
+  { postgres: `CREATE STATISTICS agents_asked_2 ON (group_name || '') FROM agents` },
+
+  // Written for every check-in, so apart from the wide rows: 80 of these share a page, and none has an index to keep.
+  perEngine`CREATE TABLE agent_presence (
+    agent_id TEXT PRIMARY KEY REFERENCES agents (id),
+    last_seen_at BIGINT NOT NULL,
+    silence_told BIGINT,
+    beat_slot BIGINT,
+    beats BIGINT,
+    late_beats BIGINT
+  )${HOT_ROWS}`,
+
+  // The last boots of each agent: one that comes back after another is a second machine with the same identity.
+  `CREATE TABLE agent_boots (
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    boot_id TEXT NOT NULL,
+    address TEXT,
+    last_seen_at BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, boot_id)
+  )`,
+
+  `CREATE TABLE clone_suspicions (
+    agent_id TEXT PRIMARY KEY REFERENCES agents (id),
+    since BIGINT NOT NULL,
+    evidence TEXT NOT NULL,
+    raised_at BIGINT NOT NULL,
+    closed_at BIGINT,
+    accepted_addresses TEXT NOT NULL DEFAULT '[]'
+  )`,
+  'CREATE INDEX clone_suspicions_open ON clone_suspicions (agent_id) WHERE closed_at IS NULL',
+];
+
+declare module '../platform/db/tables.ts' {
+  interface Tables {
+    agents: {
+      id: string;
+      machine_id: string | null;
+      status: 'active' | 'revoked';
+      hostname: string;
+      os_family: string;
+      os_id: string;
+      os_version_id: string;
+      os_arch: string;
+      agent_version: string;
+      boot_id: string | null;
+      uptime_seconds: number | null;
+      key_set_version: number;
+      next_seq: number;
+      /** JSON as an agent without news writes it in its check-in: compared as text, never parsed on the hot path. */
+      inventory_digests: string;
+      /** A host is in one group at most. */
+      group_name: string | null;
+      polling_interval_seconds: number | null;
+      enrolled_at: number;
+      bound_at: number | null;
+      revoked_at: number | null;
+      deleted_at: number | null;
+    };
+    agent_presence: {
+      agent_id: string;
+      last_seen_at: number;
+      /** The `last_seen_at` whose silence an event told of: where it is another one, a new silence has begun. */
+      silence_told?: number | null;
+      /** The newest half hour of the last day in which the host was heard of. */
+      beat_slot?: number | null;
+      /** A bit for each half hour up to `beat_slot`, the newest lowest: heard of, and come back from a silence. */
+      beats?: number | null;
+      late_beats?: number | null;
+    };
+    agent_boots: { agent_id: string; boot_id: string; address: string | null; last_seen_at: number };
+    clone_suspicions: {
+      agent_id: string;
+      since: number;
+      evidence: string;
+      /** When the last event told it. */
+      raised_at: number;
+      closed_at: number | null;
+      accepted_addresses: string;
+    };
+  }
+}

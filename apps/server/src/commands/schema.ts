@@ -1,0 +1,97 @@
+import type { SealColumn } from '../platform/db/seal.ts';
+import type { Statement } from '../platform/db/statement.ts';
+
+export const schema: readonly Statement[] = [
+  `CREATE TABLE agent_commands (
+    id TEXT PRIMARY KEY,
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    action TEXT NOT NULL,
+    params TEXT NOT NULL,
+    update_id TEXT,
+    approval_id TEXT,
+    approval_sha256 TEXT,
+    status TEXT NOT NULL CHECK (status IN ('pending', 'sent', 'received', 'running', 'success', 'failed',
+      'refused', 'interrupted', 'expired', 'cancelled')),
+    seq BIGINT,
+    key_id TEXT,
+    machine_sha256 TEXT,
+    epoch INTEGER,
+    envelope TEXT,
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    not_before BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    sent_at BIGINT,
+    received_at BIGINT,
+    started_at BIGINT,
+    finished_at BIGINT,
+    reason TEXT,
+    exit_code INTEGER,
+    output_tail TEXT,
+    installed TEXT,
+    changed_at BIGINT,
+    seal TEXT
+  )`,
+  "CREATE INDEX agent_commands_open ON agent_commands (agent_id) WHERE status IN ('pending', 'sent')",
+  'CREATE INDEX agent_commands_update ON agent_commands (update_id)',
+  'CREATE INDEX agent_commands_by_creation ON agent_commands (created_at, id)',
+  'CREATE INDEX agent_commands_by_agent ON agent_commands (agent_id, created_at, id)',
+  'CREATE INDEX agent_commands_by_status ON agent_commands (status, created_at, id)',
+  'CREATE INDEX agent_commands_by_action ON agent_commands (action, created_at, id)',
+  'CREATE INDEX agent_commands_changed ON agent_commands (changed_at) WHERE changed_at IS NOT NULL',
+  // The overview counts these without reading the rows.
+  `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before)
+    WHERE status = 'pending' AND action = 'install_update'`,
+
+  `CREATE TABLE command_output (
+    command_id TEXT NOT NULL REFERENCES agent_commands (id),
+    seq BIGINT NOT NULL,
+    stream TEXT NOT NULL,
+    data TEXT NOT NULL,
+    received_at BIGINT NOT NULL,
+    PRIMARY KEY (command_id, seq)
+  )`,
+];
+
+declare module '../platform/db/tables.ts' {
+  interface Tables {
+    agent_commands: {
+      id: string;
+      agent_id: string;
+      action: string;
+      params: string;
+      update_id: string | null;
+      approval_id: string | null;
+      approval_sha256: string | null;
+      status: string;
+      seq: number | null;
+      key_id: string | null;
+      machine_sha256: string | null;
+      /** The epoch that it was signed in: after a restore it is signed anew. */
+      epoch: number | null;
+      envelope: string | null;
+      created_by: string;
+      created_at: number;
+      not_before: number;
+      expires_at: number;
+      sent_at: number | null;
+      received_at: number | null;
+      started_at: number | null;
+      finished_at: number | null;
+      reason: string | null;
+      exit_code: number | null;
+      output_tail: string | null;
+      installed: string | null;
+      /** When the server last wrote it; the times that a host tells of are of its own clock. */
+      changed_at?: number | null;
+      seal: SealColumn;
+    };
+    command_output: {
+      command_id: string;
+      seq: number;
+      stream: string;
+      data: string;
+      received_at: number;
+    };
+  }
+}

@@ -1,0 +1,38 @@
+import type { SealColumn } from '../platform/db/seal.ts';
+import type { Statement } from '../platform/db/statement.ts';
+
+export const schema: readonly Statement[] = [
+  `CREATE TABLE registration_tokens (
+    id TEXT PRIMARY KEY,
+    label TEXT NOT NULL,
+    secret_hash TEXT NOT NULL UNIQUE,
+    seats INTEGER NOT NULL,
+    seats_used INTEGER NOT NULL DEFAULT 0,
+    group_name TEXT,
+    created_by TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    deleted_at BIGINT,
+    seal TEXT,
+    CHECK (seats_used <= seats)
+  )`,
+];
+
+declare module '../platform/db/tables.ts' {
+  interface Tables {
+    registration_tokens: {
+      id: string;
+      label: string;
+      secret_hash: string;
+      seats: number;
+      seats_used: number;
+      /** The group of hosts that enrol with it; null: a host stays in its group, a new one is in none. */
+      group_name: string | null;
+      created_by: string;
+      created_at: number;
+      expires_at: number;
+      deleted_at: number | null;
+      seal: SealColumn;
+    };
+  }
+}

@@ -1,0 +1,54 @@
+import { schema as advisories } from './advisories/schema.ts';
+import { schema as agentCredentials } from './agent-credentials/schema.ts';
+import { schema as agents } from './agents/schema.ts';
+import { schema as apiTokens } from './api-tokens/schema.ts';
+import { schema as approvals } from './approvals/schema.ts';
+import { schema as artifacts } from './artifacts/schema.ts';
+import { schema as clientErrors } from './client-errors/schema.ts';
+import { schema as commands } from './commands/schema.ts';
+import { schema as enrolment } from './enrolment/schema.ts';
+import { schema as events } from './events/schema.ts';
+import { schema as inventory } from './inventory/schema.ts';
+import { schema as operators } from './operators/schema.ts';
+import { schema as outsiders } from './outsiders/schema.ts';
+import { schema as overview } from './overview/schema.ts';
+import type { Migration } from './platform/db/migrate.ts';
+import { schema as provenance } from './provenance/schema.ts';
+import { schema as rateLimits } from './rate-limits/schema.ts';
+import { schema as releaseTimes } from './release-times/schema.ts';
+import { schema as restore } from './restore/schema.ts';
+import { schema as signingKeys } from './signing-keys/schema.ts';
+import { schema as updates } from './updates/schema.ts';
+import { schema as views } from './views/schema.ts';
+
+/** The schema of the first release, in an order in which each part follows those that it refers to. */
+const BASE: readonly Migration[] = [
+  { version: 10, name: 'events', statements: events },
+  // The specification names the number (section 9).
+  { version: 20, name: 'signing-keys', statements: signingKeys },
+  { version: 30, name: 'outsiders', statements: outsiders },
+  { version: 40, name: 'rate-limits', statements: rateLimits },
+  { version: 50, name: 'agents', statements: agents },
+  { version: 60, name: 'agent-credentials', statements: agentCredentials },
+  { version: 70, name: 'enrolment', statements: enrolment },
+  { version: 80, name: 'release-times', statements: releaseTimes },
+  { version: 90, name: 'artifacts', statements: artifacts },
+  { version: 100, name: 'updates', statements: updates },
+  { version: 110, name: 'commands', statements: commands },
+  { version: 120, name: 'inventory', statements: inventory },
+  { version: 130, name: 'advisories', statements: advisories },
+  { version: 140, name: 'provenance', statements: provenance },
+  { version: 150, name: 'approvals', statements: approvals },
+  { version: 160, name: 'operators', statements: operators },
+  { version: 170, name: 'api-tokens', statements: apiTokens },
+  { version: 180, name: 'restore', statements: restore },
+  { version: 190, name: 'overview', statements: overview },
+  { version: 200, name: 'client-errors', statements: clientErrors },
+  { version: 210, name: 'views', statements: views },
+];
+
+/**
+ * Every step from an empty database to the newest schema. A change goes to the end with the next number; from the first
+ * release on, nothing before it is changed (decision 0028).
+ */
+export const MIGRATIONS: readonly Migration[] = [...BASE.map((part) => ({ ...part, isBase: true as const }))];

@@ -1,0 +1,38 @@
+import type { Statement } from '../platform/db/statement.ts';
+
+export const schema: readonly Statement[] = [
+  // One row for each day (UTC), written anew while the day lasts.
+  `CREATE TABLE fleet_days (
+    day TEXT PRIMARY KEY,
+    as_of BIGINT NOT NULL,
+    open_clear BIGINT NOT NULL,
+    open_vulnerable BIGINT NOT NULL,
+    open_unchecked BIGINT NOT NULL,
+    open_not_judged BIGINT NOT NULL,
+    exposed BIGINT NOT NULL,
+    median_age_ms BIGINT,
+    p95_age_ms BIGINT,
+    hosts_seen BIGINT NOT NULL
+  )`,
+
+  // The half hours in which a server listened: in any other nothing is known of any host.
+  'CREATE TABLE served_slots (slot BIGINT PRIMARY KEY)',
+];
+
+declare module '../platform/db/tables.ts' {
+  interface Tables {
+    fleet_days: {
+      day: string;
+      as_of: number;
+      open_clear: number;
+      open_vulnerable: number;
+      open_unchecked: number;
+      open_not_judged: number;
+      exposed: number;
+      median_age_ms: number | null;
+      p95_age_ms: number | null;
+      hosts_seen: number;
+    };
+    served_slots: { slot: number };
+  }
+}

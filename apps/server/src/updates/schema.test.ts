@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import type { Db } from '../platform/db/engine.ts';
+import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+
+describe.each(ENGINES)('updates of a host, on $name', (engine) => {
+  test('those of one package are found by an index, among any number of others', async () => {
+    const database = await engine.open();
+    const question = sql`SELECT 1 FROM updates AS o WHERE o.agent_id = 'a' AND o.ecosystem = 'apt' AND o.name = 'n' AND o.id <> 'u'`;
+    const plan =
+      database.engine === 'sqlite'
+        ? await sql`EXPLAIN QUERY PLAN ${question}`.execute(database.read)
+        : await database.transact(async (tx) => {
+            await sql`SET LOCAL enable_seqscan = off`.execute(tx);
+            return sql`EXPLAIN ${question}`.execute(tx);
+          });
+    expect(JSON.stringify(plan.rows)).toMatch(
+      database.engine === 'sqlite'
+        ? /updates_agent \(agent_id=\? AND ecosystem=\? AND name=\?\)/
+        : /Index Cond: \(\(agent_id = 'a'::text\) AND \(ecosystem = 'apt'::text\) AND \(name = 'n'::text\)\)/,
+    );
+  });
+
+  test('stay as long as plans and approvals refer to them', async () => {
+    const database = await engine.open();
+    const { agentId } = await insertTestAgent(database, { n: 1 });
+    await insertTestUpdate(database, { agentId, n: 0, state: 'installed', expiresAtMs: 2_000 });
+    const removal = database.transact((tx) =>
+      tx.deleteFrom('updates').where('agent_id', '=', agentId).execute(),
+    );
+    await expect(removal).rejects.toThrow(/foreign key/i);
+  });
+
+  test('a version that is over may be offered again, one that is open may not', async () => {
+    const database = await engine.open();
+    const { agentId } = await insertTestAgent(database, { n: 1 });
+    const { updateId } = await insertTestUpdate(database, {
+      agentId,
+      n: 0,
+      state: 'installed',
+      expiresAtMs: 2_000,
+    });
+    const offerAgain = (id: string) =>
+      database.transact(async (tx) => {
+        const row = await tx
+          .selectFrom('updates')
+          .selectAll()
+          .where('id', '=', updateId)
+          .executeTakeFirstOrThrow();
+        await tx
+          .insertInto('updates')
+          .values({ ...row, id, state: 'pending' })
+          .execute();
+      });
+    await offerAgain('again');
+    await expect(offerAgain('once more')).rejects.toThrow(/unique/i);
+  });
+});
+
+/** What `reltuples` is of a table that nobody has counted. */
+const UNKNOWN = -1;
+
+// What the planner believes of an empty table it keeps believing until the table is analyzed again: it reads all of it
+// for every row, with plans that it made then.
+describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('the planner of $name', (engine) => {
+  test('believes nothing of the tables of a new server', async () => {
+    const { read } = await engine.open();
+    expect(await countedRows(read, ['agents', 'update_names', 'updates'])).toEqual([
+      ['agents', UNKNOWN],
+      ['update_names', UNKNOWN],
+      ['updates', UNKNOWN],
+    ]);
+  });
+
+  test('finds the other updates of a host by an index, however few there were when it made its plan', async () => {
+    const database = await engine.open();
+    const { agentId } = await insertTestAgent(database, { n: 1 });
+    for (let n = 0; n < 10; n++)
+      await insertTestUpdate(database, { agentId, n, state: 'pending', expiresAtMs: 2_000 });
+    await sql`ANALYZE`.execute(database.read);
+    const read = await database.transact(async (tx) => {
+      await sql`INSERT INTO updates (id, agent_id, ecosystem, name, arch, current_version, available_version, security,
+          state, discovered_at, updated_at)
+        SELECT 'new-' || n, ${agentId}, 'apt', 'package-' || n, 'amd64', '1', '2', 0, 'pending', 1, 1
+        FROM generate_series(1, 200) AS n`.execute(tx);
+      const { rows } = await sql<{
+        rows: number;
+      }>`SELECT pg_stat_get_xact_tuples_returned('updates'::regclass) AS rows`.execute(tx);
+      return rows[0]?.rows;
+    });
+    expect(read).toBe(0);
+  });
+});
+
+async function countedRows(db: Db, tables: readonly string[]): Promise<[string, number][]> {
+  const { rows } = await sql<{
+    name: string;
+    rows: number;
+  }>`SELECT relname AS name, reltuples AS rows FROM pg_class
+    WHERE relname IN (${sql.join(tables)}) ORDER BY relname`.execute(db);
+  return rows.map((row) => [row.name, row.rows]);
+}

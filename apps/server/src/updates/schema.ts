@@ -1,0 +1,183 @@
+import type { Generated } from 'kysely';
+import { BY_KEY, BYTEWISE, LISTED, perEngine, type Statement } from '../platform/db/statement.ts';
+import { HOST_FLAGS } from './host-flags-schema.ts';
+import { HOST_SUMS } from './host-sums-schema.ts';
+import { PACKAGE_SUMS } from './package-sums-schema.ts';
+
+const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 WHEN 'medium' THEN 4 WHEN 'low' THEN 3
+  WHEN 'none' THEN 2 WHEN 'unknown' THEN 1 END)`;
+
+/**
+ * Each order of the queue within each state: a list of all states is put together from the beginnings of eight. The
+ * columns behind the order are filtered by, so that rows that do not count are passed over without reading them.
+ */
+const LISTS = {
+  updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
+    agent_id, updated_at, host_os_id`,
+  updates_by_change: 'state, updated_at, id, discovered_at',
+  updates_by_name: 'state, name, id, ecosystem, agent_id, host_os_id',
+  updates_by_severity: `state, ${SEVERITY_RANK}, id, verdict`,
+  updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity',
+  updates_by_package: `ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
+    available_version, discovered_at, host_os_id`,
+  // The newest update of a package is the end of a stretch of it.
+  updates_newest: 'ecosystem, name, discovered_at',
+};
+
+/** What lists ask in a form that no index answers: PostgreSQL takes that for rare unless it has counted it. */
+const ASKED = [
+  "state || ''",
+  "ecosystem || ''",
+  "name || ''",
+  "agent_id || ''",
+  'discovered_at + 0',
+  'lower(name)',
+];
+
+export const schema: readonly Statement[] = [
+  perEngine`CREATE TABLE updates (
+    id TEXT PRIMARY KEY,
+    agent_id TEXT NOT NULL REFERENCES agents (id),
+    ecosystem TEXT${BYTEWISE} NOT NULL,
+    name TEXT${BYTEWISE} NOT NULL,
+    arch TEXT NOT NULL,
+    current_version TEXT NOT NULL,
+    available_version TEXT NOT NULL,
+    origin TEXT,
+    security INTEGER NOT NULL DEFAULT 0,
+    size_bytes BIGINT,
+    state TEXT${BYTEWISE} NOT NULL CHECK (state IN
+      ('pending', 'awaiting_plan', 'approved', 'installing', 'installed', 'failed', 'rejected', 'superseded')),
+    state_reason TEXT,
+    out_of_band INTEGER NOT NULL DEFAULT 0,
+    plan_id TEXT,
+    approval_id TEXT,
+    not_before BIGINT,
+    verdict TEXT${BYTEWISE},
+    severity TEXT${BYTEWISE},
+    known_exploited INTEGER,
+    epss DOUBLE PRECISION,
+    queue_rank BIGINT,
+    fixes INTEGER,
+    judged_at BIGINT,
+    discovered_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    gone INTEGER NOT NULL DEFAULT 0,
+    again INTEGER NOT NULL DEFAULT 0,
+    host_os_id TEXT NOT NULL DEFAULT ''
+  )${LISTED}`,
+  // A version that is over may be offered again, as a row of its own: only open rows are one of a kind.
+  `CREATE UNIQUE INDEX updates_open ON updates (agent_id, ecosystem, name, arch, available_version)
+    WHERE state NOT IN ('installed', 'superseded')`,
+  'CREATE INDEX updates_state ON updates (state, id)',
+  // For each new row a trigger asks whether its host had an update of the same package before: without the name in the
+  // index it reads all updates of the host, for every row of a report.
+  'CREATE INDEX updates_agent ON updates (agent_id, ecosystem, name, id)',
+  // By which every replica finds out what changed: when a row was last written, and last judged.
+  'CREATE INDEX updates_updated ON updates (updated_at)',
+  'CREATE INDEX updates_judged ON updates (judged_at) WHERE judged_at IS NOT NULL',
+  // All that the overview counts, and how old it is: it never reads the rows.
+  'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes)',
+  ...Object.entries(LISTS).map(
+    ([name, columns]) => `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
+  ),
+  ...ASKED.map((expression, i) => ({
+    postgres: `CREATE STATISTICS updates_asked_${i + 1} ON (${expression}) FROM updates`,
+  })),
+
+  `CREATE TABLE update_plans (
+    id TEXT PRIMARY KEY,
+    update_id TEXT NOT NULL REFERENCES updates (id),
+    resolved_at BIGINT NOT NULL,
+    received_at BIGINT NOT NULL,
+    actions TEXT NOT NULL,
+    plan_sha256 TEXT NOT NULL
+  )`,
+  'CREATE INDEX update_plans_update ON update_plans (update_id)',
+
+  `CREATE TABLE update_history (
+    id TEXT PRIMARY KEY,
+    update_id TEXT NOT NULL REFERENCES updates (id),
+    at BIGINT NOT NULL,
+    from_state TEXT,
+    to_state TEXT NOT NULL,
+    reason TEXT,
+    actor TEXT NOT NULL
+  )`,
+  'CREATE INDEX update_history_update ON update_history (update_id, id)',
+
+  // Every name that an update ever had: a search for a part of a name looks through these, and not through the updates.
+  perEngine`CREATE TABLE update_names (
+    ecosystem TEXT${BYTEWISE} NOT NULL,
+    name TEXT${BYTEWISE} NOT NULL,
+    PRIMARY KEY (name, ecosystem)
+  )${BY_KEY}`,
+  { postgres: 'CREATE STATISTICS update_names_asked_1 ON (lower(name)) FROM update_names' },
+
+  ...HOST_FLAGS,
+  ...PACKAGE_SUMS,
+  ...HOST_SUMS,
+];
+
+declare module '../platform/db/tables.ts' {
+  interface Tables {
+    updates: {
+      id: string;
+      agent_id: string;
+      ecosystem: string;
+      name: string;
+      arch: string;
+      current_version: string;
+      available_version: string;
+      origin: string | null;
+      security: number;
+      size_bytes: number | null;
+      state: string;
+      state_reason: string | null;
+      out_of_band: number;
+      plan_id: string | null;
+      approval_id: string | null;
+      not_before: number | null;
+      /** The badge of the newest judgement, for lists and filters; a decision never rests on it (A1, A8). */
+      verdict: string | null;
+      severity: string | null;
+      /** What the feeds say of what it fixes or brings; null: not known. For the order of the queue alone. */
+      known_exploited: number | null;
+      epss: number | null;
+      /** Of `queueRank`. */
+      queue_rank: number | null;
+      /** Known vulnerabilities that it fixes, for the overview alone; null: not judged. */
+      fixes: number | null;
+      /** When the badge last became another one. */
+      judged_at: number | null;
+      discovered_at: number;
+      updated_at: number;
+      /** Kept by triggers (host-flags-schema.ts): its host is deleted. */
+      gone: Generated<number>;
+      /** Kept by triggers: its host had an update of the package before. */
+      again: Generated<number>;
+      /** Kept by triggers: the system of its host. */
+      host_os_id: Generated<string>;
+    };
+    update_plans: {
+      id: string;
+      update_id: string;
+      resolved_at: number;
+      received_at: number;
+      actions: string;
+      plan_sha256: string;
+    };
+    update_history: {
+      id: string;
+      update_id: string;
+      at: number;
+      from_state: string | null;
+      to_state: string;
+      reason: string | null;
+      actor: string;
+    };
+    update_names: { ecosystem: string; name: string };
+    /** Of every host; kept by triggers. */
+    host_sums: { agent_id: string; pending: number };
+  }
+}
