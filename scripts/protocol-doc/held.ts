@@ -9,6 +9,7 @@ import { APPROVAL_REFUSAL_TEXT } from '../../apps/agent/src/trust/verify-approva
 import { COMMAND_REFUSALS } from '../../apps/agent/src/trust/verify-command.ts';
 import { COMMAND_TRANSITIONS } from '../../apps/server/src/commands/command-rules.ts';
 import { BUDGETS } from '../../apps/server/src/outsiders/budget-rules.ts';
+import { MARKERS } from '../../apps/server/src/platform/log.ts';
 import { DEFAULT_BUDGETS } from '../../apps/server/src/rate-limits/budgets.ts';
 import { UPDATE_TRANSITIONS } from '../../apps/server/src/updates/transition-rules.ts';
 import { LIMITS, TIMES } from './constants.ts';
@@ -35,6 +36,7 @@ export const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'security events': column(SECURITY_EVENT_TYPES),
   'system events': column(SYSTEM_EVENT_TYPES),
   'events of agents': column(AGENT_EVENT_TYPES),
+  'log markers': column(Object.values(MARKERS)),
   'rate limits': Object.entries(DEFAULT_BUDGETS).map(([name, { requests, windowSeconds }]) => [
     name,
     String(requests),
