@@ -559,6 +559,25 @@ describe('the polling loop', () => {
     expect(waits[9]).toEqual(['code']);
   });
 
+  test('a report that the server does not take now holds back no result and no event', async () => {
+    agent.server.override = (path) =>
+      path.startsWith('inventory/') ? problem('host_budget_spent', { 'retry-after': '3600' }) : null;
+    const id = deliver({ action: 'set_polling', params: { interval_seconds: 60 } });
+    const stranger = deliver({}, createKey(1));
+    const stop = new AbortController();
+    await runLoop(agent.start(), {
+      signal: stop.signal,
+      sleep: async () => {
+        await new Promise(setImmediate);
+        if (agent.server.received('check-in').length >= 20) stop.abort();
+      },
+    });
+    expect(agent.server.received('inventory/apt').length).toBeGreaterThan(0);
+    expect(resultsOf(id).at(-1)?.status).toBe('success');
+    expect(resultsOf(stranger)).toEqual([]);
+    expect(eventTypes()).toEqual(['COMMAND_REFUSED']);
+  });
+
   test('polls on while a long installation runs', async () => {
     const stop = new AbortController();
     const polled = Promise.withResolvers<void>();

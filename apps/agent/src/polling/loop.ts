@@ -133,7 +133,10 @@ async function pollOnce(
   if (!checked.ok) return { failure: checked.failure, nextMs };
   worker.offer(checked.value.commands);
   const reported = await sendInventory(runtime, { askedFor: checked.value.report });
-  const failure = reported.failure ?? (await sendJournal(runtime));
+  // Results and events go out all the same where the server takes no inventory now: past its budget that is for a day.
+  const failure = isFinal(reported.failure)
+    ? reported.failure
+    : ((await sendJournal(runtime)) ?? reported.failure);
   if (failure === null) worker.planIfOpen();
   return { failure, nextMs: checked.value.nextMs };
 }
