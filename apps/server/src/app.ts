@@ -9,9 +9,10 @@ import { createAdvisoryWorker } from './advisories/worker.ts';
 import { createAccessTokens } from './agent-credentials/access-tokens.ts';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
 import { agentDirectory } from './agents/agent-directory.ts';
+import { createAgentDoor } from './agents/agent-door.ts';
 import { createAgentGuard } from './agents/agent-guard.ts';
 import { agentsBehindKeySet } from './agents/key-set-store.ts';
-import { createCallerReads } from './agents/read-callers.ts';
+import { createCallerReader } from './agents/read-callers.ts';
 import { mountAgents } from './agents/routes.ts';
 import { countAgentsWithKeySet } from './agents/store.ts';
 import { createOfflineWatch } from './agents/watch-offline.ts';
@@ -30,8 +31,8 @@ import { mountApprovals } from './approvals/routes.ts';
 import { mountArtifacts } from './artifacts/routes.ts';
 import { mountSetAside } from './artifacts/set-aside-routes.ts';
 import { createAddresses } from './check-in/addresses.ts';
-import { createFastLane } from './check-in/fast-lane.ts';
 import { createLastSeen } from './check-in/last-seen.ts';
+import { createPlainCheckIn } from './check-in/plain-check-in.ts';
 import { mountCheckIn } from './check-in/routes.ts';
 import { clientErrorsApart } from './client-errors/events-apart.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
@@ -150,7 +151,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     ...{ platform, limiter, tokens, cookies, sessionIdleMs },
     tokenCallers: createTokenCallers(platform, journal),
   });
-  const callers = createCallerReads(database);
+  const door = createAgentDoor({ config, limiter, accessTokens, readCaller: createCallerReader(database) });
   const lastSeen = createLastSeen({ database, log: platform.log });
   const client = createOsvClient({ baseUrl: config.advisoryApiUrl });
   const mirror = openMirror({ platform, config, api: client });
@@ -198,9 +199,8 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     retentionDays: config.eventsRetentionDays,
   });
 
-  const lane = createFastLane({ platform, accessTokens, limiter, callers, keyRing, lastSeen, addresses });
   const http = createHttpServer({
-    lane: lane.lane,
+    plainRoute: createPlainCheckIn({ platform, door, keyRing, lastSeen, addresses }),
     log: platform.log,
     trustedProxies: config.trustedProxies,
     tls,
@@ -208,14 +208,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
       public: createPublicGuard(limiter),
       anyone: createOpenGuard(limiter, operators.identify),
       own: rateLimits.addressGuard,
-      agent: createAgentGuard({
-        platform,
-        config,
-        limiter,
-        accessTokens,
-        readCaller: callers.read,
-        isCounted: lane.isCounted,
-      }),
+      agent: createAgentGuard({ platform, door }),
       operator: operators.guard,
     },
   });

@@ -14,7 +14,6 @@ export const VERIFIED_TOKENS_MAX = 50_000;
 const TOKEN_MAX_CHARS = 2_048;
 const ISSUER = 'tidegate';
 const AUDIENCE = 'agent';
-const SCHEME = 'Bearer ';
 
 export type VerifiedToken =
   | { ok: true; agentId: AgentId; familyId: string }
@@ -27,11 +26,6 @@ export interface AccessTokens {
    * binding: those are read from the database at every request. Synchronous for a token that was verified before.
    */
   verify(token: string): VerifiedToken | Promise<VerifiedToken>;
-  /**
-   * Whose the whole text of an Authorization header is, if it is "Bearer", one space and a token that was verified
-   * before and lives still; null for any other, genuine or not.
-   */
-  recall(authorization: string): Extract<VerifiedToken, { ok: true }> | null;
 }
 
 /** HS256 access tokens of agents (R2). `secret` is for this kind of token alone. */
@@ -58,12 +52,8 @@ export function createAccessTokens(options: {
         .sign(key);
       return { token, expiresInSeconds: ACCESS_TOKEN_LIFETIME_SECONDS };
     },
-    recall(authorization) {
-      const known = verified.get(authorization);
-      return known && now() < known.expiresAtMs ? known.answer : null;
-    },
     verify(token) {
-      const known = verified.get(SCHEME + token);
+      const known = verified.get(token);
       if (known) return now() < known.expiresAtMs ? known.answer : EXPIRED;
       return verifyNew(token, { key, nowMs: now() }).then((fresh) => {
         if (fresh === null) return INVALID;
@@ -79,8 +69,7 @@ const INVALID = { ok: false, code: 'access_token_invalid' } as const;
 const EXPIRED = { ok: false, code: 'access_token_expired' } as const;
 
 interface Verified {
-  /** The header that bears the token: as it comes, it is compared without taking it apart. */
-  authorization: string;
+  token: string;
   answer: Extract<VerifiedToken, { ok: true }>;
   expiresAtMs: number;
 }
@@ -106,7 +95,7 @@ async function verifyNew(
     });
     if (!Claims.Check(payload) || !isAgentId(payload.sub)) return null;
     const answer = { ok: true, agentId: payload.sub, familyId: payload.fam } as const;
-    return { authorization: flat(SCHEME + token), answer, expiresAtMs: payload.exp * 1_000 };
+    return { token: flat(token), answer, expiresAtMs: payload.exp * 1_000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) return 'expired';
     if (error instanceof errors.JOSEError) return null;
@@ -122,9 +111,9 @@ async function verifyNew(
 function createCache(entriesMax: number) {
   const entries = new Map<number, Verified>();
   return {
-    get(authorization: string) {
-      const entry = entries.get(slotOf(authorization));
-      return entry?.authorization === authorization ? entry : undefined;
+    get(token: string) {
+      const entry = entries.get(slotOf(token));
+      return entry?.token === token ? entry : undefined;
     },
     add(entry: Verified) {
       if (entries.size >= entriesMax) {
@@ -133,16 +122,16 @@ function createCache(entriesMax: number) {
           break;
         }
       }
-      entries.set(slotOf(entry.authorization), entry);
+      entries.set(slotOf(entry.token), entry);
     },
   };
 }
 
 /** Nearly 30 bits of the signature: five characters of base64url, the last one left out, which bears fewer. */
-function slotOf(authorization: string): number {
+function slotOf(token: string): number {
   let slot = 0;
-  const end = authorization.length - 1;
-  for (let i = end - 5; i < end; i++) slot = (slot << 6) | (authorization.charCodeAt(i) & 0x3f);
+  const end = token.length - 1;
+  for (let i = end - 5; i < end; i++) slot = (slot << 6) | (token.charCodeAt(i) & 0x3f);
   return slot;
 }
 

@@ -18,16 +18,10 @@ export interface CallerRow extends AgentFacts {
 /** Answers null where the agent is deleted, or the family is unknown or another agent's. */
 export type CallerReader = (key: CallerKey) => Promise<CallerRow | null>;
 
-/** A question with its two ends: what the fast lane asks with, because a promise for each check-in costs. */
-export interface CallerQuestion {
+interface CallerQuestion {
   readonly key: CallerKey;
   resolve(row: CallerRow | null): void;
   reject(error: unknown): void;
-}
-
-export interface CallerReads {
-  read: CallerReader;
-  ask(question: CallerQuestion): void;
 }
 
 /** Statements under way at once: one that runs, one that waits for a connection. */
@@ -39,7 +33,7 @@ const BATCH_MAX = 200;
  * Makes the reader of the hot path: the requests of one moment share one prepared statement. Nothing is cached: a
  * request never sees a row that was read before it arrived, so a revocation counts from its commit on.
  */
-export function createCallerReads(database: Database): CallerReads {
+export function createCallerReader(database: Database): CallerReader {
   const read = database.prepareRead(READ_CALLERS);
   let waiting: CallerQuestion[] = [];
   let inFlight = 0;
@@ -71,17 +65,11 @@ export function createCallerReads(database: Database): CallerReads {
     schedule();
   }
 
-  function ask(question: CallerQuestion): void {
-    waiting.push(question);
-    schedule();
-  }
-
-  return { ask, read: (key) => new Promise((resolve, reject) => ask({ key, resolve, reject })) };
-}
-
-/** The reader alone, for those who ask for one agent at a time. */
-export function createCallerReader(database: Database): CallerReader {
-  return createCallerReads(database).read;
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      schedule();
+    });
 }
 
 /** Each row bears the place of its question; a question without a row is about nobody. */

@@ -7,7 +7,7 @@ const RUNS_MAX = 3;
 
 /** Where check-ins come from, in memory: a restart forgets it, and the next two check-ins of a clone say it again. */
 export interface Addresses {
-  /** For the fast lane: whether the connection comes from where the agent's last one did, or it has none yet. */
+  /** For the plain check-in: whether the connection comes from where the agent's last one did, or it has none yet. */
   isUsual(agentId: string, socketAddress: string | undefined): boolean;
   /** For the route: takes a sighting; returns the evidence where two addresses alternate within one interval. */
   note(visit: {

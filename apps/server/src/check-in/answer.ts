@@ -1,20 +1,53 @@
 import type { CheckInRequest } from '@tidegate/protocol/agent-api';
 import { ECOSYSTEMS } from '@tidegate/protocol/scalars';
+import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import type { AgentFacts } from '../platform/http/access.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 
-export interface AnswerParts {
+export interface Answers {
+  /** Seconds between two check-ins of this agent. */
+  intervalOf(agent: Pick<AgentFacts, 'pollingIntervalSeconds'>): number;
+  /** The answer to what an agent said, as JSON text. */
+  text(said: {
+    caller: AgentFacts;
+    facts: CheckInRequest;
+    nowMs: number;
+    /** The signed state document as JSON text. */
+    state: string;
+    /** Envelopes as JSON texts. */
+    commands: readonly string[];
+  }): string;
+}
+
+/** Makes the answers to check-ins; the next one is asked for after the agent's interval, spread by JITTER. */
+export function createAnswers(random: RandomBytes): Answers {
+  const spread = createSpread(random);
+  const intervalOf: Answers['intervalOf'] = (agent) =>
+    agent.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS;
+  return {
+    intervalOf,
+    text: ({ caller, facts, nowMs, state, commands }) =>
+      answerText({
+        nowMs,
+        state,
+        commands,
+        report: staleSections(facts.inventory_digest, caller.digests),
+        nextCheckInSeconds: spread(intervalOf(caller)),
+      }),
+  };
+}
+
+interface AnswerParts {
   nowMs: number;
-  /** The signed state document as JSON text. */
   state: string;
-  /** Envelopes as JSON texts. */
   commands: readonly string[];
   /** Ecosystems whose report the server does not have. */
   report: readonly string[];
   nextCheckInSeconds: number;
 }
 
-/** The answer as JSON text, put together by hand: everything in it is JSON already, or cannot need escaping. */
+/** Put together by hand: everything in it is JSON already, or cannot need escaping. */
 export function answerText({ nowMs, state, commands, report, nextCheckInSeconds }: AnswerParts): string {
   const names = report.length === 0 ? '' : `"${report.join('","')}"`;
   return `{"server_time":"${timeText(nowMs)}","state":${state},"commands":[${commands.join(',')}],"report":[${names}],"next_check_in_seconds":${nextCheckInSeconds}}`;

@@ -6,20 +6,21 @@ import { bindMachine } from '../agents/bind-machine.ts';
 import type { Sighting } from '../agents/clone-rules.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { ownAgent } from '../agents/own-agent.ts';
-import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
 import { noteBoot, noteUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
 import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
+import type { AgentCaller } from '../platform/http/access.ts';
 import { CHECK_IN_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { CHECK_IN_ACCESS } from './access.ts';
 import type { Addresses } from './addresses.ts';
-import { answerText, createSpread, staleSections } from './answer.ts';
+import { createAnswers } from './answer.ts';
+import { isIdle, isUnchanged } from './idle-rules.ts';
 import type { LastSeen } from './last-seen.ts';
 import { hasDueCommands, writeFacts } from './store.ts';
 
@@ -39,12 +40,12 @@ const NO_COMMANDS: readonly string[] = [];
  */
 export function mountCheckIn(app: App, deps: CheckInDeps): void {
   const { platform, keyRing, lastSeen, addresses } = deps;
-  const spread = createSpread(platform.random);
+  const answers = createAnswers(platform.random);
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/check-in',
     config: {
-      access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true },
+      access: CHECK_IN_ACCESS,
       bodyMaxBytes: CHECK_IN_MAX_BYTES,
     },
     schema: {
@@ -60,11 +61,10 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       const facts = request.body;
       const nowMs = platform.now();
       const seen = { atMs: nowMs, bootId: facts.boot_id, address: request.ip };
-      const intervalSeconds = caller.pollingIntervalSeconds ?? CHECK_IN_INTERVAL_SECONDS;
-      const commands =
-        caller.bound && isIdle(caller, facts)
-          ? NO_COMMANDS
-          : await takeNews(deps, { caller, facts, nowMs, seen });
+      const intervalSeconds = answers.intervalOf(caller);
+      const commands = isIdle(caller, facts)
+        ? NO_COMMANDS
+        : await takeNews(deps, { caller, facts, nowMs, seen });
       if (commands === 'foreign_machine') {
         const { agentId, machineId } = caller;
         await recordMismatch(platform, request, { agentId, recorded: null, reported: machineId });
@@ -81,13 +81,7 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
         );
       }
       lastSeen.note(agentId, nowMs, intervalSeconds);
-      const text = answerText({
-        nowMs,
-        state: await keyRing.state(),
-        commands,
-        report: staleSections(facts.inventory_digest, caller.digests),
-        nextCheckInSeconds: spread(intervalSeconds),
-      });
+      const text = answers.text({ caller, facts, nowMs, state: await keyRing.state(), commands });
       return reply.header('content-type', 'application/json; charset=utf-8').send(text);
     },
   });
@@ -98,20 +92,6 @@ interface Visit {
   facts: CheckInRequest;
   nowMs: number;
   seen: Sighting;
-}
-
-/** Whether an agent that is bound has no news and there is none for it. */
-function isIdle(caller: AgentFacts, facts: CheckInRequest): boolean {
-  return !caller.hasOpenCommands && isUnchanged(caller, facts);
-}
-
-function isUnchanged(caller: AgentFacts, facts: CheckInRequest): boolean {
-  return (
-    facts.received.length === 0 &&
-    caller.bootId === facts.boot_id &&
-    caller.agentVersion === facts.agent_version &&
-    caller.keySetVersion === facts.key_set_version
-  );
 }
 
 /** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */

@@ -4,6 +4,7 @@ import { refreshTagKey } from '../agent-credentials/refresh-tokens.ts';
 import type { RenewalDeps } from '../agent-credentials/renew-tokens.ts';
 import { mountAgentCredentials } from '../agent-credentials/routes.ts';
 import { agentDirectory } from '../agents/agent-directory.ts';
+import { createAgentDoor } from '../agents/agent-door.ts';
 import { createAgentGuard } from '../agents/agent-guard.ts';
 import { bindMachine } from '../agents/bind-machine.ts';
 import type { HostCommand } from '../agents/host-commands.ts';
@@ -65,10 +66,12 @@ export function createAgentsApp(
       own: createAddressGuard({ ...limits, limiter }),
       agent: createAgentGuard({
         platform,
-        config: { minAgentVersion: options.minAgentVersion ?? null },
-        limiter,
-        accessTokens,
-        readCaller: createCallerReader(database),
+        door: createAgentDoor({
+          config: { minAgentVersion: options.minAgentVersion ?? null },
+          limiter,
+          accessTokens,
+          readCaller: createCallerReader(database),
+        }),
       }),
       operator: async (request, access) => {
         // `admin@web,db`: an admin who is bound to those groups.

@@ -19,8 +19,7 @@ export type Access =
    * that the hosts behind one address never pay for each other; the handler says which are genuine.
    */
   | { kind: 'own'; limit: LimitClass; counts: 'requests' | 'refusals' }
-  /** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
-  | { kind: 'agent'; limit: LimitClass; bind?: boolean; old?: boolean }
+  | AgentAccess
   /**
    * `stepUp`: asks for a proof made lately: of a second factor, or of the password where the operator has none;
    * `credentials` asks for both, where what is made outlives the session. `scope`: what an API token needs, null where
@@ -36,6 +35,14 @@ export type Access =
       toEnrol?: boolean;
       scope?: ApiScope | null;
     };
+
+/** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
+export interface AgentAccess {
+  readonly kind: 'agent';
+  readonly limit: LimitClass;
+  readonly bind?: boolean;
+  readonly old?: boolean;
+}
 
 /** An API token that calls, in place of a session. */
 export interface CallerToken {

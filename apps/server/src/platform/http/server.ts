@@ -13,7 +13,6 @@ import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { answerFault } from './client-faults.ts';
 import { headerFault } from './header-faults.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
-import { KEEP_ALIVE_MS } from './ready-answer.ts';
 import { Refusal } from './refusal.ts';
 import { makeStrict } from './strict-routes.ts';
 import { leaveUnreadBody } from './unread-body.ts';
@@ -47,16 +46,14 @@ export interface HttpOptions {
   /** Proxies whose X-Forwarded-For is believed; none by default. */
   trustedProxies: readonly string[];
   tls: { cert: string; key: string } | null;
-  lane?: Lane;
+  /** In front of the framework. */
+  plainRoute?: PlainRoute;
   /** REQUEST_TIMES unless a test says otherwise. */
   times?: RequestTimes;
 }
 
-/**
- * Answers requests of one kind before the framework sees them. Returns whether it took the request; what it took and
- * cannot answer it hands on by `next`, with the body unread.
- */
-export type Lane = (request: IncomingMessage, response: ServerResponse, next: RequestListener) => boolean;
+/** Answers requests of one kind in front of the framework; whatever else comes goes on to `next`, with the body unread. */
+export type PlainRoute = (request: IncomingMessage, response: ServerResponse, next: RequestListener) => void;
 
 export type App = ReturnType<typeof createHttpServer>;
 
@@ -70,6 +67,8 @@ export interface RequestTimes {
 }
 
 const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkMs: 2_000 };
+/** How long a connection may rest between two requests, in milliseconds: longer than the interval of check-ins. */
+const KEEP_ALIVE_MS = 75_000;
 const BODY_BUFFER_BYTES = 16_384;
 /** Decompressions in the thread pool at once, and those that wait: the pool is for files and DNS too. */
 const DECOMPRESSIONS_MAX = 1;
@@ -178,13 +177,14 @@ export function createHttpServer(options: HttpOptions) {
 }
 
 function createNodeServer(
-  { lane, tls, times = REQUEST_TIMES }: HttpOptions,
+  { plainRoute, tls, times = REQUEST_TIMES }: HttpOptions,
   { next, isClosing }: { next: RequestListener; isClosing: () => boolean },
 ) {
   const listener: RequestListener = (request, response) => {
     const fault = headerFault(request);
     if (fault !== null) return answerFault(request, response, fault);
-    if (lane === undefined || isClosing() || !lane(request, response, next)) next(request, response);
+    if (plainRoute === undefined || isClosing()) next(request, response);
+    else plainRoute(request, response, next);
   };
   const limits = {
     requestTimeout: times.wholeMs,

@@ -56,16 +56,16 @@ async function setUp(engine: TestEngine) {
     headers?: Record<string, string>;
     body?: string;
   }
-  /** The same request over a socket, where the lane sees it first, and straight into the route. */
+  /** The same request over a socket, where the plain route sees it first, and straight into the framework. */
   async function both(variant: Variant = {}) {
     const payload = variant.body ?? JSON.stringify(facts);
     const to = variant.path ?? path;
     const sent = { ...headers, ...variant.headers };
     const answer = await fetch(url + to, { method: 'POST', headers: sent, body: payload });
-    const byLane = { status: answer.status, headers: answer.headers, body: members(await answer.json()) };
+    const byPlain = { status: answer.status, headers: answer.headers, body: members(await answer.json()) };
     const inject = await app.http.inject({ method: 'POST', url: to, headers: sent, payload });
     return {
-      byLane,
+      byPlain,
       byRoute: { status: inject.statusCode, headers: inject.headers, body: members(inject.json()) },
     };
   }
@@ -81,20 +81,38 @@ async function setUp(engine: TestEngine) {
   return { app, url, agent, path, headers, both, handledBy, overSocket };
 }
 
-describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
+describe.each(ENGINES)('the check-in in front of the framework on $name', (engine) => {
   test('answers an idle check-in without the route, and as the route would', async () => {
     const { both, handledBy, overSocket } = await setUp(engine);
     const { requests } = await handledBy(() => overSocket());
     expect(requests).toBe(0);
-    const { byLane, byRoute } = await both();
-    expect(Value.Check(CheckInAnswer, byLane.body)).toBe(true);
-    const { next_check_in_seconds: _, ...lane } = byLane.body;
+    const { byPlain, byRoute } = await both();
+    expect(Value.Check(CheckInAnswer, byPlain.body)).toBe(true);
+    const { next_check_in_seconds: _, ...plain } = byPlain.body;
     const { next_check_in_seconds: __, ...route } = byRoute.body;
-    expect(lane).toEqual(route);
+    expect(plain).toEqual(route);
     for (const name of ['content-type', 'x-content-type-options', 'cache-control']) {
-      expect([name, byLane.headers.get(name)]).toEqual([name, byRoute.headers[name]]);
+      expect([name, byPlain.headers.get(name)]).toEqual([name, byRoute.headers[name]]);
     }
-    expect(byLane.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(byPlain.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('reads what the agent says as the route does: white space and order say nothing', async () => {
+    const { both, handledBy } = await setUp(engine);
+    const reversed = JSON.stringify(Object.fromEntries(Object.entries(facts).reverse()));
+    for (const body of [JSON.stringify(facts, null, 2), reversed, JSON.stringify({ ...facts, load: [] })]) {
+      const { result, requests } = await handledBy(() => both({ body }));
+      // The one that was sent straight into the framework.
+      expect([result.byPlain.status, result.byRoute.status, requests]).toEqual([200, 200, 1]);
+    }
+  });
+
+  test('asks for a report that the server does not have, without the route', async () => {
+    const { handledBy, overSocket } = await setUp(engine);
+    const { result, requests } = await handledBy(() =>
+      overSocket({ ...facts, inventory_digest: { apt: 'a'.repeat(64) } }),
+    );
+    expect([result.status, result.body.report, requests]).toEqual([200, ['apt'], 0]);
   });
 
   test('leaves every request that is not plain to the route, which says what is wrong', async () => {
@@ -108,6 +126,22 @@ describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
       ['unknown field', { body: JSON.stringify({ ...facts, x: 1 }) }, 400, 'invalid_request'],
       ['duplicate key', { body: '{"boot_id":"a","boot_id":"b"}' }, 400, 'invalid_request'],
       ['no JSON', { body: '{' }, 400, 'invalid_request'],
+      ['cut off', { body: JSON.stringify(facts).slice(0, -1) }, 400, 'invalid_request'],
+      [
+        'a key twice',
+        { body: JSON.stringify(facts).replace('{', '{"received":[],') },
+        400,
+        'invalid_request',
+      ],
+      ['four loads', { body: JSON.stringify({ ...facts, load: [1, 2, 3, 4] }) }, 400, 'invalid_request'],
+      [
+        'a load past the schema',
+        { body: JSON.stringify({ ...facts, load: [1_000_001] }) },
+        400,
+        'invalid_request',
+      ],
+      ['negative uptime', { body: JSON.stringify({ ...facts, uptime_seconds: -1 }) }, 400, 'invalid_request'],
+      ['half a second', { body: JSON.stringify({ ...facts, uptime_seconds: 0.5 }) }, 400, 'invalid_request'],
       ['other media type', { headers: { 'content-type': 'text/plain' } }, 415, 'unsupported_media_type'],
       [
         'refresh token',
@@ -117,8 +151,8 @@ describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
       ],
     ];
     for (const [what, variant, status, code] of cases) {
-      const { byLane, byRoute } = await both(variant);
-      expect([what, byLane.status, byLane.body.code]).toEqual([what, status, code]);
+      const { byPlain, byRoute } = await both(variant);
+      expect([what, byPlain.status, byPlain.body.code]).toEqual([what, status, code]);
       expect([what, byRoute.status, byRoute.body.code]).toEqual([what, status, code]);
     }
   });
@@ -144,7 +178,7 @@ describe.each(ENGINES)('the fast lane of the check-in on $name', (engine) => {
     expect(delivered.body.commands).toHaveLength(1);
   });
 
-  test('a revoked agent is refused at its next request, whatever the lane remembers (docs/protocol/requests.md)', async () => {
+  test('a revoked agent is refused at its next request, whatever is remembered of its token (docs/protocol/requests.md)', async () => {
     const { app, agent, overSocket } = await setUp(engine);
     expect((await overSocket()).status).toBe(200);
     const revoked = await app.http.inject({

@@ -1,0 +1,44 @@
+import { CheckInRequest } from '@tidegate/protocol/agent-api';
+import { Value } from 'typebox/value';
+import { expect, test } from 'vitest';
+import { isIdle } from './idle-rules.ts';
+
+const stored = {
+  bound: true,
+  agentVersion: '1.0.0',
+  bootId: '8d1fa7f2-9d0e-4f8e-b1f5-8bb2cf3d4b6a',
+  keySetVersion: 3,
+  pollingIntervalSeconds: null,
+  hasOpenCommands: false,
+  digests: '{}',
+};
+const facts = {
+  agent_version: '1.0.0',
+  boot_id: stored.bootId,
+  uptime_seconds: 86_400,
+  load: [0.1, 0.25, 3],
+  received: [],
+  key_set_version: 3,
+  inventory_digest: { apt: 'a'.repeat(64) },
+};
+
+test.each([
+  ['with nothing but what is stored', {}, true],
+  ['with another load and uptime', { load: [], uptime_seconds: 1 }, true],
+  // The answer asks for the report; nothing is written.
+  ['with another inventory', { inventory_digest: {} }, true],
+  ['with a newer agent', { agent_version: '1.0.1' }, false],
+  ['after a reboot', { boot_id: 'other' }, false],
+  ['with another key set', { key_set_version: 4 }, false],
+  ['with a command received', { received: [stored.bootId] }, false],
+])('a check-in %s: idle is %s', (_title, change, idle) => {
+  expect(isIdle(stored, Value.Parse(CheckInRequest, { ...facts, ...change }))).toBe(idle);
+});
+
+test.each([
+  ['that is not bound', { bound: false }],
+  ['for which a command waits', { hasOpenCommands: true }],
+  ['that was never heard of', { bootId: null }],
+])('an agent %s is not idle', (_title, change) => {
+  expect(isIdle({ ...stored, ...change }, Value.Parse(CheckInRequest, facts))).toBe(false);
+});

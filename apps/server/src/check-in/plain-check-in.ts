@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CheckInRequest } from '@tidegate/protocol/agent-api';
+import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
+import { parseStrictJson } from '@tidegate/protocol/strict-json';
+import { Compile } from 'typebox/compile';
+import type { AgentDoor } from '../agents/agent-door.ts';
+import { CHECK_IN_MAX_BYTES, jsonLimits } from '../platform/http/body-sizes.ts';
+import type { PlainRoute } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+import { CHECK_IN_ACCESS } from './access.ts';
+import type { Addresses } from './addresses.ts';
+import { createAnswers } from './answer.ts';
+import { isIdle } from './idle-rules.ts';
+import type { LastSeen } from './last-seen.ts';
+
+export interface PlainCheckInDeps {
+  platform: Pick<Platform, 'now' | 'random'>;
+  door: AgentDoor;
+  keyRing: Pick<KeyRing, 'state' | 'freshState'>;
+  lastSeen: LastSeen;
+  addresses: Pick<Addresses, 'isUsual'>;
+}
+
+const PREFIX = '/api/v1/agents/';
+const SUFFIX = '/check-in';
+const UUID_LENGTH = 36;
+const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
+/** An idle check-in is a few hundred bytes. */
+const BODY_MAX_BYTES = 4_096;
+const HEADERS = [
+  ...['content-type', 'application/json; charset=utf-8'],
+  ...['x-content-type-options', 'nosniff'],
+  ...['cache-control', 'no-store'],
+];
+const body = Compile(CheckInRequest);
+
+/**
+ * The check-in of an agent that has no news and for which there is none, which is nearly every request of a fleet:
+ * the route's door, reading and rules, without the framework around them. Every other request goes to the framework
+ * as it came: the door has judged and counted it already, and the route says what is wrong or does what is to do.
+ */
+export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
+  const { platform, door, keyRing, lastSeen, addresses } = deps;
+  const answers = createAnswers(platform.random);
+
+  /** Whether it answered; where not, the request is as it was. */
+  async function answer(request: IncomingMessage, response: ServerResponse, head: Head): Promise<boolean> {
+    const entry = await door.enter(request, { access: CHECK_IN_ACCESS, pathAgentId: head.pathAgentId });
+    if (entry.kind !== 'admitted') return false;
+    const { caller } = entry;
+    // From elsewhere than before: the route compares (T3).
+    if (!addresses.isUsual(caller.agentId, request.socket.remoteAddress)) return false;
+    // Signed anew once in 10 s for the whole fleet.
+    const state = keyRing.freshState() ?? (await keyRing.state());
+    const bytes: unknown = request.read(head.bodyBytes);
+    // Not all here yet: whoever reads next waits for it.
+    if (!Buffer.isBuffer(bytes)) return false;
+    const facts = readFacts(bytes);
+    if (facts === null || !isIdle(caller, facts)) {
+      request.unshift(bytes);
+      return false;
+    }
+    const nowMs = platform.now();
+    lastSeen.note(caller.agentId, nowMs, answers.intervalOf(caller));
+    const text = answers.text({ caller, facts, nowMs, state, commands: [] });
+    response.writeHead(200, [REQUEST_ID_HEADER, randomUUID(), 'content-length', text.length, ...HEADERS]);
+    response.end(text, 'latin1');
+    return true;
+  }
+
+  return (request, response, next) => {
+    const head = readHead(request);
+    if (head === null) return next(request, response);
+    answer(request, response, head).then(
+      (isAnswered) => void (isAnswered || next(request, response)),
+      // The door rejects again, and the framework answers what a database that is away deserves.
+      () => next(request, response),
+    );
+  };
+}
+
+interface Head {
+  pathAgentId: string;
+  bodyBytes: number;
+}
+
+/** What the head of a plain check-in says; null where the request is anything else. */
+function readHead({ method, url, headers }: IncomingMessage): Head | null {
+  if (method !== 'POST' || url?.length !== URL_LENGTH) return null;
+  if (!url.startsWith(PREFIX) || !url.endsWith(SUFFIX)) return null;
+  if (headers['content-type'] !== 'application/json' || headers['content-encoding'] !== undefined)
+    return null;
+  if (headers['transfer-encoding'] !== undefined || headers.expect !== undefined) return null;
+  const bodyBytes = Number(headers['content-length']);
+  if (!Number.isSafeInteger(bodyBytes) || bodyBytes <= 0 || bodyBytes > BODY_MAX_BYTES) return null;
+  return { pathAgentId: url.slice(PREFIX.length, PREFIX.length + UUID_LENGTH), bodyBytes };
+}
+
+function readFacts(bytes: Buffer): CheckInRequest | null {
+  const json = parseStrictJson(bytes, jsonLimits(CHECK_IN_MAX_BYTES));
+  return json.ok && body.Check(json.value) ? json.value : null;
+}
