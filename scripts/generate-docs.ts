@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configurationDoc } from './configuration-doc.ts';
+import { eventVectors } from './event-vectors.ts';
 import { signedVectors } from './signed-vectors.ts';
 import { specMap } from './spec-map.ts';
 
@@ -10,6 +11,7 @@ const root = dirname(import.meta.dirname);
 const documents: Readonly<Record<string, string>> = {
   'docs/configuration.md': configurationDoc(),
   'docs/spec-map.md': specMap(root),
+  'vectors/event-chain.json': eventVectors(),
   'vectors/signed-documents.json': signedVectors(),
 };
 
