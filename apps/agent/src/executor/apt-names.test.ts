@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { USUAL_PLACES } from '../ecosystems/host-places.ts';
 import { createFleet, NOW_MS, upgradeOf } from '../testing/fleet.ts';
+import { install, simulate } from '../testing/install.ts';
 import { verifyApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
@@ -18,7 +19,7 @@ test.each(['partial', 'lock', 'other_2.0_all.deb', 'demo_2.0_all.deb.x', 'demo_2
     if (!judged.ok) throw new Error(judged.reason);
     const job = { paths: USUAL_PLACES, approval: judged.approval, stage: '/nowhere' };
     const detail = expect.stringContaining('does not have the name that apt looks for');
-    expect(await aptInstaller.simulate(job)).toEqual({ ok: false, detail });
-    expect(await aptInstaller.install(job)).toMatchObject({ ok: false, detail });
+    expect(await simulate(aptInstaller, job)).toEqual({ ok: false, detail });
+    expect(await install(aptInstaller, job)).toMatchObject({ ok: false, detail });
   },
 );

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { aptDriver } from '../ecosystems/apt/apt.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
-import { installHearing } from '../testing/install-hearing.ts';
+import { install, installHearing, simulate } from '../testing/install.ts';
 import { type VerifiedApproval, verifyApproval } from '../trust/verify-approval.ts';
 import { aptInstaller } from './apt.ts';
 
@@ -61,7 +61,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
 
   test('the simulation is the approved plan, and changes nothing', async () => {
     const job = await prepare('demo', '1.1-1');
-    const simulated = await aptInstaller.simulate(job);
+    const simulated = await simulate(aptInstaller, job);
     const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
     expect(simulated).toEqual({ ok: true, actions: bare });
     await unchanged();
@@ -92,8 +92,8 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
 
   test('dependencies stay marked as installed automatically, new ones too', async () => {
     await runTool('apt-mark', ['auto', 'libdemo'], { env: host.env });
-    expect(await aptInstaller.install(await prepare('demo', '1.1-1'))).toMatchObject({ ok: true });
-    expect(await aptInstaller.install(await prepare('growing', '2.0-1'))).toMatchObject({ ok: true });
+    expect(await install(aptInstaller, await prepare('demo', '1.1-1'))).toMatchObject({ ok: true });
+    expect(await install(aptInstaller, await prepare('growing', '2.0-1'))).toMatchObject({ ok: true });
     const marks = await runTool('apt-mark', ['showauto'], { env: host.env });
     expect(marks.trim().split('\n').sort()).toEqual(['libdemo', 'libgrowing']);
   });
@@ -110,7 +110,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     ];
     for (const actions of others) {
       const approval = approve(actions, { name: 'demo', toVersion: '1.1-1' });
-      expect(await aptInstaller.install({ ...job, approval })).toMatchObject({
+      expect(await install(aptInstaller, { ...job, approval })).toMatchObject({
         ok: false,
         reason: 'plan_drift',
       });
@@ -122,7 +122,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     const job = await prepare('ousting', '1:2.0-1');
     const actions = job.actions.filter(({ action }) => action !== 'remove');
     const approval = approve(actions, { name: 'ousting', toVersion: '1:2.0-1' });
-    const outcome = await aptInstaller.install({ ...job, approval });
+    const outcome = await install(aptInstaller, { ...job, approval });
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('remove is disabled'); // by apt itself, ahead of our comparison
     await unchanged();
@@ -130,8 +130,10 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
 
   test('a host that moved on since the approval is drift', async () => {
     const job = await prepare('demo', '1.1-1');
-    expect(await aptInstaller.install(await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({ ok: true });
-    const outcome = await aptInstaller.install(job);
+    expect(await install(aptInstaller, await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({
+      ok: true,
+    });
+    const outcome = await install(aptInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect((await host.installed()).get('demo')).toBe('1.0-1');
   });
@@ -140,30 +142,32 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     const job = await prepare('demo', '1.1-1');
     const file = join(job.stage, 'libdemo_1.0-1+deb12u1_all.deb');
     await appendFile(file, 'x');
-    expect(await aptInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await install(aptInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     await rm(file, { force: true });
-    const outcome = await aptInstaller.install(job);
+    const outcome = await install(aptInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('not staged');
     await unchanged();
   });
 
   test('a maintainer script that fails is reported with its words', async () => {
-    const outcome = await aptInstaller.install(await prepare('fragile', '1.1-1'));
+    const outcome = await install(aptInstaller, await prepare('fragile', '1.1-1'));
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 100 });
     expect(outcome.output).toContain('fragile cannot be set up');
   });
 
   test('a downgrade happens only where the approval holds it', async () => {
-    expect(await aptInstaller.install(await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({ ok: true });
+    expect(await install(aptInstaller, await prepare('libdemo', '1.0-1+deb12u1'))).toMatchObject({
+      ok: true,
+    });
     const job = await prepare('libdemo', '1.0-1');
     expect(job.actions).toMatchObject([{ action: 'downgrade', from_version: '1.0-1+deb12u1' }]);
     const posing = job.actions.map((action) => ({ ...action, action: 'upgrade' as const }));
     const approval = approve(posing, { name: 'libdemo', toVersion: '1.0-1' });
-    const outcome = await aptInstaller.install({ ...job, approval });
+    const outcome = await install(aptInstaller, { ...job, approval });
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('without --allow-downgrades');
-    expect(await aptInstaller.install(job)).toMatchObject({ ok: true });
+    expect(await install(aptInstaller, job)).toMatchObject({ ok: true });
     expect((await host.installed()).get('libdemo')).toBe('1.0-1');
   });
 
@@ -171,7 +175,7 @@ describe.skipIf(missing !== null)('the installer of apt on a real host', () => {
     const job = await prepare('libdemo', '1.0-1+deb12u1');
     const conf = await readFile(host.aptConf, 'utf8');
     await writeFile(host.aptConf, `${conf}\nDir::Bin::dpkg "/bin/true";\n`);
-    const outcome = await aptInstaller.install(job);
+    const outcome = await install(aptInstaller, job);
     await writeFile(host.aptConf, conf);
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
   });

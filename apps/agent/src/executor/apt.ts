@@ -20,9 +20,8 @@ import {
   withAptSession,
 } from '../ecosystems/apt/session.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
-import { runProgram } from '../platform/run-program.ts';
-import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
-import { planDifference } from './plan-difference.ts';
+import { type OutputListener, runProgram } from '../platform/run-program.ts';
+import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 
 /** A large upgrade on a slow disk; ending dpkg in its middle does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
@@ -31,36 +30,42 @@ const LOCK_WAIT_SECONDS = 300;
 
 /** Installs approved apt transactions from staged files alone. */
 export const aptInstaller: Installer = {
-  simulate: async (job) => {
+  prepare: async (job, work) => {
     const request = requestOf(job.approval.payload.actions);
     if (!request.ok) return { ok: false, detail: request.reason };
     const host = await readHost(job.paths);
     if (!host.ok) return { ok: false, detail: host.reason };
-    const simulated = await simulate(job, request.value, host.value);
-    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+    const means = { request: request.value, host: host.value, automatic: await readAutomatic(job.paths) };
+    // Last, so that nothing is waited for between it and the commit.
+    const simulated = await simulate(job, means);
+    if (!simulated.ok) return { ok: false, detail: simulated.reason };
+    const commit: Commit = (onOutput) => install(job, means, onOutput);
+    return { ok: true, value: await work({ actions: simulated.value, commit }) };
   },
-  install,
 };
 
-async function install(job: InstallJob): Promise<InstallOutcome> {
-  const { actions, package: target } = job.approval.payload;
-  const request = requestOf(actions);
-  if (!request.ok) return refusal('install_failed', request.reason);
-  const host = await readHost(job.paths);
-  if (!host.ok) return refusal('install_failed', host.reason);
-  const simulated = await simulate(job, request.value, host.value);
-  if (!simulated.ok) return refusal('plan_drift', simulated.reason);
-  const difference = planDifference(actions, simulated.value);
-  if (difference !== null) return refusal('plan_drift', difference);
+/** What a transaction needs to be simulated and committed. */
+interface Means {
+  request: readonly string[];
+  host: HostFacts;
+  /** Names of the packages that are marked as installed automatically. */
+  automatic: Parsed<ReadonlySet<string>>;
+}
 
-  const automatic = await readAutomatic(job.paths);
+/** apt resolves anew, from the same pins and files: what it may remove or downgrade is in the request. */
+async function install(
+  job: InstallJob,
+  { request, host, automatic }: Means,
+  onOutput: OutputListener | undefined,
+): Promise<InstallOutcome> {
+  const { actions, package: target } = job.approval.payload;
   const run = await runProgram({
     program: 'apt-get',
-    args: ['-y', '-q', '--no-download', ...installOptions(job.stage), ...request.value],
+    args: ['-y', '-q', '--no-download', ...installOptions(job.stage), ...request],
     timeoutMs: INSTALL_TIMEOUT_MS,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
-    onOutput: job.onOutput,
+    onOutput,
     env: {
       ...aptEnvironment(job.paths),
       APT_LISTCHANGES_FRONTEND: 'none',
@@ -72,7 +77,7 @@ async function install(job: InstallJob): Promise<InstallOutcome> {
   if (!run.ok)
     return { ok: false, reason: 'install_failed', detail: run.detail, exitCode: run.exitCode, output };
 
-  const after = await readInstalled(host.value.places);
+  const after = await readInstalled(host.places);
   const lacking = after.ok ? findLacking(actions, after.value.packages) : after.reason;
   if (!after.ok || lacking !== null) {
     return { ok: false, reason: 'install_failed', detail: lacking ?? '', exitCode: 0, output };
@@ -82,18 +87,14 @@ async function install(job: InstallJob): Promise<InstallOutcome> {
         actions,
         target: target.name,
         before: automatic.value,
-        host: host.value,
+        host,
       })
     : automatic.reason;
   return {
     ok: true,
     installed: installedOf(actions),
-    output: marked === null ? output : addNote(job, output, `\n${marked}\n`),
+    output: marked === null ? output : addNote(onOutput, output, `\n${marked}\n`),
   };
-}
-
-function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
-  return { ok: false, reason, detail, exitCode: null, output: '' };
 }
 
 /**
@@ -138,8 +139,7 @@ async function readHost(paths: HostPaths): Promise<Parsed<HostFacts>> {
 /** The transaction as apt would do it now; fails too where apt would take a file from anywhere but the stage. */
 async function simulate(
   { paths, stage }: InstallJob,
-  request: readonly string[],
-  { places, installed }: HostFacts,
+  { request, host: { places, installed } }: Pick<Means, 'request' | 'host'>,
 ): Promise<Parsed<PlanAction[]>> {
   await mkdir(join(stage, 'partial'), { recursive: true }); // apt does not start without it
   await chmod(join(stage, 'partial'), 0o700);

@@ -75,18 +75,19 @@ describe('a file that is exchanged between the check and the installation (A4)',
     const job = world.leaveJob();
     const seen: boolean[] = [];
     const late: Installer = {
-      simulate: (given) => {
+      prepare: (given, work) => {
         writeFileSync(
           join(job, 'artifacts', FILE),
           FILE_BYTES.map((byte) => byte ^ 1),
         );
-        return world.installer.simulate(given);
+        return world.installer.prepare(given, work);
       },
-      install: (given) => {
-        const artifact = world.action.artifact ?? { filename: '', url: '', size_bytes: 0 };
-        seen.push(judgeArtifact(artifact, join(given.stage, FILE)).ok);
-        return world.installer.install(given);
-      },
+    };
+    const { install } = world;
+    world.install = (given) => {
+      const artifact = world.action.artifact ?? { filename: '', url: '', size_bytes: 0 };
+      seen.push(judgeArtifact(artifact, join(given.stage, FILE)).ok);
+      return install(given);
     };
     expect(await world.failureOf(job, { installerOf: () => late })).toBeNull();
     expect(seen).toEqual([true]);

@@ -18,7 +18,7 @@ import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
-import { installHearing } from '../testing/install-hearing.ts';
+import { install, installHearing, simulate } from '../testing/install.ts';
 import { dnfInstaller } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -58,7 +58,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   test('the simulation is the approved plan, and changes nothing', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
-    expect(await dnfInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await simulate(dnfInstaller, job)).toEqual({ ok: true, actions: bare });
     await unchanged();
   });
 
@@ -87,7 +87,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   );
 
   test('scriptlets run once, and their transaction is in the history of dnf', async () => {
-    expect(await dnfInstaller.install(await prepare('demo', '1:1.1-1.el9'))).toMatchObject({ ok: true });
+    expect(await install(dnfInstaller, await prepare('demo', '1:1.1-1.el9'))).toMatchObject({ ok: true });
     const trace = await readFile(join(host.root, 'trace'), 'utf8');
     expect(trace.trim().split('\n').sort()).toEqual(['demo 1.1-1.el9', 'libdemo 1.0-2.el9']);
     const history = ['-q', `--installroot=${host.root}`, '--setopt=plugins=0', 'history', 'info', 'last'];
@@ -103,10 +103,10 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     });
     await writeFile(join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm'), await readFile(published));
     await writeFile(published, signed);
-    const simulated = await dnfInstaller.simulate(job);
+    const simulated = await simulate(dnfInstaller, job);
     expect(simulated).toMatchObject({ ok: false, reason: 'artifact_unsigned' });
     expect(!simulated.ok && simulated.detail).toContain('GPG check FAILED');
-    const outcome = await dnfInstaller.install(job);
+    const outcome = await install(dnfInstaller, job);
     expect(!outcome.ok && outcome.detail).toContain('GPG check FAILED');
     await unchanged();
   });
@@ -116,7 +116,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     const database = ['--root', host.root, '--dbpath', '/var/lib/rpm'];
     const keys = await runTool('rpm', [...database, '-q', 'gpg-pubkey']);
     await runTool('rpm', [...database, '-e', ...keys.trim().split('\n')]);
-    const simulated = await dnfInstaller.simulate(job);
+    const simulated = await simulate(dnfInstaller, job);
     expect(!simulated.ok && simulated.detail).toMatch(/GPG check FAILED: Public key .* not installed/);
     expect(await runTool('rpm', [...database, '-qa', 'gpg-pubkey'])).toBe('');
   });
@@ -127,7 +127,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     const bytes = await readFile(file);
     bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
     await writeFile(file, bytes);
-    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'artifact_unsigned' });
     await unchanged();
   });
 
@@ -143,7 +143,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     ];
     for (const actions of others) {
       const approval = approve(actions, { name: 'demo', toVersion: '1:1.1-1.el9' });
-      const outcome = await dnfInstaller.install({ ...job, approval });
+      const outcome = await install(dnfInstaller, { ...job, approval });
       expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     }
     await unchanged();
@@ -153,7 +153,7 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
     const job = await prepare('ousting', '0:2.0-1');
     const actions = job.actions.filter(({ action }) => action !== 'remove');
     const approval = approve(actions, { name: 'ousting', toVersion: '0:2.0-1' });
-    const outcome = await dnfInstaller.install({ ...job, approval });
+    const outcome = await install(dnfInstaller, { ...job, approval });
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     await unchanged();
   });
@@ -161,39 +161,39 @@ describe.skipIf(missing !== null)('the installer of dnf on a real host', () => {
   test('a host that moved on since the approval is drift, and so is one that locked the package', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     await writeFile(join(host.root, 'etc/dnf/plugins/versionlock.list'), 'demo-1:1.0-1.el9.*\n');
-    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     await unchanged();
     await rm(join(host.root, 'etc/dnf/plugins/versionlock.list'));
-    expect(await dnfInstaller.install(await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
-    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await install(dnfInstaller, await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(await host.installed()).toContain('demo 1:1.0-1.el9');
   });
 
   test('a file that is missing from the stage is never taken from a repository instead', async () => {
     const job = await prepare('demo', '1:1.1-1.el9');
     await rm(join(job.stage, 'libdemo-1.0-2.el9.noarch.rpm'));
-    expect(await dnfInstaller.install(job)).toMatchObject({ ok: false, reason: 'plan_drift' });
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift' });
     await unchanged();
   });
 
   test('a scriptlet that fails is reported with its words', async () => {
-    const outcome = await dnfInstaller.install(await prepare('fragile', '0:1.1-1'));
+    const outcome = await install(dnfInstaller, await prepare('fragile', '0:1.1-1'));
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(outcome.output).toContain('fragile');
     await unchanged();
   });
 
   test('a downgrade happens only where the approval holds it', async () => {
-    expect(await dnfInstaller.install(await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
+    expect(await install(dnfInstaller, await prepare('libdemo', '0:1.0-2.el9'))).toMatchObject({ ok: true });
     const job = await prepare('libdemo', '0:1.0-1.el9');
     expect(job.actions).toMatchObject([{ action: 'downgrade', from_version: '0:1.0-2.el9' }]);
     const posing = job.actions.map((action) => ({ ...action, action: 'upgrade' as const }));
     const approval = approve(posing, { name: 'libdemo', toVersion: '0:1.0-1.el9' });
-    expect(await dnfInstaller.install({ ...job, approval })).toMatchObject({
+    expect(await install(dnfInstaller, { ...job, approval })).toMatchObject({
       ok: false,
       reason: 'plan_drift',
     });
-    expect(await dnfInstaller.install(job)).toMatchObject({ ok: true });
+    expect(await install(dnfInstaller, job)).toMatchObject({ ok: true });
     expect(await host.installed()).toContain('libdemo 0:1.0-1.el9');
   });
 });

@@ -7,8 +7,8 @@ import { type InstalledPackage, readInstalled } from '../ecosystems/dnf/installe
 import { isSpeakable, rpmFilename } from '../ecosystems/dnf/names-rules.ts';
 import { findDnfPlaces, type Parsed } from '../ecosystems/dnf/places.ts';
 import { type DnfSession, withDnfSession } from '../ecosystems/dnf/session.ts';
-import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
-import { planDifference } from './plan-difference.ts';
+import type { OutputListener } from '../platform/run-program.ts';
+import type { Commit, Installer, InstallJob, InstallOutcome } from './installer.ts';
 
 /** A large upgrade on a slow disk; ending rpm in its middle does more harm than waiting. */
 const INSTALL_TIMEOUT_MS = 2 * 60 * 60_000;
@@ -22,18 +22,17 @@ export const dnfInstaller: Installer = dnfInstallerOf(findDnfPlaces);
 
 export function dnfInstallerOf(findPlaces: typeof findDnfPlaces): Installer {
   return {
-    simulate: async (job) => {
-      const simulated = await withStage(job, findPlaces, (session, request) => simulate(session, request));
-      if (simulated.ok) return { ok: true, actions: simulated.value };
-      const { reason: detail } = simulated;
+    prepare: async (job, work) => {
+      const { actions } = job.approval.payload;
+      const done = await withStage(job, findPlaces, async (session, request) => {
+        const simulated = await simulate(session, request);
+        if (!simulated.ok) return simulated;
+        const commit: Commit = (onOutput) => install(session, { request, actions }, onOutput);
+        return { ok: true, value: await work({ actions: simulated.value, commit }) };
+      });
+      if (done.ok) return done;
+      const { reason: detail } = done;
       return detail.startsWith(UNSIGNED) ? { ok: false, detail, reason: UNSIGNED } : { ok: false, detail };
-    },
-    install: async (job) => {
-      const outcome = await withStage(job, findPlaces, async (session, request) => ({
-        ok: true,
-        value: await install(session, request, job),
-      }));
-      return outcome.ok ? outcome.value : refusal('install_failed', outcome.reason);
     },
   };
 }
@@ -74,17 +73,12 @@ async function simulate(session: DnfSession, request: StageRequest): Promise<Par
   return answer.ok ? toActions(answer.value) : answer;
 }
 
+/** dnf resolves anew in the process that installs, which asks for the signatures and compares once more. */
 async function install(
   session: DnfSession,
-  request: StageRequest,
-  { approval, onOutput }: InstallJob,
+  { request, actions }: { request: StageRequest; actions: readonly PlanAction[] },
+  onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
-  const { actions } = approval.payload;
-  const simulated = await simulate(session, request);
-  if (!simulated.ok) return refusal('plan_drift', simulated.reason);
-  const difference = planDifference(actions, simulated.value);
-  if (difference !== null) return refusal('plan_drift', difference);
-
   const run = await session.ask(
     'install',
     { ...request, expected: expectedChanges(actions) },
@@ -96,9 +90,10 @@ async function install(
     },
   );
   const output = run.stdout;
-  if (!run.ok && run.exitCode === EXIT_DRIFT) return refusal('plan_drift', run.detail);
   if (!run.ok) {
-    return { ok: false, reason: 'install_failed', detail: run.detail, exitCode: run.exitCode, output };
+    const { detail, exitCode } = run;
+    if (exitCode === EXIT_DRIFT) return { ok: false, reason: 'plan_drift', detail, exitCode, output };
+    return { ok: false, reason: 'install_failed', detail, exitCode, output };
   }
   const after = await readInstalled(session);
   const lacking = after.ok ? findLacking(actions, after.value) : after.reason;
@@ -106,10 +101,6 @@ async function install(
     return { ok: false, reason: 'install_failed', detail: lacking, exitCode: 0, output };
   }
   return { ok: true, installed: installedOf(actions), output };
-}
-
-function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
-  return { ok: false, reason, detail, exitCode: null, output: '' };
 }
 
 /** The approved transaction in dnf's words: what comes and what goes. */

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { dnfDriver } from '../ecosystems/dnf/dnf.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { approvalOf } from '../testing/approval-of.ts';
-import { installHearing } from '../testing/install-hearing.ts';
+import { install, installHearing, simulate } from '../testing/install.ts';
 import { dnfInstallerOf } from './dnf.ts';
 
 const missing = dnfHostMissing();
@@ -101,7 +101,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     const { installer, called } = await openHost();
     const job = await prepare();
     const bare = job.actions.map(({ artifact, source_name, source_version, origin, ...action }) => action);
-    expect(await installer.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await simulate(installer, job)).toEqual({ ok: true, actions: bare });
     expect(called()).toEqual(resolving('simulate', job.stage));
     expect(await host.installed()).toEqual(original);
   });
@@ -145,7 +145,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     'a transaction of %s than approved is drift when it is simulated, and is not run',
     async (_what, transaction) => {
       const { installer, called } = await openHost({ transaction });
-      expect(await installer.install(await prepare())).toMatchObject({ ok: false, reason: 'plan_drift' });
+      expect(await install(installer, await prepare())).toMatchObject({ ok: false, reason: 'plan_drift' });
       expect(called().flat()).not.toContain('install');
       expect(await host.installed()).toEqual(original);
     },
@@ -159,7 +159,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     'a transaction that became one of %s after the simulation is drift, and is not run',
     async (_what, later) => {
       const { installer, called } = await openHost({ transaction_of: { install: later } });
-      const outcome = await installer.install(await prepare());
+      const outcome = await install(installer, await prepare());
       expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
       expect(!outcome.ok && outcome.detail).toContain('the transaction is not the approved one');
       expect(called()).not.toContainEqual(expect.arrayContaining(['run']));
@@ -171,7 +171,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     const { installer, called } = await openHost({ transaction: [...APPROVED, ['Remove', OTHER]] });
     const removal = { action: 'remove' as const, name: 'other', arch: 'noarch', from_version: '0:3.0-1' };
     const job = await prepare((actions) => [...actions, removal]);
-    expect(await installer.simulate(job)).toMatchObject({ ok: true });
+    expect(await simulate(installer, job)).toMatchObject({ ok: true });
     expect(called()).toContainEqual(['simulate', 'erasing', true]);
   });
 
@@ -186,7 +186,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     await writeFile(lib, await readFile(published));
     await writeFile(published, signed);
     const first = await openHost();
-    const simulated = await first.installer.simulate(job);
+    const simulated = await simulate(first.installer, job);
     expect(simulated).toMatchObject({ ok: false, reason: 'artifact_unsigned' });
     expect(!simulated.ok && simulated.detail).toContain('GPG check FAILED: libdemo-1.0-2.el9.noarch.rpm');
     expect(first.called()).not.toContainEqual(['simulate', 'add', lib]);
@@ -196,7 +196,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
     const keys = await runTool('rpm', [...database, '-q', 'gpg-pubkey']);
     await runTool('rpm', [...database, '-e', ...keys.trim().split('\n')]);
     const second = await openHost();
-    const outcome = await second.installer.install(job);
+    const outcome = await install(second.installer, job);
     expect(!outcome.ok && outcome.detail).toContain('GPG check FAILED');
     expect(second.called()).toEqual(resolving('simulate', job.stage).slice(0, 2));
     expect(await host.installed()).toEqual(original);
@@ -204,7 +204,7 @@ describe.skipIf(missing !== null)('the installer of dnf 5, with recorded answers
 
   test('what libdnf5 says of a transaction that failed is in the result', async () => {
     const { installer } = await openHost({ run_problem: 'file /usr/x conflicts' });
-    const outcome = await installer.install(await prepare());
+    const outcome = await install(installer, await prepare());
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 1 });
     expect(!outcome.ok && outcome.detail).toContain('file /usr/x conflicts');
     expect(await host.installed()).toEqual(original);

@@ -37,6 +37,7 @@ test('an approved job is installed from copies, answered once, and its mark is r
     ok: true,
     result: { failure: null, result: { status: 'success', installed: [{ name: 'demo', version: '2.0' }] } },
   });
+  expect(world.simulations).toBe(1);
   expect(world.staged).toEqual([FILE]);
   expect(world.installs[0]?.stage.startsWith(stateFolder())).toBe(true);
   expect(existsSync(world.installs[0]?.stage ?? '')).toBe(false);
@@ -136,10 +137,9 @@ describe('host_policy: what this host allows, whatever was signed', () => {
 
   test('it is asked again right before the installation', async () => {
     const late: Installer = {
-      ...world.installer,
-      simulate: async (job) => {
+      prepare: (job, work) => {
         restrict({ never_touch: { apt: ['demo'] } });
-        return world.installer.simulate(job);
+        return world.installer.prepare(job, work);
       },
     };
     expect(await failureOf(leaveJob(), { installerOf: () => late })).toBe('host_policy never_touch');
@@ -186,8 +186,10 @@ describe('replay', () => {
 
   test('a job that was cut short by a crash is answered as interrupted and not run again', async () => {
     const job = leaveJob();
-    const crash: Installer = { ...world.installer, install: () => Promise.reject(new Error('power cut')) };
-    await expect(execute(job, { installerOf: () => crash })).rejects.toThrow('power cut');
+    const { install } = world;
+    world.install = () => Promise.reject(new Error('power cut'));
+    await expect(execute(job)).rejects.toThrow('power cut');
+    world.install = install;
     expect(await execute(job)).toMatchObject({ ok: true, result: { result: { status: 'interrupted' } } });
     expect(world.installs).toEqual([]);
   });

@@ -31,6 +31,7 @@ import {
   verifyApprovalBytes,
 } from '../trust/verify-approval.ts';
 import { COMMAND_REFUSAL_TEXT, verifyCommand } from '../trust/verify-command.ts';
+import { withApprovedTransaction } from './approved-transaction.ts';
 import type { Installer, InstallJob, InstallOutcome } from './installer.ts';
 import {
   type ExecuteOutcome,
@@ -42,7 +43,6 @@ import {
   writeResult,
 } from './job-result.ts';
 import { type LiveOutput, openLiveOutput } from './live-output.ts';
-import { planDifference } from './plan-difference.ts';
 import { readJobFile, readJobJson, withJobFolder } from './read-job.ts';
 import { stageArtifacts } from './stage.ts';
 
@@ -288,23 +288,19 @@ async function installStaged(
   means: { nowMs: () => number; askAgain: () => JobEnd | null; listen: () => LiveOutput },
 ): Promise<JobEnd> {
   const { nowMs, askAgain, listen } = means;
-  const simulated = await installer.simulate(job);
-  if (!simulated.ok) {
-    const { reason = 'plan_drift', detail } = simulated;
-    return refused(reason, `the transaction cannot be simulated: ${detail}`);
-  }
-  const difference = planDifference(job.approval.payload.actions, simulated.actions);
-  if (difference !== null) return refused('plan_drift', difference);
-  const veto = askAgain(); // copying and simulating may have taken past the end of the hours
-  if (veto !== null) return veto;
-  const startedAt = timestamp(nowMs());
-  const heard = listen();
-  let outcome: InstallOutcome;
-  try {
-    outcome = await installer.install({ ...job, onOutput: heard.write });
-  } finally {
-    heard.close();
-  }
-  if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
-  return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
+  const ended = await withApprovedTransaction(installer, job, async (commit) => {
+    const veto = askAgain(); // copying and simulating may have taken past the end of the hours
+    if (veto !== null) return veto;
+    const startedAt = timestamp(nowMs());
+    const heard = listen();
+    let outcome: InstallOutcome;
+    try {
+      outcome = await commit(heard.write);
+    } finally {
+      heard.close();
+    }
+    if (!outcome.ok && outcome.reason === 'plan_drift') return refused('plan_drift', outcome.detail);
+    return installed(outcome, { startedAt, finishedAt: timestamp(nowMs()) });
+  });
+  return ended.ok ? ended.value : refused(ended.reason, ended.detail);
 }

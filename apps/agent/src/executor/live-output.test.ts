@@ -142,9 +142,9 @@ describe('an installation', () => {
     const file = outputPath(world.stateFolder, commandId);
     for (const name of ['output', 'output.log', `${commandId}.log`]) symlinkSync(victim, join(job, name));
     let heard = '';
-    const { install } = world.installer;
-    world.installer.install = async (given) => {
-      given.onOutput?.(Buffer.from('Setting up demo\n'));
+    const { install } = world;
+    world.install = async (given, onOutput) => {
+      onOutput?.(Buffer.from('Setting up demo\n'));
       heard = readFileSync(file, 'utf8');
       return install(given);
     };
@@ -162,7 +162,7 @@ describe('an installation', () => {
       for (const path of [world.folder, world.stateFolder]) chmodSync(path, 0o755);
       const [agent, other] = [54_321, 54_322];
       chownSync(job, agent, agent);
-      world.installer.install = async ({ onOutput }) => {
+      world.install = async (_, onOutput) => {
         onOutput?.(Buffer.from('Setting up demo\n'));
         return { ok: true, installed: [], output: '' };
       };
@@ -183,7 +183,7 @@ describe('an installation', () => {
     using world = createJobWorld();
     const job = world.leaveJob();
     const output = `${'😀'.repeat(40_000)}a\0b\ud800\x1b[1mc`;
-    world.installer.install = async () => ({
+    world.install = async () => ({
       ...{ ok: false, reason: 'install_failed', exitCode: 1 },
       ...{ detail: `${'x'.repeat(3_983)}😀\0`, output },
     });

@@ -10,6 +10,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { install, simulate } from '../testing/install.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
@@ -122,8 +123,8 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
       const job = await prepare(arch);
       expect((await readdir(job.stage)).sort()).toEqual(['kit-1.1.0.tgz']);
       const bare = job.actions.map(({ artifact, source_name, source_version, ...action }) => action);
-      expect(await npmInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
-      const outcome = await npmInstaller.install(job);
+      expect(await simulate(npmInstaller, job)).toEqual({ ok: true, actions: bare });
+      const outcome = await install(npmInstaller, job);
       expect(outcome.ok ? null : outcome.detail).toBe(null);
       expect(outcome.output).toContain('inner@1.2.0');
       expect(await tree()).toMatchObject({
@@ -143,13 +144,13 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     const inside = 'node_modules/open/node_modules/unasked';
     const job = await prepare(host.prefix, 'open');
     expect(job.actions.map(({ name }) => name)).toEqual(['open', 'unasked']);
-    expect(await npmInstaller.install(job)).toMatchObject({ ok: true });
+    expect(await install(npmInstaller, job)).toMatchObject({ ok: true });
     expect((await host.globals())[inside]).toBe('unasked 1.0.0');
     // In a project npm leaves them out of the lockfile.
     host.registry.mode = 'up';
     const project = await prepare(host.project, 'open');
     expect(project.actions.map(({ name }) => name)).toEqual(['open']);
-    const outcome = await npmInstaller.install(project);
+    const outcome = await install(npmInstaller, project);
     expect(outcome).toMatchObject({
       ok: false,
       detail: expect.stringContaining(`${inside} is there as well`),
@@ -165,7 +166,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
   test('are drift where the approval lacks one of them', async () => {
     const job = await prepare(host.prefix);
     const actions = job.actions.filter(({ name }) => name !== 'deep');
-    const outcome = await npmInstaller.install({ ...job, approval: approve(actions) });
+    const outcome = await install(npmInstaller, { ...job, approval: approve(actions) });
     expect(outcome).toMatchObject({
       ok: false,
       reason: 'plan_drift',
@@ -177,7 +178,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
   test('are refused where the approved file does not hold them', async () => {
     const job = await prepare(host.prefix);
     const actions = job.actions.map((one) => (one.name === 'deep' ? { ...one, to_version: '3.0.1' } : one));
-    const outcome = await npmInstaller.install({ ...job, approval: approve(actions) });
+    const outcome = await install(npmInstaller, { ...job, approval: approve(actions) });
     expect(outcome).toMatchObject({ ok: false, detail: expect.stringContaining('does not hold deep@3.0.1') });
   });
 
@@ -187,7 +188,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     const script = `echo project >> ${mark}`;
     const scripts = { preinstall: script, install: script, postinstall: script, prepare: script };
     await writeFile(path, JSON.stringify({ ...manifest, scripts }));
-    expect(await npmInstaller.install(await prepare(host.project, 'plain'))).toMatchObject({ ok: true });
+    expect(await install(npmInstaller, await prepare(host.project, 'plain'))).toMatchObject({ ok: true });
     expect(existsSync(mark)).toBe(false);
   });
 

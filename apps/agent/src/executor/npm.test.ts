@@ -27,7 +27,7 @@ import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
 import { approvalOf } from '../testing/approval-of.ts';
-import { installHearing } from '../testing/install-hearing.ts';
+import { install, installHearing, simulate } from '../testing/install.ts';
 import { npmInstaller } from './npm.ts';
 
 const missing = npmHostMissing();
@@ -78,10 +78,10 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('the simulation is the approved plan, and neither it nor a global installation asks the registry', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     const bare = job.actions.map(({ artifact, ...action }) => action);
-    expect(await npmInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await simulate(npmInstaller, job)).toEqual({ ok: true, actions: bare });
     expect(await host.globals()).toEqual(OLD_GLOBALS);
 
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: true });
     expect(await host.globals()).toEqual(NEW_GLOBALS);
     const listed = JSON.parse(await host.npm(['ls', '-g', '--all', '--json', `--prefix=${host.prefix}`]));
@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('a project gets the new tree and lockfile as its owner, keeps its package.json, and nothing else changes', async () => {
     const manifest = await readFile(join(host.project, 'package.json'), 'utf8');
     const job = await prepare('@demo/app-kit', { arch: host.project });
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: true });
     expect(await host.modules()).toEqual(NEW_MODULES);
     expect(await readFile(join(host.project, 'package.json'), 'utf8')).toBe(manifest);
@@ -154,7 +154,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
         [{ ...first, action: 'install' as const }, ...rest],
         [...job.actions, extra],
       ]) {
-        const outcome = await npmInstaller.install({ ...job, approval: approve(name, actions) });
+        const outcome = await install(npmInstaller, { ...job, approval: approve(name, actions) });
         expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
       }
     }
@@ -165,10 +165,10 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('a project that moved on since the approval is drift', async () => {
     const job = await prepare('@demo/app-kit', { arch: host.project });
     host.registry.mode = 'up';
-    expect(await npmInstaller.install(await prepare('demo-lib', { arch: host.project }))).toMatchObject({
+    expect(await install(npmInstaller, await prepare('demo-lib', { arch: host.project }))).toMatchObject({
       ok: true,
     });
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect((await host.modules())['node_modules/@demo/app-kit']).toBe('@demo/app-kit 1.0.0');
   });
@@ -176,7 +176,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('a staged file of another package than its action names is refused', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await copyFile(join(job.stage, 'leaf-2.0.0.tgz'), join(job.stage, 'demo-lib-1.1.0.tgz'));
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('another package');
     expect(await host.globals()).toEqual(OLD_GLOBALS);
@@ -185,13 +185,13 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('a staged file whose bytes are not those of the approval is never unpacked', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await appendFile(join(job.stage, 'demo-lib-1.1.0.tgz'), Buffer.alloc(1));
-    expect(await npmInstaller.install(job)).toMatchObject({ ok: false });
+    expect(await install(npmInstaller, job)).toMatchObject({ ok: false });
     expect(await host.globals()).toEqual(OLD_GLOBALS);
   });
 
   test('a place that the administrator did not name is refused', async () => {
     const job = await prepare('demo-lib', { arch: host.project });
-    const outcome = await npmInstaller.install({
+    const outcome = await install(npmInstaller, {
       ...job,
       paths: { ...paths, npm: { ...paths.npm, projects: [] } },
     });
@@ -206,7 +206,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
     const stranger = join(host.project, 'node_modules/leaf/cli.js');
     await rm(stranger);
     await writeFile(stranger, 'of another user', { mode: 0o600 });
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(await host.modules()).toEqual(OLD_MODULES);
     expect(await readFile(join(host.project, 'package-lock.json'), 'utf8')).toBe(lock);
@@ -220,7 +220,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   test('a global installation that fails in its middle is put back by npm, and the result says so', async () => {
     const job = await prepare('demo-cli', { arch: host.prefix });
     await chmod(join(host.prefix, 'bin'), 0o555); // the links to commands come last
-    const outcome = await npmInstaller.install(job);
+    const outcome = await install(npmInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(!outcome.ok && outcome.detail).toContain('npm left everything as it was');
     expect(await host.globals()).toEqual(OLD_GLOBALS);

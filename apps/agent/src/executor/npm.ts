@@ -14,55 +14,46 @@ import {
   withNpmSession,
 } from '../ecosystems/npm/session.ts';
 import { readTree } from '../ecosystems/npm/tree.ts';
-import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
+import type { OutputListener } from '../platform/run-program.ts';
+import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { fillCache } from './npm-cache.ts';
 import { knownVersions } from './npm-known.ts';
 import { findOwner } from './npm-owner.ts';
 import { type Applied, applyToProject } from './npm-project.ts';
 import { placeOf, readStaged, type StagedPackage } from './npm-staged.ts';
 import { isSameTree, splitTree, treeDifference } from './npm-tree-rules.ts';
-import { planDifference } from './plan-difference.ts';
 
 /** How many packages the note on scripts names. */
 const NAMED_SCRIPTS_MAX = 50;
 
 /** Installs approved npm packages from staged files alone, as the owner of the place, and runs none of their scripts. */
 export const npmInstaller: Installer = {
-  simulate: async (job) => {
-    const simulated = await withTransaction(job, async ({ actions }) => actions);
-    return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
+  prepare: async (job, work) => {
+    const { actions: approved } = job.approval.payload;
+    const done = await withResolved(job, (resolved) => {
+      const commit: Commit = (onOutput) => install(resolved, approved, onOutput);
+      return work({ actions: resolved.actions, commit });
+    });
+    return done.ok ? done : { ok: false, detail: done.reason };
   },
-  install,
 };
 
-async function install(job: InstallJob): Promise<InstallOutcome> {
-  const { actions: approved } = job.approval.payload;
-  const outcome = await withTransaction(job, async (transaction): Promise<InstallOutcome> => {
-    const difference = planDifference(approved, transaction.actions);
-    if (difference !== null) return refusal('plan_drift', difference);
-    const applied = await apply(transaction, job.onOutput);
-    const noted = addNote(job, applied.output, scriptNote(transaction.staged));
-    const output = noted.slice(-OUTPUT_TAIL_MAX_CHARS);
-    if (!applied.ok) {
-      return {
-        ok: false,
-        reason: 'install_failed',
-        detail: applied.detail,
-        exitCode: applied.exitCode,
-        output,
-      };
-    }
-    return { ok: true, installed: installedOf(approved), output };
-  });
-  return outcome.ok ? outcome.value : refusal('plan_drift', outcome.reason);
-}
-
-function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
-  return { ok: false, reason, detail, exitCode: null, output: '' };
+/** npm resolves anew; what it made is compared with what was resolved before it counts. */
+async function install(
+  resolved: Resolved,
+  approved: readonly PlanAction[],
+  onOutput: OutputListener | undefined,
+): Promise<InstallOutcome> {
+  const applied = await apply(resolved, onOutput);
+  const noted = addNote(onOutput, applied.output, scriptNote(resolved.staged));
+  const output = noted.slice(-OUTPUT_TAIL_MAX_CHARS);
+  if (applied.ok) return { ok: true, installed: installedOf(approved), output };
+  const { detail, exitCode } = applied;
+  return { ok: false, reason: 'install_failed', detail, exitCode, output };
 }
 
 /** What npm would do now, with nothing but the approved files in its world. */
-interface Transaction {
+interface Resolved {
   session: NpmSession;
   place: NpmPlace;
   wish: Wish;
@@ -72,9 +63,9 @@ interface Transaction {
 }
 
 /** Resolves the approved update as planning did, offline and as the owner of its place, and leaves it to `work`. */
-async function withTransaction<T>(
+async function withResolved<T>(
   { paths, stage, approval }: InstallJob,
-  work: (transaction: Transaction) => Promise<T>,
+  work: (resolved: Resolved) => Promise<T>,
 ): Promise<Parsed<T>> {
   const { actions, package: target } = approval.payload;
   const wish = { name: target.name, version: target.to_version };
@@ -99,30 +90,30 @@ async function withTransaction<T>(
   return withNpmSession(
     paths,
     async (session) => {
-      const resolved = await resolveWish(session, place, wish);
-      if (!resolved.ok) return resolved;
-      const simulated = toActions(place, resolved.value);
+      const answer = await resolveWish(session, place, wish);
+      if (!answer.ok) return answer;
+      const resolution = answer.value;
+      const simulated = toActions(place, resolution);
       if (!simulated.ok) return simulated;
-      const resolution = resolved.value;
       const bare = simulated.value.map(({ action }) => action);
-      const transaction = { session, place, wish, resolution, actions: bare, staged: staged.value };
-      return { ok: true, value: await work(transaction) };
+      const resolved = { session, place, wish, resolution, actions: bare, staged: staged.value };
+      return { ok: true, value: await work(resolved) };
     },
     { identity: owner.value, isOffline: true, fill },
   );
 }
 
-function apply(transaction: Transaction, onOutput: InstallJob['onOutput']): Promise<Applied> {
-  const { session, place, resolution } = transaction;
+function apply(resolved: Resolved, onOutput: OutputListener | undefined): Promise<Applied> {
+  const { session, place, resolution } = resolved;
   const { project } = resolution;
-  if (project === null) return applyGlobally(transaction, onOutput);
+  if (project === null) return applyGlobally(resolved, onOutput);
   return applyToProject(session, { path: place.path, resolution, project, onOutput });
 }
 
 /** npm moves what it replaces aside, and back again when it fails. */
 async function applyGlobally(
-  { session, place, wish, resolution }: Transaction,
-  onOutput: InstallJob['onOutput'],
+  { session, place, wish, resolution }: Resolved,
+  onOutput: OutputListener | undefined,
 ): Promise<Applied> {
   const folder = folderOfPlace(place);
   const top = childOf('', wish.name);

@@ -16,6 +16,7 @@ import { planTarget } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { scanPypi } from '../ecosystems/pypi/scan.ts';
 import { approvalOf } from '../testing/approval-of.ts';
+import { install, simulate } from '../testing/install.ts';
 import { pypiInstaller, pypiInstallerOf } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -153,10 +154,10 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const job = await prepare(host, arch);
       const installer = pypiInstallerOf(python.prefix);
       const bare = job.actions.map(({ artifact, origin, ...action }) => action);
-      expect(await installer.simulate(job)).toEqual({ ok: true, actions: bare });
+      expect(await simulate(installer, job)).toEqual({ ok: true, actions: bare });
       expect(await installed()).toEqual(OLD);
       index.mode = 'down';
-      const outcome = await installer.install(job);
+      const outcome = await install(installer, job);
       index.mode = 'up';
       expect(outcome).toMatchObject({ ok: true });
       expect(outcome.output).toContain('All requirements are met.');
@@ -179,7 +180,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
   test('what belongs to somebody who may write the system too is updated in its place alone', async () => {
     const user = await newUser({});
     const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
-    const outcome = await pypiInstallerOf(python.prefix).install(await prepare(host, user.sitePackages));
+    const outcome = await install(pypiInstallerOf(python.prefix), await prepare(host, user.sitePackages));
     expect(outcome).toMatchObject({ ok: true });
     expect(await user.installed()).toEqual(NEW);
     expect(await python.systemInstalled()).toEqual(SYSTEM_NOW);
@@ -200,7 +201,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       }
       const job = await prepare(host, user.sitePackages);
       expect(readdirSync(proof)).toEqual([]); // neither a scan nor a plan runs anything of the user's
-      expect(await pypiInstallerOf(python.prefix).install(job)).toMatchObject({ ok: true });
+      expect(await install(pypiInstallerOf(python.prefix), job)).toMatchObject({ ok: true });
       expect(readdirSync(proof)).toEqual([`${NOBODY.uid}-${NOBODY.gid}-[]`]);
       const script = join(user.home, '.local/bin/demo');
       expect(await readFile(script, 'utf8')).toContain(`#!${python.python}`);
@@ -218,7 +219,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const job = await prepare(host, user.sitePackages);
       const installer = pypiInstallerOf(python.prefix);
       await lchown(user.sitePackages, 0, 0);
-      expect(await installer.simulate(job)).toMatchObject({
+      expect(await simulate(installer, job)).toMatchObject({
         ok: false,
         detail: expect.stringMatching(/is not changed: .* belongs to user 65534$/),
       });
@@ -228,7 +229,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const arch = user.sitePackages.replace(user.home, linked);
       const actions = job.actions.map((action) => ({ ...action, arch }));
       const approval = approvalOf({ ecosystem: 'pypi', name: 'demo-app', toVersion: '2.0', actions });
-      expect(await installer.install({ ...job, approval })).toMatchObject({
+      expect(await install(installer, { ...job, approval })).toMatchObject({
         ok: false,
         detail: expect.stringContaining('is reached through a link'),
       });
@@ -243,7 +244,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const job = await prepare(host, arch);
       const inside = join(python.systemPackages, 'suits.py');
       await chown(inside, NOBODY.uid, NOBODY.gid);
-      const simulated = await pypiInstallerOf(python.prefix).simulate(job);
+      const simulated = await simulate(pypiInstallerOf(python.prefix), job);
       await chown(inside, 0, 0);
       expect(simulated).toEqual({
         ok: false,
@@ -260,7 +261,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     const [from, to] = [JSON.stringify(info), JSON.stringify(aside)];
     const line = `import os; os.path.exists(${from}) and os.rename(${from}, ${to})\n`;
     writeFileSync(join(sitePackages, 'meddling.pth'), line);
-    const outcome = await pypiInstallerOf(python.prefix).install(job);
+    const outcome = await install(pypiInstallerOf(python.prefix), job);
     renameSync(aside, info);
     const detail = "of the system's packages suits is not installed, not 1.0";
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', detail });
@@ -273,7 +274,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       const host = await openHost({ userFolders: [user.sitePackages] }, python.prefix);
       const job = await prepare(host, user.sitePackages);
       await chown(python.python, NOBODY.uid, NOBODY.gid);
-      const simulated = await pypiInstallerOf(python.prefix).simulate(job);
+      const simulated = await simulate(pypiInstallerOf(python.prefix), job);
       await chown(python.python, 0, 0);
       expect(!simulated.ok && simulated.detail).toMatch(/is not run: .* belongs to user 65534/);
     },
@@ -309,12 +310,13 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
       writeFileSync(marker, '[externally-managed]\n');
       const scan = await scanPypi(host.paths, host.places);
       const planned = await planOf(host, sitePackages, ['demo-app', '2.0']);
-      const outcome = await pypiInstallerOf(python.prefix).install(job);
+      const outcome = await install(pypiInstallerOf(python.prefix), job);
       await runTool('rm', [marker]);
       expect(scan.packages.every(({ held }) => held)).toBe(true);
       expect(scan.updates.map(({ name }) => name)).toContain('demo-app');
       expect(planned).toBe(`${sitePackages} is externally managed (PEP 668)`);
-      expect(outcome).toMatchObject({ ok: false, detail: `${sitePackages} is externally managed (PEP 668)` });
+      const detail = `the transaction cannot be simulated: ${planned}`;
+      expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift', detail });
       expect(await user.installed()).toEqual(OLD);
     },
   );
@@ -329,7 +331,7 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
     const host = await openHost({ userFolders: [sitePackages] });
     const refused = `${sitePackages} is externally managed (PEP 668)`;
     const planned = brief(await planOf(host, sitePackages, ['demo-app', '2.0']));
-    const simulated = await pypiInstaller.simulate(job);
+    const simulated = await simulate(pypiInstaller, job);
     expect(planned === refused).toBe(isManaged);
     expect(!simulated.ok && simulated.detail === refused).toBe(isManaged);
     expect(await user.installed()).toEqual(OLD);

@@ -19,7 +19,7 @@ import { findPlaces } from '../ecosystems/pypi/places.ts';
 import { planTarget } from '../ecosystems/pypi/plan.ts';
 import { openPlanner } from '../ecosystems/pypi/pypi.ts';
 import { approvalOf } from '../testing/approval-of.ts';
-import { installHearing } from '../testing/install-hearing.ts';
+import { install, installHearing, simulate } from '../testing/install.ts';
 import { pypiInstaller } from './pypi.ts';
 
 const missing = pypiHostMissing();
@@ -77,7 +77,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const host = await newHost();
     const job = await prepare(host);
     const bare = job.actions.map(({ artifact, origin, ...action }) => action);
-    expect(await pypiInstaller.simulate(job)).toEqual({ ok: true, actions: bare });
+    expect(await simulate(pypiInstaller, job)).toEqual({ ok: true, actions: bare });
     expect(await host.installed()).toEqual(OLD);
   });
 
@@ -109,7 +109,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const script = `import os; open(${JSON.stringify(proof)} + f"/{os.getuid()}-{os.getgid()}-{os.getgroups()}", "w").close()\n`;
     writeFileSync(join(host.sitePackages, 'who.pth'), script);
     await chown(join(host.sitePackages, 'who.pth'), NOBODY.uid, NOBODY.gid);
-    expect(await pypiInstaller.install(await prepare(host))).toMatchObject({ ok: true });
+    expect(await install(pypiInstaller, await prepare(host))).toMatchObject({ ok: true });
     expect(await host.installed()).toEqual(NEW);
     expect(statSync(join(host.sitePackages, 'demo_app.py')).uid).toBe(NOBODY.uid);
     expect(readdirSync(proof)).toEqual([`${NOBODY.uid}-${NOBODY.gid}-[]`]);
@@ -120,17 +120,19 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const job = await prepare(host);
     const inside = join(host.sitePackages, 'demo_lib.py');
     await chown(inside, NOBODY.uid, NOBODY.gid);
-    expect(await pypiInstaller.simulate(job)).toEqual({
+    expect(await simulate(pypiInstaller, job)).toEqual({
       ok: false,
       detail: `${host.path} is root's, but ${inside} belongs to user ${NOBODY.uid}`,
     });
     await chown(inside, 0, 0);
     await chmod(join(host.path, 'bin'), 0o777);
-    expect(await pypiInstaller.install(job)).toMatchObject({ ok: false, reason: 'install_failed' });
+    const open = `${host.path} is root's, but ${join(host.path, 'bin')} can be written by others`;
+    const detail = `the transaction cannot be simulated: ${open}`;
+    expect(await install(pypiInstaller, job)).toMatchObject({ ok: false, reason: 'plan_drift', detail });
     await chmod(join(host.path, 'bin'), 0o755);
-    expect(await pypiInstaller.simulate(job)).toMatchObject({ ok: true });
+    expect(await simulate(pypiInstaller, job)).toMatchObject({ ok: true });
     await chmod(dir.path, 0o777);
-    const above = await pypiInstaller.simulate(job);
+    const above = await simulate(pypiInstaller, job);
     await chmod(dir.path, 0o755);
     expect(above).toEqual({
       ok: false,
@@ -144,7 +146,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const job = await prepare(host);
     writeFileSync(join(host.sitePackages, '../EXTERNALLY-MANAGED'), '[externally-managed]\n');
     const refused = `${host.path} is externally managed (PEP 668)`;
-    expect(await pypiInstaller.simulate(job)).toEqual({ ok: false, detail: refused });
+    expect(await simulate(pypiInstaller, job)).toEqual({ ok: false, detail: refused });
     expect(await host.installed()).toEqual(OLD);
   });
 
@@ -169,7 +171,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
       if (artifact?.filename.startsWith('demo_lib2'))
         writeFileSync(file, await readFile(join(job.stage, LIB)));
     }
-    const outcome = await pypiInstaller.install(job);
+    const outcome = await install(pypiInstaller, job);
     expect(outcome).toMatchObject({ ok: false });
     expect(await host.installed()).toEqual(OLD);
   });
@@ -178,7 +180,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const host = await newHost();
     const job = await prepare(host);
     await host.install({ name: 'demo-lib', version: '1.1' });
-    const outcome = await pypiInstaller.install(job);
+    const outcome = await install(pypiInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'plan_drift' });
     expect(!outcome.ok && outcome.detail).toContain('would not upgrade demo-lib');
     expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });
@@ -191,7 +193,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const place = bytes.indexOf('VERSION = ');
     bytes[place] = (bytes[place] ?? 0) ^ 1;
     writeFileSync(join(job.stage, LIB), bytes);
-    const outcome = await pypiInstaller.install(job);
+    const outcome = await install(pypiInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed' });
     expect(outcome.output).toContain('DO NOT MATCH THE HASHES');
     expect(await host.installed()).toEqual(OLD);
@@ -201,7 +203,7 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
     const host = await newHost();
     const job = await prepare(host, '3.0');
     writeFileSync(join(host.sitePackages, 'in_the_way'), 'a file where a folder is to be');
-    const outcome = await pypiInstaller.install(job);
+    const outcome = await install(pypiInstaller, job);
     expect(outcome).toMatchObject({ ok: false, reason: 'install_failed', exitCode: 1 });
     expect(!outcome.ok && outcome.detail).toContain('now demo-app is 1.0, demo-lib is 1.1');
     expect(await host.installed()).toEqual({ 'demo-app': '1.0', 'demo-lib': '1.1' });

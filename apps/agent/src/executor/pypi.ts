@@ -11,9 +11,8 @@ import type { Parsed } from '../ecosystems/pypi/read-file.ts';
 import { findUnmet, resolveWheels } from '../ecosystems/pypi/resolve.ts';
 import { PIP_OPTIONS, pipEnvironment, type Shadow, withShadow } from '../ecosystems/pypi/shadow.ts';
 import { readSystemPackages, seenFrom } from '../ecosystems/pypi/system-packages.ts';
-import { runProgram } from '../platform/run-program.ts';
-import { addNote, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
-import { planDifference } from './plan-difference.ts';
+import { type OutputListener, runProgram } from '../platform/run-program.ts';
+import { addNote, type Commit, type Installer, type InstallJob, type InstallOutcome } from './installer.ts';
 import { type OpenedPlace, openPlace, seenIn } from './pypi-place.ts';
 
 /** Large wheels on a slow disk; ending pip in its middle does more harm than waiting. */
@@ -25,23 +24,15 @@ export const pypiInstaller: Installer = pypiInstallerOf();
 /** `systemPrefix` is where the host's own interpreters are; the usual place unless given. */
 export function pypiInstallerOf(systemPrefix?: string): Installer {
   return {
-    simulate: async (job) => {
+    prepare: async (job, work) => {
       const opened = await openPlace(job.approval.payload.actions, systemPrefix);
       if (!opened.ok) return { ok: false, detail: opened.reason };
-      const simulated = await withStaged(job, opened.value, (shadow, wheels) =>
-        simulate(job, opened.value, { shadow, wheels }),
-      );
-      return simulated.ok ? { ok: true, actions: simulated.value } : { ok: false, detail: simulated.reason };
-    },
-    install: async (job) => {
-      const opened = await openPlace(job.approval.payload.actions, systemPrefix);
-      if (!opened.ok) return refusal('install_failed', opened.reason);
-      return withStaged(job, opened.value, async (shadow, wheels) => {
-        const simulated = await simulate(job, opened.value, { shadow, wheels });
-        if (!simulated.ok) return refusal('plan_drift', simulated.reason);
-        const difference = planDifference(job.approval.payload.actions, simulated.value);
-        if (difference !== null) return refusal('plan_drift', difference);
-        return install(job, opened.value, { shadow, wheels });
+      return withStaged(job, opened.value, async (staged) => {
+        const simulated = await simulate(job, opened.value, staged);
+        if (!simulated.ok) return { ok: false, detail: simulated.reason };
+        const { actions } = job.approval.payload;
+        const commit: Commit = (onOutput) => install(actions, { opened: opened.value, staged }, onOutput);
+        return { ok: true, value: await work({ actions: simulated.value, commit }) };
       });
     },
   };
@@ -57,7 +48,7 @@ interface Staged {
 async function withStaged<T>(
   { approval, stage }: InstallJob,
   opened: OpenedPlace,
-  work: (shadow: Shadow, wheels: string) => Promise<T>,
+  work: (staged: Staged) => Promise<T>,
 ): Promise<T> {
   const { interpreter, identity } = opened;
   return withShadow({ interpreter, distributions: seenIn(opened), identity }, async (shadow) => {
@@ -74,7 +65,7 @@ async function withStaged<T>(
       );
       await chmod(copy, 0o644);
     }
-    return work(shadow, wheels);
+    return work({ shadow, wheels });
   });
 }
 
@@ -96,13 +87,13 @@ async function simulate(
   return toActions(resolved.value, distributions, place);
 }
 
+/** pip resolves nothing any more: it takes these wheels, by their hashes, and no dependency beside them. */
 async function install(
-  job: InstallJob,
-  opened: OpenedPlace,
-  { shadow, wheels }: Staged,
+  actions: readonly PlanAction[],
+  { opened, staged: { shadow, wheels } }: { opened: OpenedPlace; staged: Staged },
+  onOutput: OutputListener | undefined,
 ): Promise<InstallOutcome> {
   const { place, distributions, identity, interpreter, system } = opened;
-  const { actions } = job.approval.payload;
   const pins = actions.map(
     ({ name, to_version: version, artifact }) => `${name}==${version} --hash=sha256:${artifact?.sha256}\n`,
   );
@@ -119,7 +110,7 @@ async function install(
     timeoutMs: INSTALL_TIMEOUT_MS,
     maxOutputBytes: OUTPUT_TAIL_MAX_CHARS,
     onOverflow: 'keep_tail',
-    onOutput: job.onOutput,
+    onOutput,
     env: { ...pipEnvironment(shadow.scratch), ...userEnvironment(place) },
     identity,
     cwd: shadow.scratch,
@@ -146,7 +137,7 @@ async function install(
   const installed = actions.flatMap(({ name, arch, to_version: version }) =>
     version === undefined || arch === undefined ? [] : [{ name, version, arch }],
   );
-  return { ok: true, installed, output: addNote(job, output, `\n${unmet}\n`) };
+  return { ok: true, installed, output: addNote(onOutput, output, `\n${unmet}\n`) };
 }
 
 /** Isolated (-I) an interpreter sees no user's packages; so it is not, and the clean environment keeps the rest out. */
@@ -165,10 +156,6 @@ async function findChangeOfSystem({
   if (!after.ok) return after.reason;
   const change = findLacking([], { before: system.distributions, after: after.value.distributions });
   return change === null ? null : `of the system's packages ${change}`;
-}
-
-function refusal(reason: 'plan_drift' | 'install_failed', detail: string): InstallOutcome {
-  return { ok: false, reason, detail, exitCode: null, output: '' };
 }
 
 /** What is not as the approval says, although pip reported success; null when all of it is, and the rest as before. */

@@ -5,7 +5,7 @@ import type { Envelope } from '@tidegate/protocol/documents';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { type ExecuteOptions, executeJob } from '../executor/execute.ts';
-import type { Installer, InstallJob } from '../executor/installer.ts';
+import type { Commit, Installer, InstallJob } from '../executor/installer.ts';
 import type { ExecuteOutcome } from '../executor/job-result.ts';
 import type { PolicyPlace } from '../host-policy/policy-folders.ts';
 import { saveExecutorState } from '../jobs/executor-state.ts';
@@ -43,7 +43,10 @@ export interface JobWorld extends Disposable {
   action: PlanAction;
   /** What the package manager would do; the approved update unless a test changes it. */
   simulated: PlanAction[];
+  simulations: number;
   installer: Installer;
+  /** What the package manager does; it succeeds unless a test changes it. */
+  install: (job: InstallJob, ...heard: Parameters<Commit>) => ReturnType<Commit>;
   installs: InstallJob[];
   /** The names that lay in the stage of the last installation. */
   staged: string[];
@@ -85,12 +88,17 @@ export function createJobWorld(): JobWorld {
     simulated: [action],
     installs: [],
     staged: [],
+    simulations: 0,
+    install: async (job) => {
+      world.installs.push(job);
+      world.staged = readdirSync(job.stage);
+      return { ok: true, installed: [{ name: 'demo', version: '2.0' }], output: 'Setting up demo' };
+    },
     installer: {
-      simulate: async () => ({ ok: true, actions: world.simulated }),
-      install: async (job) => {
-        world.installs.push(job);
-        world.staged = readdirSync(job.stage);
-        return { ok: true, installed: [{ name: 'demo', version: '2.0' }], output: 'Setting up demo' };
+      prepare: async (job, work) => {
+        world.simulations += 1;
+        const commit: Commit = (onOutput) => world.install(job, onOutput);
+        return { ok: true, value: await work({ actions: world.simulated, commit }) };
       },
     },
     leaveJob: (parts = {}) => {

@@ -1,0 +1,26 @@
+import type { Commit, Installer, InstallJob } from './installer.ts';
+import { planDifference } from './plan-difference.ts';
+
+export type ApprovedOutcome<T> =
+  | { ok: true; value: T }
+  | { ok: false; reason: 'plan_drift' | 'artifact_unsigned'; detail: string };
+
+/**
+ * Prepares a transaction and hands its commit to `work` only where it is exactly what was approved (A4). It is simulated
+ * once, so `work` commits at once or not at all: whatever it waits for is time in which the host may change.
+ */
+export async function withApprovedTransaction<T>(
+  installer: Installer,
+  job: InstallJob,
+  work: (commit: Commit) => Promise<T>,
+): Promise<ApprovedOutcome<T>> {
+  const { actions: approved } = job.approval.payload;
+  const prepared = await installer.prepare(job, async ({ actions, commit }): Promise<ApprovedOutcome<T>> => {
+    const difference = planDifference(approved, actions);
+    if (difference !== null) return { ok: false, reason: 'plan_drift', detail: difference };
+    return { ok: true, value: await work(commit) };
+  });
+  if (prepared.ok) return prepared.value;
+  const { reason = 'plan_drift', detail } = prepared;
+  return { ok: false, reason, detail: `the transaction cannot be simulated: ${detail}` };
+}
