@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { nullable } from '@tidegate/protocol/scalars';
 import { startPostgres } from '@tidegate/testkit/postgres';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
@@ -31,7 +32,7 @@ const SLOWEST = 12;
 /** How long nothing changes until the server counts as having found its rest. */
 const QUIET_MS = 3_000;
 
-const Page = Type.Object({ next_cursor: Type.Union([Type.String(), Type.Null()]) });
+const Page = Type.Object({ next_cursor: nullable(Type.String()) });
 const Hosts = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 
 interface Timing {

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { InventoryAnswer, type InventoryReport, RegisterAnswer } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
+import { nullable } from '@tidegate/protocol/scalars';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { Type } from 'typebox';
 import { Check, Value } from 'typebox/value';
@@ -308,7 +309,7 @@ function plannedReport(count: number): InventoryReport {
   };
 }
 
-const WithMachine = Type.Object({ machine_id: Type.Union([Type.String(), Type.Null()]) });
+const WithMachine = Type.Object({ machine_id: nullable(Type.String()) });
 
 /** Registers with a header that no client would send: the bytes of the text as they are. */
 async function registerRaw(

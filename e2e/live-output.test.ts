@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig, saveConfig } from '../apps/agent/src/identity/config-file.ts';
@@ -29,7 +30,7 @@ const PACKAGES = {
     { name: 'other', version: '1.0-1', archive: 'security' as const },
   ],
 };
-const Command = Type.Object({ status: Type.String(), output_tail: Type.Union([Type.String(), Type.Null()]) });
+const Command = Type.Object({ status: Type.String(), output_tail: nullable(Type.String()) });
 
 describe.skipIf(missing !== null)('what an installation says', () => {
   test('is on the server before the command has ended, as plain text, and whole when it has', async () => {

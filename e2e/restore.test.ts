@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nullable } from '@tidegate/protocol/scalars';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { Type } from 'typebox';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -58,8 +59,8 @@ const Commands = Type.Object({
   items: Type.Array(
     Type.Object({
       status: Type.String(),
-      started_at: Type.Union([Type.String(), Type.Null()]),
-      finished_at: Type.Union([Type.String(), Type.Null()]),
+      started_at: nullable(Type.String()),
+      finished_at: nullable(Type.String()),
     }),
   ),
 });

@@ -2,6 +2,7 @@ import { Envelope } from '@tidegate/protocol/documents';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { Problem } from '@tidegate/protocol/problems';
+import { nullable } from '@tidegate/protocol/scalars';
 import { UpdateDetail, UpdateItem } from '@tidegate/protocol/updates-api';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
@@ -14,8 +15,8 @@ const EventItem = Type.Object({
   type: Type.String(),
   severity: Type.String(),
   component: Type.String(),
-  agent_id: Type.Union([Type.String(), Type.Null()]),
-  actor: Type.Union([Type.String(), Type.Null()]),
+  agent_id: nullable(Type.String()),
+  actor: nullable(Type.String()),
   content: Type.Record(Type.String(), Type.Unknown()),
   position: Type.Optional(Type.Integer()),
 });
@@ -26,7 +27,7 @@ const CommandItem = Type.Object({
   agent_id: Type.String(),
   action: Type.String(),
   status: Type.String(),
-  reason: Type.Union([Type.String(), Type.Null()]),
+  reason: nullable(Type.String()),
 });
 export type CommandItem = Static<typeof CommandItem>;
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { nullable } from '@tidegate/protocol/scalars';
 import ipaddr from 'ipaddr.js';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -35,7 +36,6 @@ const ranges = (s: string) => {
   return given.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) && given;
 };
 const secretText = (s: string) => Buffer.byteLength(s) >= JWT_SECRET_MIN_BYTES && s;
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 
 /** Every SERVICE_* variable; docs/configuration.md is generated from this table. */
@@ -59,7 +59,7 @@ export const SETTINGS = {
   baseUrl: setting({
     env: 'SERVICE_BASE_URL',
     doc: 'How agents and operators reach this server; used in links, and the name that passkeys are bound to.',
-    schema: Nullable(HttpUrl),
+    schema: nullable(HttpUrl),
     default: null,
     allowed: 'an http:// or https:// URL',
     parse: text,
@@ -83,7 +83,7 @@ export const SETTINGS = {
   databaseUrl: setting({
     env: 'SERVICE_DATABASE_URL',
     doc: 'PostgreSQL to use; empty means SQLite in the data folder.',
-    schema: Nullable(Type.String({ pattern: '^postgres(ql)?://' })),
+    schema: nullable(Type.String({ pattern: '^postgres(ql)?://' })),
     default: null,
     secret: true,
     allowed: 'empty, or a postgres:// URL',
@@ -92,7 +92,7 @@ export const SETTINGS = {
   signingPrivateKey: setting({
     env: 'SERVICE_SIGNING_PRIVATE_KEY',
     doc: 'Ed25519 key for commands and approvals: 64 bytes as hex, seed then public half. Made and kept in the data folder when absent.',
-    schema: Nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
+    schema: nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
     default: null,
     secret: true,
     allowed: '128 hex digits (seed then public half)',
@@ -101,7 +101,7 @@ export const SETTINGS = {
   signingPreviousPrivateKey: setting({
     env: 'SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY',
     doc: 'The old key, where a new one has to be vouched for and the data folder does not hold the old.',
-    schema: Nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
+    schema: nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
     default: null,
     secret: true,
     allowed: '128 hex digits (seed then public half)',
@@ -110,7 +110,7 @@ export const SETTINGS = {
   jwtSecret: setting({
     env: 'SERVICE_JWT_SECRET',
     doc: 'Secret behind access tokens. Made and kept in the data folder when absent.',
-    schema: Nullable(Type.String()),
+    schema: nullable(Type.String()),
     default: null,
     secret: true,
     allowed: 'text of 32 bytes or more',
@@ -119,7 +119,7 @@ export const SETTINGS = {
   adminUsername: setting({
     env: 'SERVICE_ADMIN_USERNAME',
     doc: 'Creates the first operator without the link, together with the password; ignored once one exists.',
-    schema: Nullable(Type.String({ pattern: '^[A-Za-z0-9._@-]{1,64}$' })),
+    schema: nullable(Type.String({ pattern: '^[A-Za-z0-9._@-]{1,64}$' })),
     default: null,
     allowed: '1 to 64 letters, digits and . _ @ -',
     parse: text,
@@ -127,7 +127,7 @@ export const SETTINGS = {
   adminPassword: setting({
     env: 'SERVICE_ADMIN_PASSWORD',
     doc: 'Password of that first operator.',
-    schema: Nullable(Type.String({ minLength: 15, maxLength: 256 })),
+    schema: nullable(Type.String({ minLength: 15, maxLength: 256 })),
     default: null,
     secret: true,
     allowed: '15 to 256 characters',
@@ -224,7 +224,7 @@ export const SETTINGS = {
   kevUrl: setting({
     env: 'SERVICE_KEV_URL',
     doc: "CISA's list of vulnerabilities that are exploited, as JSON; empty does without. It orders the queue and softens nothing.",
-    schema: Nullable(HttpUrl),
+    schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',
     parse: text,
@@ -232,7 +232,7 @@ export const SETTINGS = {
   epssUrl: setting({
     env: 'SERVICE_EPSS_URL',
     doc: 'EPSS scores as CSV, gzip or plain; empty does without. They order the queue and soften nothing.',
-    schema: Nullable(HttpUrl),
+    schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',
     parse: text,
@@ -256,7 +256,7 @@ export const SETTINGS = {
   sigstoreTrustedRoot: setting({
     env: 'SERVICE_SIGSTORE_TRUSTED_ROOT',
     doc: 'File with a trusted root of sigstore as JSON, which provenance is verified against; empty shows provenance as not verified.',
-    schema: Nullable(Type.String({ minLength: 1 })),
+    schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     allowed: 'empty, or the path of a JSON file',
     parse: text,
@@ -272,7 +272,7 @@ export const SETTINGS = {
   eventsRetentionDays: setting({
     env: 'SERVICE_EVENTS_RETENTION_DAYS',
     doc: 'Events that are older are pruned, up to a signed checkpoint; empty keeps them for ever.',
-    schema: Nullable(Type.Integer({ minimum: 30, maximum: 3_650 })),
+    schema: nullable(Type.Integer({ minimum: 30, maximum: 3_650 })),
     default: null,
     allowed: 'empty, or a whole number of days from 30 to 3650',
     parse: number,
@@ -280,7 +280,7 @@ export const SETTINGS = {
   minAgentVersion: setting({
     env: 'SERVICE_MIN_AGENT_VERSION',
     doc: 'Agents below this version are only offered their own update, and are not enrolled (426).',
-    schema: Nullable(Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+([-+][0-9A-Za-z.-]+)?$' })),
+    schema: nullable(Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+([-+][0-9A-Za-z.-]+)?$' })),
     default: null,
     allowed: 'a version such as 1.2.3',
     parse: text,
@@ -288,7 +288,7 @@ export const SETTINGS = {
   tlsCert: setting({
     env: 'SERVICE_TLS_CERT',
     doc: 'Certificate chain in PEM: the text, or the path of a file. Goes with the key.',
-    schema: Nullable(Type.String({ minLength: 1 })),
+    schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     allowed: 'PEM text or a path',
     parse: text,
@@ -296,7 +296,7 @@ export const SETTINGS = {
   tlsKey: setting({
     env: 'SERVICE_TLS_KEY',
     doc: 'Private key of the certificate in PEM: the text, or the path of a file.',
-    schema: Nullable(Type.String({ minLength: 1 })),
+    schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     secret: true,
     allowed: 'PEM text or a path',
@@ -305,7 +305,7 @@ export const SETTINGS = {
   refreshFamilyMaxDays: setting({
     env: 'SERVICE_REFRESH_FAMILY_MAX_DAYS',
     doc: 'Age at which a host has to enrol again however often it renewed, in days; empty means never.',
-    schema: Nullable(Type.Integer({ minimum: 1, maximum: 3_650 })),
+    schema: nullable(Type.Integer({ minimum: 1, maximum: 3_650 })),
     default: null,
     allowed: 'empty, or a whole number of days from 1 to 3650',
     parse: number,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nullable } from '@tidegate/protocol/scalars';
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -433,7 +434,7 @@ describe.each(ENGINES)('a database writer, on $name', (engine) => {
     const url = `${API_TOKENS}?limit=2`;
     const Page = Type.Object({
       items: Type.Array(Type.Object({ label: Type.String() })),
-      next_cursor: Type.Union([Type.String(), Type.Null()]),
+      next_cursor: nullable(Type.String()),
     });
     const page = Value.Parse(Page, await scene.must({ method: 'GET', url, token: scene.admin }));
     expect([page.items.map(({ label }) => label), page.next_cursor]).toEqual([['d', 'a'], null]);

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AGENT_EVENT_TYPES, SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/event-types';
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
@@ -518,8 +519,8 @@ const EventPage = Type.Object({
   items: Type.Array(
     Type.Object({
       ...{ type: Type.String(), severity: Type.String(), component: Type.String() },
-      agent_id: Type.Union([Type.String(), Type.Null()]),
-      actor: Type.Union([Type.String(), Type.Null()]),
+      agent_id: nullable(Type.String()),
+      actor: nullable(Type.String()),
       content: Type.Record(Type.String(), Type.Unknown()),
     }),
   ),

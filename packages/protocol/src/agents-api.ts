@@ -5,6 +5,7 @@ import {
   Ecosystem,
   GroupName,
   HostName,
+  nullable,
   OsId,
   ShortText,
   strict,
@@ -15,8 +16,6 @@ import {
 export const AGENT_STATES = ['bound', 'unbound', 'revoked'] as const;
 export const AgentState = Type.Enum(AGENT_STATES);
 export type AgentState = Static<typeof AgentState>;
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** What an operator may decide of a clone, as requests that are allowed now. */
 const CloneStep = Type.Object({

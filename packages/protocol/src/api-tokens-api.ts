@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Groups } from './operators-api.ts';
-import { strict, Timestamp, Uuid, visibleText } from './scalars.ts';
+import { nullable, strict, Timestamp, Uuid, visibleText } from './scalars.ts';
 import { Role } from './states.ts';
 
 /**
@@ -24,7 +24,7 @@ export const NewApiToken = strict({
   role: Role,
   groups: Type.Optional(Groups),
   scopes: Type.Optional(
-    Type.Union([Scopes, Type.Null()], {
+    nullable(Scopes, {
       description: 'null: all that the role may do, but for what passes a block of the gate',
     }),
   ),
@@ -37,14 +37,14 @@ export const ApiTokenItem = strict({
   label: Type.String(),
   role: Role,
   groups: Groups,
-  scopes: Type.Union([Scopes, Type.Null()]),
+  scopes: nullable(Scopes),
   state: Type.Enum(['active', 'expired', 'suspended'], {
     description: 'suspended: who made it is gone or disabled, or has a lower role by now',
   }),
   created_by: Type.String(),
   created_at: Timestamp,
   expires_at: Timestamp,
-  last_used_at: Type.Union([Timestamp, Type.Null()], { description: 'to the minute' }),
+  last_used_at: nullable(Timestamp, { description: 'to the minute' }),
 });
 export type ApiTokenItem = Static<typeof ApiTokenItem>;
 

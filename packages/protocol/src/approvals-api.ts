@@ -1,7 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { HashAlgorithm } from './artifacts-api.ts';
 import { Envelope } from './documents.ts';
-import { Count, Ecosystem, PackageName, PackageVersion, strict, Timestamp, Uuid } from './scalars.ts';
+import {
+  Count,
+  Ecosystem,
+  nullable,
+  PackageName,
+  PackageVersion,
+  strict,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 import { UpdateFilter } from './updates-api.ts';
 
@@ -11,8 +20,6 @@ export const REASON_MAX_CHARS = 4_096;
 export const BULK_MAX_UPDATES = 10_000;
 
 const Reason = Type.String({ maxLength: REASON_MAX_CHARS });
-const nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
 
 /** E3. The body may be absent: an approval without override. */
 export const ApproveRequest = nullable(

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Count, Ecosystem, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, Ecosystem, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** Longest reason that an operator may give, in characters. */
 const REASON_MAX_CHARS = 4_096;
@@ -7,7 +7,7 @@ const REASON_MAX_CHARS = 4_096;
 export const HashAlgorithm = Type.Enum(['sha256', 'sha512']);
 export type HashAlgorithm = Static<typeof HashAlgorithm>;
 
-const TextOrNull = Type.Union([Type.String(), Type.Null()]);
+const TextOrNull = nullable(Type.String());
 const HashHex = Type.String({ pattern: '^([0-9a-f]{64}|[0-9a-f]{128})$', maxLength: 128 });
 
 /**
@@ -33,7 +33,7 @@ export const DivergentHash = strict({
   /** Hosts that count and were noted with it; no more are noted than a decision needs. */
   hosts: Count,
   /** Null where an operator typed it. */
-  agent_id: Type.Union([Uuid, Type.Null()]),
+  agent_id: nullable(Uuid),
   origin: TextOrNull,
   /** Without credentials and query. */
   url: Type.String(),
@@ -53,10 +53,10 @@ export const Divergence = strict({
   algorithm: HashAlgorithm,
   /** `open` waits for an operator; what nobody has to decide is `settled`. */
   state: Type.Enum(['open', 'decided', 'settled']),
-  settled_by: Type.Union([Type.Enum(['operator', 'registry', 'quorum', 'hosts']), Type.Null()]),
+  settled_by: nullable(Type.Enum(['operator', 'registry', 'quorum', 'hosts'])),
   hashes: Type.Array(DivergentHash),
   opened_at: Timestamp,
-  decided_at: Type.Union([Timestamp, Type.Null()]),
+  decided_at: nullable(Timestamp),
   decided_by: TextOrNull,
   reason: TextOrNull,
 });

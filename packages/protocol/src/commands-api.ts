@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { sortBy } from './lists-api.ts';
-import { strict, Timestamp, Uuid } from './scalars.ts';
+import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { CommandAction, CommandStatus } from './states.ts';
 
-const TextOrNull = Type.Union([Type.String(), Type.Null()]);
-const TimeOrNull = Type.Union([Timestamp, Type.Null()]);
-const IntegerOrNull = Type.Union([Type.Integer(), Type.Null()]);
+const TextOrNull = nullable(Type.String());
+const TimeOrNull = nullable(Timestamp);
+const IntegerOrNull = nullable(Type.Integer());
 
 /** A command as operators see it (R5). */
 export const CommandItem = strict({
@@ -14,7 +14,7 @@ export const CommandItem = strict({
   hostname: Type.String(),
   action: CommandAction,
   params: Type.Unknown(),
-  update_id: Type.Union([Uuid, Type.Null()]),
+  update_id: nullable(Uuid),
   status: CommandStatus,
   seq: IntegerOrNull,
   created_by: Type.String(),

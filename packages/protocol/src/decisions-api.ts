@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { GateDivergence, ProvenanceStatus, UnknownArtifact } from './approvals-api.ts';
-import { Count, Ecosystem, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, Ecosystem, nullable, Ordinal, Sha256Hex, strict, Timestamp, Uuid } from './scalars.ts';
 import { VulnerabilityVerdict } from './states.ts';
 
 /** DSSE payload type of an in-toto statement. */
@@ -9,8 +9,6 @@ export const STATEMENT_V1 = 'https://in-toto.io/Statement/v1';
 /** What the predicate of a signed decision means; the name stays, a new meaning gets a new number. */
 export const DECISION_PREDICATE_TYPE = 'urn:tidegate:predicate:gate-decision:v1';
 
-const nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
 const TextOrNull = nullable(Type.String());
 const NumberOrNull = nullable(Type.Number());
 /** A list that was cut, with how many there were. */

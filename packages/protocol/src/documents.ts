@@ -3,6 +3,7 @@ import { PLAN_MAX_ACTIONS, PlanAction } from './plan.ts';
 import { ROOTS_MAX } from './root-document.ts';
 import {
   Ecosystem,
+  nullable,
   Ordinal,
   PackageName,
   PackageVersion,
@@ -44,7 +45,7 @@ export const SigningKeyEntry = strict({
   public_key_hex: PublicKeyHex,
   status: Type.Enum(['active', 'revoked']),
   created_at: Timestamp,
-  revoked_at: Type.Union([Timestamp, Type.Null()]),
+  revoked_at: nullable(Timestamp),
 });
 export type SigningKeyEntry = Static<typeof SigningKeyEntry>;
 
@@ -71,7 +72,7 @@ export const StatePayload = strict({
   server_time: Timestamp,
   epoch: Ordinal,
   key_set_version: Ordinal,
-  events_head: Type.Union([EventsHead, Type.Null()]),
+  events_head: nullable(EventsHead),
 });
 export type StatePayload = Static<typeof StatePayload>;
 
@@ -91,7 +92,7 @@ export const AgentStatePayload = strict({
   epoch: Ordinal,
   key_set_version: Ordinal,
   revoked_tokens: Type.Array(Uuid, { maxItems: REVOKED_TOKENS_MAX }),
-  approvals_after: Type.Union([Timestamp, Type.Null()]),
+  approvals_after: nullable(Timestamp),
 });
 export type AgentStatePayload = Static<typeof AgentStatePayload>;
 
@@ -178,7 +179,7 @@ export const ApprovalPayload = strict({
   ecosystem: Ecosystem,
   package: strict({
     name: PackageName,
-    from_version: Type.Union([PackageVersion, Type.Null()]),
+    from_version: nullable(PackageVersion),
     to_version: PackageVersion,
   }),
   actions: Type.Array(PlanAction, { minItems: 1, maxItems: PLAN_MAX_ACTIONS }),
@@ -186,11 +187,11 @@ export const ApprovalPayload = strict({
   verdict: strict({
     vulnerability: VulnerabilityVerdict,
     age: Type.Enum(['ok', 'violation', 'unknown_age', 'not_applicable', 'off']),
-    checked_at: Type.Union([Timestamp, Type.Null()]),
-    source: Type.Union([Type.String({ maxLength: 128 }), Type.Null()]),
-    snapshot: Type.Union([Type.String({ maxLength: 256 }), Type.Null()]),
+    checked_at: nullable(Timestamp),
+    source: nullable(Type.String({ maxLength: 128 })),
+    snapshot: nullable(Type.String({ maxLength: 256 })),
   }),
-  override: Type.Union([ApprovalOverride, Type.Null()]),
+  override: nullable(ApprovalOverride),
   issued_at: Timestamp,
   expires_at: Timestamp,
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { GroupName, ShortText, strict, Timestamp, Uuid } from './scalars.ts';
+import { GroupName, nullable, ShortText, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** Most hosts that one registration token can enrol. */
 export const SEATS_MAX = 100_000;
@@ -11,9 +11,7 @@ export const CreateRegistrationToken = strict({
   label: ShortText,
   seats: Type.Optional(Type.Integer({ minimum: 1, maximum: SEATS_MAX })),
   expires_at: Type.Optional(Timestamp),
-  group: Type.Optional(
-    Type.Union([GroupName, Type.Null()], { description: 'the group that enrolled hosts get' }),
-  ),
+  group: Type.Optional(nullable(GroupName, { description: 'the group that enrolled hosts get' })),
 });
 export type CreateRegistrationToken = Static<typeof CreateRegistrationToken>;
 
@@ -22,7 +20,7 @@ export const RegistrationTokenItem = Type.Object({
   label: ShortText,
   seats: Type.Integer({ minimum: 1 }),
   seats_used: Type.Integer({ minimum: 0 }),
-  group: Type.Union([GroupName, Type.Null()]),
+  group: nullable(GroupName),
   created_by: Type.String(),
   created_at: Timestamp,
   expires_at: Timestamp,

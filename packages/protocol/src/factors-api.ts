@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Count, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** What an operator can prove beside the password. */
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const;
@@ -48,7 +48,7 @@ const credential = {
   id: CredentialId,
   rawId: CredentialId,
   type: Type.Literal('public-key'),
-  authenticatorAttachment: Type.Optional(Type.Union([Type.String({ maxLength: 32 }), Type.Null()])),
+  authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 32 }))),
   clientExtensionResults: Type.Optional(Type.Object({})),
 };
 
@@ -68,9 +68,7 @@ export const Assertion = Type.Object({
     clientDataJSON: Encoded,
     authenticatorData: Encoded,
     signature: Encoded,
-    userHandle: Type.Optional(
-      Type.Union([Type.String({ pattern: '^[A-Za-z0-9_-]*$', maxLength: 128 }), Type.Null()]),
-    ),
+    userHandle: Type.Optional(nullable(Type.String({ pattern: '^[A-Za-z0-9_-]*$', maxLength: 128 }))),
   }),
 });
 export type Assertion = Static<typeof Assertion>;
@@ -95,14 +93,14 @@ export const Passkey = strict({
   id: Uuid,
   name: PasskeyName,
   created_at: Timestamp,
-  last_used_at: Type.Union([Timestamp, Type.Null()]),
+  last_used_at: nullable(Timestamp),
   backed_up: Type.Boolean({ description: 'kept by a password manager or platform account' }),
 });
 export type Passkey = Static<typeof Passkey>;
 
 export const PasskeyAdded = strict({
   passkey: Passkey,
-  recovery_codes: Type.Union([Type.Array(Type.String()), Type.Null()], {
+  recovery_codes: nullable(Type.Array(Type.String()), {
     description: 'shown once, with the first factor of an operator',
   }),
 });

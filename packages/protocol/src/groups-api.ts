@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
-import { Count, GroupName, strict, Uuid } from './scalars.ts';
+import { Count, GroupName, nullable, strict, Uuid } from './scalars.ts';
 
 /** Most hosts that one request moves. */
 export const MOVE_MAX_HOSTS = 1_000;
 
 /** A group, or null: in none. */
-export const GroupOrNone = Type.Union([GroupName, Type.Null()]);
+export const GroupOrNone = nullable(GroupName);
 
 /** What an operator changes of one host. */
 export const AgentChange = strict({ group: GroupOrNone });

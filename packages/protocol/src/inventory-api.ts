@@ -1,9 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { type Directed, sortBy } from './lists-api.ts';
-import { Count, Ecosystem, PackageName, PackageVersion, ShortText, Timestamp, Uuid } from './scalars.ts';
+import {
+  Count,
+  Ecosystem,
+  nullable,
+  PackageName,
+  PackageVersion,
+  ShortText,
+  Timestamp,
+  Uuid,
+} from './scalars.ts';
 import { UpdateState, VulnerabilityVerdict } from './states.ts';
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** What a host reported to have installed, and the open update of just this version where there is one. */
 export const InstalledItem = Type.Object({

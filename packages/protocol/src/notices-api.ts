@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { strict, Timestamp, Uuid } from './scalars.ts';
+import { nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** Changes to what lets an operator in, as the account's page tells them. */
 export const NOTICE_KINDS = [
@@ -29,12 +29,12 @@ export const NOTICES_KEPT = 50;
 export const Notice = strict({
   id: Uuid,
   kind: NoticeKind,
-  subject: Type.Union([Type.String(), Type.Null()], {
+  subject: nullable(Type.String(), {
     description: 'name of the passkey, label of the API token, number of what ended',
   }),
   at: Timestamp,
   actor: Type.String(),
-  address: Type.Union([Type.String(), Type.Null()], { description: "null: at the server's command line" }),
+  address: nullable(Type.String(), { description: "null: at the server's command line" }),
   is_new: Type.Boolean(),
 });
 export type Notice = Static<typeof Notice>;

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Factors, RecoveryCode, SecondFactor, TotpCode } from './factors-api.ts';
-import { Count, GroupName, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, GroupName, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 import { Role } from './states.ts';
 
 /** Names of new operators; they are kept in lower case. */
@@ -13,7 +13,7 @@ export const GROUPS_MAX = 100;
 /** Groups of hosts that an operator is bound to. */
 export const GroupList = Type.Array(GroupName, { minItems: 1, maxItems: GROUPS_MAX });
 /** The same where null stands for the whole fleet, hosts in no group too. */
-export const Groups = Type.Union([GroupList, Type.Null()]);
+export const Groups = nullable(GroupList);
 
 export const LoginRequest = strict({
   username: Type.String({ minLength: 1, maxLength: 64 }),
@@ -40,10 +40,10 @@ export const SessionAnswer = strict({
   expires_at: Timestamp,
   factors: Factors,
   unread_notices: Count,
-  second_factor_due_at: Type.Union([Timestamp, Type.Null()], {
+  second_factor_due_at: nullable(Timestamp, {
     description: 'from when on an operator without a second factor can only enrol one; null: never',
   }),
-  stepped_up_until: Type.Union([Timestamp, Type.Null()], {
+  stepped_up_until: nullable(Timestamp, {
     description:
       'until when what asks for a fresh proof is let through: of a factor, or of the password where there is none',
   }),

@@ -1,7 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Count, strict, Timestamp, Uuid } from './scalars.ts';
-
-const nullable = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** The lists that a number may open, by the path below /api/v1 without its first part. */
 export const OVERVIEW_LISTS = [

@@ -1,12 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { REASON_MAX_CHARS } from './approvals-api.ts';
-import { Count, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** Longest time that a resync is open, in hours. */
 export const RESYNC_MAX_HOURS = 72;
-
-const nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
 
 /** Opens the bounded resync after a restore. */
 export const ResyncRequest = strict({

@@ -79,3 +79,8 @@ export const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER
 export function strict<T extends Parameters<typeof Type.Object>[0]>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }
+
+/** What may be null instead. */
+export function nullable<T extends Type.TSchema>(schema: T, options: Type.TSchemaOptions = {}) {
+  return Type.Union([schema, Type.Null()], options);
+}

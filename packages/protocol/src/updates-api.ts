@@ -6,6 +6,7 @@ import {
   Ecosystem,
   GroupName,
   HostPattern,
+  nullable,
   OsId,
   PackageName,
   Sha256Hex,
@@ -65,8 +66,8 @@ export const PackageSort = sortBy(
 );
 export type PackageSort = Static<typeof PackageSort>;
 
-const TextOrNull = Type.Union([Type.String(), Type.Null()]);
-const TimeOrNull = Type.Union([Timestamp, Type.Null()]);
+const TextOrNull = nullable(Type.String());
+const TimeOrNull = nullable(Timestamp);
 
 export const UpdateItem = strict({
   id: Uuid,
@@ -79,16 +80,16 @@ export const UpdateItem = strict({
   available_version: Type.String(),
   origin: TextOrNull,
   security: Type.Boolean(),
-  size_bytes: Type.Union([Count, Type.Null()]),
+  size_bytes: nullable(Count),
   state: UpdateState,
   state_reason: TextOrNull,
   out_of_band: Type.Boolean(),
-  verdict: Type.Union([VulnerabilityVerdict, Type.Null()]),
+  verdict: nullable(VulnerabilityVerdict),
   severity: TextOrNull,
   /** Whether something that the closure brings is known to be exploited (KEV); null: not known. Decides nothing. */
-  known_exploited: Type.Union([Type.Boolean(), Type.Null()]),
+  known_exploited: nullable(Type.Boolean()),
   /** The likelihood that it will be (EPSS), the highest in the closure; null: not known. Decides nothing. */
-  epss: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()]),
+  epss: nullable(Type.Number({ minimum: 0, maximum: 1 })),
   has_plan: Type.Boolean(),
   not_before: TimeOrNull,
   discovered_at: Timestamp,
@@ -116,7 +117,7 @@ export type UpdateHistoryEntry = Static<typeof UpdateHistoryEntry>;
 
 export const UpdateDetail = strict({
   ...UpdateItem.properties,
-  plan: Type.Union([UpdatePlan, Type.Null()]),
+  plan: nullable(UpdatePlan),
   history: Type.Array(UpdateHistoryEntry),
   gate: Type.Unknown({ description: 'the verdict of the gate at this moment' }),
 });
@@ -135,7 +136,7 @@ export const PackageItem = strict({
   /** The worst of the updates that are judged; null: none is. */
   severity: TextOrNull,
   /** True where one of the updates is about what is known to be exploited; null: of none is it known. */
-  known_exploited: Type.Union([Type.Boolean(), Type.Null()]),
+  known_exploited: nullable(Type.Boolean()),
   states: Type.Record(Type.String(), Count),
 });
 export type PackageItem = Static<typeof PackageItem>;

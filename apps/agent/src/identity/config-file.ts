@@ -1,7 +1,15 @@
 import { join } from 'node:path';
 import { Envelope, SigningKeyEntry } from '@tidegate/protocol/documents';
 import { ROOT_KEYS_MAX } from '@tidegate/protocol/root-document';
-import { Ecosystem, PublicKeyHex, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import {
+  Ecosystem,
+  nullable,
+  PublicKeyHex,
+  Sha256Hex,
+  strict,
+  Timestamp,
+  Uuid,
+} from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
@@ -65,7 +73,7 @@ export const AgentConfig = strict({
   machine_id_source: MachineIdSource,
   access_token: Type.String({ minLength: 1, maxLength: 8_192 }),
   refresh_token: Type.String({ minLength: 1, maxLength: 512 }),
-  pending_request_id: Type.Union([Uuid, Type.Null()]),
+  pending_request_id: nullable(Uuid),
   trusted_keys: TrustedKeySet,
   key_set: Envelope,
   highest_seq: HighestSeq,
@@ -75,7 +83,7 @@ export const AgentConfig = strict({
     scan_seconds: Type.Integer({ minimum: 1, maximum: 604_800 }),
   }),
   /** null: every ecosystem that is on the host. */
-  ecosystems: Type.Union([Type.Array(Ecosystem, { maxItems: 4 }), Type.Null()]),
+  ecosystems: nullable(Type.Array(Ecosystem, { maxItems: 4 })),
   allow_insecure_http: Type.Boolean(),
   paths: Type.Optional(HostLayout),
 });

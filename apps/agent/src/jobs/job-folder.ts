@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommandResult } from '@tidegate/protocol/agent-api';
 import type { Envelope } from '@tidegate/protocol/documents';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { nullable, strict, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -51,9 +51,9 @@ export type ExecutorRefusal = (typeof EXECUTOR_REFUSALS)[number];
 /** What the executor leaves for the agent to report. */
 export const JobResult = strict({
   command_id: Uuid,
-  failure: Type.Union([Type.Enum(EXECUTOR_REFUSALS), Type.Null()]),
+  failure: nullable(Type.Enum(EXECUTOR_REFUSALS)),
   /** The failed check of the command or approval, where that was the failure. */
-  check: Type.Union([Type.String({ maxLength: 64 }), Type.Null()]),
+  check: nullable(Type.String({ maxLength: 64 })),
   result: CommandResult,
 });
 export type JobResult = Static<typeof JobResult>;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AgentEvent, CommandResult } from '@tidegate/protocol/agent-api';
-import { Count, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { Count, nullable, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { CommandAction } from '@tidegate/protocol/states';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
@@ -25,7 +25,7 @@ export const JournalCommand = strict({
   expires_at: Timestamp,
   accepted_at: Timestamp,
   /** null between "accepted" and the end. */
-  result: Type.Union([CommandResult, Type.Null()]),
+  result: nullable(CommandResult),
   /** Whether the server has the result. */
   reported: Type.Boolean(),
   /** Whether a check-in has told the server that the command arrived. */
@@ -37,7 +37,7 @@ export type JournalCommand = Static<typeof JournalCommand>;
 export const JournalState = strict({
   v: Type.Literal(1),
   highest: HighestSeq,
-  server_time: Type.Union([Timestamp, Type.Null()]),
+  server_time: nullable(Timestamp),
   commands: Type.Array(JournalCommand, { maxItems: JOURNAL_MAX_COMMANDS }),
   events: Type.Array(AgentEvent, { maxItems: 2 * EVENT_QUEUE_LIMITS.events }),
   /** Of agents that counted what they dropped and told nobody. */

@@ -1,6 +1,6 @@
 import { OUTPUT_PIECE_MAX_CHARS } from '@tidegate/protocol/agent-api';
-import { Count, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
-import { type Static, Type } from 'typebox';
+import { Count, nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import type { Static } from 'typebox';
 
 /** Most bytes of one piece: each is at most one character, and a piece has to fit the server's. */
 export const PIECE_MAX_BYTES = Math.min(48 * 1024, OUTPUT_PIECE_MAX_CHARS);
@@ -24,7 +24,7 @@ export const OutputCursor = strict({
   /** The server has all before it. */
   sent: Count,
   /** Where the piece ends that was sent last and has no answer yet: it goes again with the same bounds. */
-  sending: Type.Union([Count, Type.Null()]),
+  sending: nullable(Count),
   pieces: Count,
 });
 export type OutputCursor = Static<typeof OutputCursor>;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { EventsHead, type StatePayload } from '@tidegate/protocol/documents';
-import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -31,16 +31,16 @@ type SeenHead = Static<typeof SeenHead>;
 const Rollback = strict({
   kept: SeenHead,
   /** What the later state document said; null where it named no event at all. */
-  seen: Type.Union([EventsHead, Type.Null()]),
+  seen: nullable(EventsHead),
   server_time: Timestamp,
 });
 type Rollback = Static<typeof Rollback>;
 
 const HeadFile = strict({
   v: Type.Literal(1),
-  fleet_id: Type.Union([Uuid, Type.Null()]),
-  newest: Type.Union([SeenHead, Type.Null()]),
-  rollback: Type.Union([Rollback, Type.Null()]),
+  fleet_id: nullable(Uuid),
+  newest: nullable(SeenHead),
+  rollback: nullable(Rollback),
 });
 type HeadFile = Static<typeof HeadFile>;
 

@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { type Static, type TSchema, Type } from 'typebox';
 
 /** Answers of the OSV API, as far as we read them; it may add fields at any time. */
@@ -20,7 +21,7 @@ const Events = Type.Array(
     limit: Type.Optional(Text),
   }),
 );
-const Nullish = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+const Nullish = <T extends TSchema>(schema: T) => Type.Optional(nullable(schema));
 
 /** A record of the OSV schema, as far as an operator is shown it. */
 export const OsvRecord = Type.Object({

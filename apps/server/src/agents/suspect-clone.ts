@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { appendEvent } from '../events/append-event.ts';
@@ -79,7 +80,7 @@ export async function suspectClone(
 const Shown = Type.Object({
   at: Type.String(),
   boot_id: Type.String(),
-  address: Type.Union([Type.String(), Type.Null()]),
+  address: nullable(Type.String()),
 });
 const evidences = Compile(Type.Array(Shown));
 const addresses = Compile(Type.Array(Type.String()));

@@ -1,12 +1,12 @@
-import { Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { nullable, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 
 /** Version of the form of an export. */
 export const EXPORT_VERSION = 1;
 
 const Position = Type.Integer({ minimum: 0 });
-const Nullable = Type.Union([Type.String(), Type.Null()]);
-const Place = strict({ position: Position, hash: Type.Union([Sha256Hex, Type.Null()]) });
+const TextOrNull = nullable(Type.String());
+const Place = strict({ position: Position, hash: nullable(Sha256Hex) });
 
 export const ExportHeader = strict({
   tidegate_events: Type.Literal(EXPORT_VERSION),
@@ -26,11 +26,11 @@ export const ExportEvent = strict({
     type: Type.String(),
     severity: Type.String(),
     component: Type.String(),
-    agent_id: Nullable,
-    actor: Nullable,
+    agent_id: TextOrNull,
+    actor: TextOrNull,
     content: Type.String(),
     created_at: Type.Integer(),
-    previous_hash: Nullable,
+    previous_hash: TextOrNull,
     hash: Type.String(),
   }),
 });

@@ -1,7 +1,7 @@
 import { EVENT_SORT_DEFAULT, EVENT_SORTS, EventFilter, EventSort } from '@tidegate/protocol/events-api';
 import { directionOf } from '@tidegate/protocol/lists-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
@@ -22,18 +22,18 @@ import { type EventFilter as Filter, findEvent, type ListedEvent } from './store
 
 const EventQuery = strict({ ...SortedPageQuery, sort: Type.Optional(EventSort), ...EventFilter });
 
-const Nullable = Type.Union([Type.String(), Type.Null()]);
+const TextOrNull = nullable(Type.String());
 const EventItem = Type.Object({
   id: Uuid,
   kind: Type.Enum(['security', 'system']),
   type: Type.String(),
   severity: Type.String(),
   component: Type.String(),
-  agent_id: Nullable,
-  hostname: Type.Union([Type.String(), Type.Null()], {
+  agent_id: TextOrNull,
+  hostname: nullable(Type.String(), {
     description: 'of the host as it is called now; not under the hash',
   }),
-  actor: Nullable,
+  actor: TextOrNull,
   content: Type.Unknown(),
   created_at: Timestamp,
   position: Type.Optional(
@@ -42,7 +42,7 @@ const EventItem = Type.Object({
       description: 'place in the chain, without gaps; absent for who is bound to groups of hosts',
     }),
   ),
-  previous_hash: Nullable,
+  previous_hash: TextOrNull,
   hash: Type.String(),
 });
 

@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
 import { isOfVersion } from '../release-times/pypi-times.ts';
@@ -27,7 +28,7 @@ const ProjectAnswer = Type.Object({
   files: Type.Array(
     Type.Object({
       filename: Type.String(),
-      provenance: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      provenance: Type.Optional(nullable(Type.String())),
     }),
   ),
 });

@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
 import { type TSchema, Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
@@ -5,7 +6,7 @@ import type { AgeSubject } from './subjects.ts';
 import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './time-rules.ts';
 
 const Text = Type.String();
-const Maybe = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
+const Maybe = <T extends TSchema>(schema: T) => Type.Optional(nullable(schema));
 
 /** The JSON API of one version, as far as times go. */
 const VersionAnswer = Type.Object({

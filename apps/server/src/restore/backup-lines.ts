@@ -1,4 +1,4 @@
-import { Count, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { Count, nullable, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 
@@ -18,7 +18,7 @@ const Header = strict({
   engine: Type.Enum(['sqlite', 'postgres']),
   fleet_id: Uuid,
   epoch: Count,
-  events: strict({ position: Count, hash: Type.Union([Sha256Hex, Type.Null()]) }),
+  events: strict({ position: Count, hash: nullable(Sha256Hex) }),
   with_keys: Type.Boolean(),
 });
 export type BackupHeader = Static<typeof Header>;

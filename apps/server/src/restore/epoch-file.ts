@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Count, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { Count, nullable, Sha256Hex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -14,7 +14,7 @@ const EpochFile = strict({
   fleet_id: Uuid,
   epoch: Count,
   mark: Count,
-  events: strict({ position: Count, hash: Type.Union([Sha256Hex, Type.Null()]) }),
+  events: strict({ position: Count, hash: nullable(Sha256Hex) }),
   written_at: Timestamp,
 });
 export type EpochFile = Static<typeof EpochFile>;

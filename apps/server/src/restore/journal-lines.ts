@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { Count, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
+import { Count, nullable, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Revocation } from '../platform/forward-facts.ts';
 
-const Header = strict({ tidegate_revocations: Type.Literal(1), after: Type.Union([Sha256Hex, Type.Null()]) });
+const Header = strict({ tidegate_revocations: Type.Literal(1), after: nullable(Sha256Hex) });
 const Entry = strict({
   act: Type.Enum(['revoked', 'withdrawn']),
   kind: Type.Enum(['family', 'agent', 'deleted_agent', 'key', 'api_token', 'deleted_operator']),

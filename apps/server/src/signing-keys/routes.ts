@@ -1,6 +1,6 @@
 import { Envelope, KEY_SETS_PAGE, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import { Problem } from '@tidegate/protocol/problems';
-import { PublicKeyHex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
+import { nullable, PublicKeyHex, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
@@ -24,7 +24,7 @@ const KeyAnswer = Type.Object({
   public_key_hex: PublicKeyHex,
   status: Type.Enum(['active', 'revoked']),
   created_at: Timestamp,
-  revoked_at: Type.Union([Timestamp, Type.Null()]),
+  revoked_at: nullable(Timestamp),
   in_use: Type.Boolean(),
   /** With an offline root: no key set has it yet, so nobody trusts it. */
   awaits_root: Type.Boolean(),

@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { Secret, TOTP } from 'otpauth';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -12,7 +13,7 @@ const Begun = Type.Object({ secret: Type.String(), otpauth_uri: Type.String() })
 const Codes = Type.Object({ recovery_codes: Type.Array(Type.String()) });
 const Added = Type.Object({
   passkey: Type.Object({ id: Type.String() }),
-  recovery_codes: Type.Union([Type.Array(Type.String()), Type.Null()]),
+  recovery_codes: nullable(Type.Array(Type.String())),
 });
 
 /** An app of codes as on a telephone, on the clock of the test. */

@@ -1,4 +1,4 @@
-import { strict } from '@tidegate/protocol/scalars';
+import { nullable, strict } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -16,7 +16,6 @@ const Arch = Type.String({ pattern: '^[a-z0-9_]+$', maxLength: 32 });
 const SourceRpm = Type.String({ pattern: '^[A-Za-z0-9_.+~^-]+\\.(no)?src\\.rpm$', maxLength: 512 });
 const RepositoryId = Type.String({ pattern: '^[A-Za-z0-9_.:@-]+$', maxLength: 256 });
 const Text = Type.String({ maxLength: 4_096 });
-const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 /** A package as dnf knows it. */
 const Described = {
@@ -25,19 +24,19 @@ const Described = {
   version: Part,
   release: Part,
   arch: Arch,
-  source_rpm: orNull(SourceRpm),
+  source_rpm: nullable(SourceRpm),
   /** The epoch of the package that bears the name of the source and comes of it, where there is one. */
-  source_epoch: orNull(Epoch),
+  source_epoch: nullable(Epoch),
   /** Null for what is installed. */
-  repository: orNull(RepositoryId),
+  repository: nullable(RepositoryId),
   size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   /** Of the repository's metadata, in hex: its length says which algorithm it is. */
-  checksum: orNull(Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' })),
+  checksum: nullable(Type.String({ pattern: '^([0-9a-f]{2}){16,64}$' })),
 };
 export const DnfPackage = strict(Described);
 export type DnfPackage = Static<typeof DnfPackage>;
 
-const Coming = strict({ ...Described, url: orNull(Type.String({ minLength: 1, maxLength: 4_096 })) });
+const Coming = strict({ ...Described, url: nullable(Type.String({ minLength: 1, maxLength: 4_096 })) });
 
 export const TransactionAnswer = strict({
   ok: Type.Literal(true),
@@ -56,7 +55,7 @@ export const ScanAnswer = strict({
     { maxItems: LIST_MAX },
   ),
   /** The repository that each installed package came from, where dnf remembers it. */
-  origins: Type.Array(strict({ name: Text, evr: Text, arch: Text, repository: orNull(Text) }), {
+  origins: Type.Array(strict({ name: Text, evr: Text, arch: Text, repository: nullable(Text) }), {
     maxItems: LIST_MAX,
   }),
 });
@@ -65,7 +64,7 @@ export type ScanAnswer = Static<typeof ScanAnswer>;
 export const AgesAnswer = strict({
   ok: Type.Literal(true),
   /** When the metadata of each enabled repository were last found to be the newest, in seconds since 1970. */
-  repositories: Type.Array(strict({ id: RepositoryId, fetched_at: orNull(Type.Integer({ minimum: 0 })) }), {
+  repositories: Type.Array(strict({ id: RepositoryId, fetched_at: nullable(Type.Integer({ minimum: 0 })) }), {
     maxItems: LIST_MAX,
   }),
 });

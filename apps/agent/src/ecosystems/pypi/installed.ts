@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { nullable } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -117,7 +118,7 @@ function describeDirect(text: string): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-const Pin = Type.Object({ package: Type.Union([Type.String(), Type.Null()]), pinned: Type.Boolean() });
+const Pin = Type.Object({ package: nullable(Type.String()), pinned: Type.Boolean() });
 const PipxMetadata = Type.Object({
   main_package: Type.Unknown(),
   injected_packages: Type.Optional(Type.Record(Type.String(), Type.Unknown())),

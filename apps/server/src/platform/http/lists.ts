@@ -1,3 +1,4 @@
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Refusal } from './refusal.ts';
 
@@ -83,7 +84,7 @@ function isKeyOrNull(value: unknown): value is string | number | null {
 export function pageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
   return Type.Object({
     items: Type.Array(item),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    next_cursor: nullable(Type.String()),
     total: Type.Integer({ minimum: 0 }),
   });
 }

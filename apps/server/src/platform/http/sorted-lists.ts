@@ -1,4 +1,5 @@
 import { TOTAL_MAX } from '@tidegate/protocol/lists-api';
+import { nullable } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import type { KeyPart, Position, SortValue } from '../db/keyset.ts';
 import { sha256Hex } from '../sha256.ts';
@@ -68,7 +69,7 @@ export function totalOf(count: number): { total: number; total_is_capped?: true 
 export function sortedPageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
   return Type.Object({
     items: Type.Array(item),
-    next_cursor: Type.Union([Type.String(), Type.Null()]),
+    next_cursor: nullable(Type.String()),
     total: Type.Integer({
       minimum: 0,
       maximum: TOTAL_MAX,

@@ -1,10 +1,9 @@
-import { strict } from '@tidegate/protocol/scalars';
+import { nullable, strict } from '@tidegate/protocol/scalars';
 import type { RouteOptions } from 'fastify';
-import { Type } from 'typebox';
 
 const NO_QUERY = strict({});
 /** Absent (which the framework checks as null) or empty: an act that needs no more than its path. */
-export const NO_BODY = Type.Union([strict({}), Type.Null()]);
+export const NO_BODY = nullable(strict({}));
 /** Methods whose bodies the framework reads. */
 const WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
