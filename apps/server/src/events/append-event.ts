@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
-import canonicalize from 'canonicalize';
 import { createGathering } from '../platform/db/before-commit.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -63,7 +63,5 @@ const unchained = createGathering<Unchained>(async (tx, rows) => {
 
 /** The hash that an event with these columns must bear; content goes in as the text that is stored. */
 export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {
-  const form = canonicalize(row);
-  if (form === undefined) throw new Error('an event row is always an object');
-  return createHash('sha256').update(form).digest('hex');
+  return createHash('sha256').update(canonicalJson(row)).digest('hex');
 }
