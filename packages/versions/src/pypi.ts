@@ -1,5 +1,4 @@
-import { parse } from '@renovatebot/pep440';
-import { compareDigits, compareText, isDigit, type Order, type Sign, signOf } from './order.ts';
+import { compareDigits, compareText, type Order, type Sign, signOf } from './order.ts';
 
 /** Numbers are runs of digits, as they stand: a date or a commit count in a version has no largest value. */
 type PypiVersion = {
@@ -13,33 +12,47 @@ type PypiVersion = {
   local: string[];
 };
 
-/**
- * The order of PEP 440. The library reads the version; the comparison is here, because its own one parses both sides
- * each time, rounds numbers above 2^53 and takes a local segment such as `1e5` for a number.
- */
+/** PEP 440, appendix B: its published expression for a version, case-insensitive. */
+const VERSION = new RegExp(
+  [
+    '^v?',
+    '(?:(?<epoch>[0-9]+)!)?',
+    '(?<release>[0-9]+(?:\\.[0-9]+)*)',
+    '(?<pre>[-_.]?(?<pre_l>a|b|c|rc|alpha|beta|pre|preview)[-_.]?(?<pre_n>[0-9]+)?)?',
+    '(?<post>-(?<post_n1>[0-9]+)|[-_.]?(?<post_l>post|rev|r)[-_.]?(?<post_n2>[0-9]+)?)?',
+    '(?<dev>[-_.]?(?<dev_l>dev)[-_.]?(?<dev_n>[0-9]+)?)?',
+    '(?:\\+(?<local>[a-z0-9]+(?:[-_.][a-z0-9]+)*))?$',
+  ].join(''),
+  'i',
+);
+
+/** The order of PEP 440; null for what it does not take for a version. */
 export const pypiOrder: Order<PypiVersion> = {
   parse(text) {
-    const { shape, runs } = shapeOf(text);
-    const parsed = parse(shape);
-    if (parsed === null) return null;
-    const digitsAt = (place: string | number = 0) => runs[typeof place === 'number' ? place : 0] ?? '0';
-    const { pre, post, dev } = parsed;
-    const isBareDev = pre === null && post === null && dev !== null;
-    const preKind = pre === null ? (isBareDev ? beforeAnyPre : afterAnyPre) : preKinds.indexOf(`${pre[0]}`);
-    const plus = text.indexOf('+');
+    const groups = VERSION.exec(text)?.groups;
+    if (groups?.release === undefined) return null;
+    const {
+      epoch = '0',
+      release,
+      pre_l,
+      pre_n = '0',
+      post,
+      post_n1,
+      post_n2 = '0',
+      dev,
+      dev_n = '0',
+    } = groups;
+    const isBareDev = pre_l === undefined && post === undefined && dev !== undefined;
     return {
-      epoch: digitsAt(parsed.epoch),
-      release: parsed.release.map(digitsAt),
-      pre: { kind: preKind, digits: digitsAt(pre?.[1]) },
-      post: post === null ? null : digitsAt(post[1]),
-      dev: dev === null ? null : digitsAt(dev[1]),
-      local:
-        plus === -1
-          ? []
-          : text
-              .slice(plus + 1)
-              .toLowerCase()
-              .split(/[-_.]/),
+      epoch,
+      release: release.split('.'),
+      pre: {
+        kind: pre_l === undefined ? (isBareDev ? beforeAnyPre : afterAnyPre) : preKindOf(pre_l),
+        digits: pre_n,
+      },
+      post: post === undefined ? null : (post_n1 ?? post_n2),
+      dev: dev === undefined ? null : dev_n,
+      local: groups.local?.toLowerCase().split(/[-_.]/) ?? [],
     };
   },
   compare(a, b) {
@@ -56,27 +69,19 @@ export const pypiOrder: Order<PypiVersion> = {
 };
 
 // 1.0.dev0 < 1.0a0 < 1.0b0 < 1.0rc0 < 1.0
-const preKinds = ['', 'a', 'b', 'rc'];
 const beforeAnyPre = 0;
 const afterAnyPre = 4;
 
-/**
- * A version with the place in a list where each of its runs of digits stood: the library, which makes numbers of them,
- * is shown that. An absent number is the 0 at the head of the list.
- */
-function shapeOf(text: string): { shape: string; runs: string[] } {
-  const runs = ['0'];
-  let shape = '';
-  let copied = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    if (!isDigit(text, at)) continue;
-    const start = at;
-    while (isDigit(text, at + 1)) at += 1;
-    runs.push(text.slice(start, at + 1));
-    shape += text.slice(copied, start) + (runs.length - 1);
-    copied = at + 1;
+/** `alpha` is another spelling of `a`, `beta` of `b`, and `c`, `pre` and `preview` of `rc`. */
+function preKindOf(letters: string): number {
+  switch (letters.charAt(0).toLowerCase()) {
+    case 'a':
+      return 1;
+    case 'b':
+      return 2;
+    default:
+      return 3;
   }
-  return { shape: shape + text.slice(copied), runs };
 }
 
 /** A missing part counts as zero: 1.0 = 1.0.0. */
