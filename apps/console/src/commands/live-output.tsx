@@ -2,6 +2,7 @@ import { ArrowDownToLine, Copy, Pause } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Panel } from '../ui/page.tsx';
+import { ScrollArea } from '../ui/scroll-area.tsx';
 import { attempt, toast } from '../ui/toasts.tsx';
 import { endedText, outputText } from './output-rules.ts';
 import { type OutputState, useOutput } from './use-output.ts';
@@ -68,15 +69,13 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
           {state === 'ended' ? 'The host wrote nothing.' : 'Nothing was written yet.'}
         </p>
       ) : (
-        <section
+        <ScrollArea
           ref={box}
-          aria-label="Output of the command"
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
-          tabIndex={0}
-          className="max-h-[28rem] overflow-auto rounded-lg border border-line bg-sunken p-3"
+          label="Output of the command"
+          className="max-h-[28rem] rounded-lg border border-line bg-sunken p-3"
         >
           <pre className="whitespace-pre-wrap break-words">{text}</pre>
-        </section>
+        </ScrollArea>
       )}
     </Panel>
   );

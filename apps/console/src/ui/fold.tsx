@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { ScrollArea } from './scroll-area.tsx';
 
 /** Something that is there for who wants it: folded until then. */
 export function Fold({ summary, children }: { summary: ReactNode; children: ReactNode }) {
@@ -13,12 +14,8 @@ export function Fold({ summary, children }: { summary: ReactNode; children: Reac
 /** A value as it is stored, as text: what agents sent is never more than that. */
 export function RawJson({ value }: { value: unknown }) {
   return (
-    <pre
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard
-      tabIndex={0}
-      className="max-h-96 overflow-auto rounded-md bg-sunken p-3 whitespace-pre-wrap break-all"
-    >
-      {JSON.stringify(value, null, 2)}
-    </pre>
+    <ScrollArea className="max-h-96 rounded-md bg-sunken p-3">
+      <pre className="whitespace-pre-wrap break-all">{JSON.stringify(value, null, 2)}</pre>
+    </ScrollArea>
   );
 }

@@ -3,6 +3,7 @@ import { Button } from './button.tsx';
 import { Fold } from './fold.tsx';
 import type { Line } from './line.ts';
 import { PlainLines } from './plain-lines.tsx';
+import { ScrollArea } from './scroll-area.tsx';
 
 const LineDrawing = lazy(() =>
   import('./line-drawing.tsx').then(({ LineDrawing }) => ({ default: LineDrawing })),
@@ -61,8 +62,7 @@ export function LineChart({
         plain
       )}
       <Fold summary="The same as a table">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
-        <section tabIndex={0} aria-label={`${label}, as a table`} className="max-h-72 overflow-auto">
+        <ScrollArea label={`${label}, as a table`} className="max-h-72">
           <table className="w-full text-left [&_td]:py-0.5 [&_td]:pr-4 [&_th]:pr-4">
             <caption className="sr-only">{label}</caption>
             <thead className="text-muted">
@@ -92,7 +92,7 @@ export function LineChart({
                 .toReversed()}
             </tbody>
           </table>
-        </section>
+        </ScrollArea>
       </Fold>
     </div>
   );

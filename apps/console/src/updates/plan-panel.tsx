@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { Button } from '../ui/button.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Panel } from '../ui/page.tsx';
+import { ScrollArea } from '../ui/scroll-area.tsx';
 import { Time } from '../ui/time.tsx';
 import { bytesText } from './update-words.ts';
 
@@ -41,8 +42,7 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
         </span>
       }
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard */}
-      <section aria-label="Packages of the plan" tabIndex={0} className="sideways">
+      <ScrollArea label="Packages of the plan" className="sideways">
         <table className="w-full text-left">
           <thead className="text-[0.86rem] text-muted">
             <tr>
@@ -59,7 +59,7 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
             ))}
           </tbody>
         </table>
-      </section>
+      </ScrollArea>
       {!isWhole && actions.length > shown.length && (
         <Button className="mt-3" onClick={() => setWhole(true)}>
           Show all {actions.length.toLocaleString('en')}
