@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { Problem } from '@tidegate/protocol/problems';
+import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { type AgentClient, type Clients, openClients } from '../apps/server/src/testing/app-clients.ts';
 import { ENGINES } from '../apps/server/src/testing/engines.ts';
@@ -6,8 +8,8 @@ import { NAMES } from './protocol-doc/held.ts';
 import { agentRoutes, pathsOfAgents } from './protocol-doc/routes.ts';
 import { readHeldTables } from './protocol-doc/tables.ts';
 
-const ROUTES =
-  readHeldTables(join(import.meta.dirname, '..')).find(({ name }) => name === 'routes')?.rows ?? [];
+const TABLES = readHeldTables(join(import.meta.dirname, '..'));
+const ROUTES = rowsOf('routes');
 const [engine] = ENGINES;
 if (!engine) throw new Error('SQLite is always there');
 const NOBODY = '01900000-0000-7000-a000-00000000ffff';
@@ -50,6 +52,61 @@ describe('the routes of docs/protocol/endpoints.md', () => {
     expect(found).toEqual(held.map(([, path, , , , , old]) => [path, old === 'yes' ? 'yes' : 'no']));
   });
 });
+
+/** Rows of which no request below is a case: each is held by the tests of its part. */
+const NOT_TRIED = ['the head of', "the agent's budget", 'what the endpoint'];
+
+test('the order of checks of docs/protocol/requests.md is that of the server: each request mends one fault more', async () => {
+  const clients = await openClients(engine, { minAgentVersion: '1.0.0' });
+  const { platform } = clients.app;
+  const expired = await clients.enrol('machine-1');
+  platform.clock.advance(16 * 60_000);
+  const gone = await clients.enrol('machine-2');
+  const agent = await clients.enrol('machine-3');
+  // Both acts ask for a proof made lately.
+  const token = await clients.app.adminToken();
+  const act = (url: string, body: object) => clients.send({ method: 'POST', url, token, body });
+  expect((await act(`/api/v1/agents/${gone.agentId}/revoke`, {})).status).toBe(200);
+  expect(await checkIn(clients, agent, '0.9.0')).toBe(200);
+  const rebind = `/api/admin/agents/${agent.agentId}/rebind-machine-id`;
+  expect((await act(rebind, { reason: 'test' })).status).toBe(200);
+
+  const [path, foreign] = [`/api/v1/agents/${agent.agentId}/events`, `/api/v1/agents/${NOBODY}/events`];
+  const faulty = { 'content-type': 'application/json', 'content-encoding': 'br' };
+  const bearing = ({ accessToken }: AgentClient) => ({ ...faulty, authorization: `Bearer ${accessToken}` });
+  const whole = { ...bearing(agent), 'x-machine-id': agent.machineId };
+  const { 'content-encoding': _, ...readable } = whole;
+  const found = [
+    await codeOf(clients, '/api/v1/agents/nothing/at/all', faulty),
+    await codeOf(clients, foreign, faulty),
+    await codeOf(clients, foreign, { ...faulty, authorization: 'Bearer nonsense' }),
+    await codeOf(clients, foreign, bearing(expired)),
+    await codeOf(clients, foreign, bearing(gone)),
+    await codeOf(clients, foreign, bearing(agent)),
+    await codeOf(clients, foreign, whole),
+  ];
+  expect(await checkIn(clients, agent, '0.9.0')).toBe(200);
+  found.push(await codeOf(clients, foreign, whole), await codeOf(clients, path, whole));
+  expect(await checkIn(clients, agent, '1.0.0')).toBe(200);
+  found.push(await codeOf(clients, path, whole), await codeOf(clients, path, readable));
+
+  const rows = rowsOf('order of checks').filter(
+    ([check = '']) => !NOT_TRIED.some((one) => check.startsWith(one)),
+  );
+  const unlike = rows.filter(([, answers = ''], at) => !answers.split(', ').includes(found[at] ?? ''));
+  expect([unlike, found.length]).toEqual([[], rows.length]);
+});
+
+function rowsOf(name: string): readonly (readonly string[])[] {
+  return TABLES.find((table) => table.name === name)?.rows ?? [];
+}
+
+/** Status and code of the answer to a body that is no JSON. */
+async function codeOf({ base }: Clients, path: string, headers: Record<string, string>): Promise<string> {
+  const answer = await fetch(base + path, { method: 'POST', headers, body: 'nonsense' });
+  const { code } = Value.Parse(Problem, await answer.json());
+  return `${answer.status} ${code}`;
+}
 
 function checkIn(clients: Clients, agent: AgentClient, agentVersion: string): Promise<number> {
   const facts = { agent_version: agentVersion, boot_id: 'b', uptime_seconds: 1, received: [] };
