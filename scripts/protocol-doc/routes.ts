@@ -1,6 +1,4 @@
-import { type SchemaNames, typeOf } from './schema-rows.ts';
-
-type Members = Readonly<Record<string, unknown>>;
+import { isMembers, type Members, type SchemaNames, typeOf } from './schema-rows.ts';
 
 /** The part of the API that OpenAPI's tag names: method, path, rate-limit class, body and answers of each operation. */
 export function agentRoutes(openapi: object, names: SchemaNames): string[][] {
@@ -57,8 +55,4 @@ function schemaOf(holder: unknown): unknown {
   const content = isMembers(holder) ? holder.content : null;
   const json = isMembers(content) ? content['application/json'] : null;
   return isMembers(json) ? json.schema : null;
-}
-
-function isMembers(value: unknown): value is Members {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -3,7 +3,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 /** Schemas that a table calls by name. Those that are equal have one name: the first. */
 export type SchemaNames = ReadonlyMap<string, string>;
 
-type Members = Readonly<Record<string, unknown>>;
+export type Members = Readonly<Record<string, unknown>>;
 
 export function namesOf(schemas: Readonly<Record<string, unknown>>): SchemaNames {
   const names = new Map<string, string>();
@@ -112,7 +112,7 @@ function asOpenApiHasIt(_key: string, value: unknown): unknown {
   };
 }
 
-function isMembers(value: unknown): value is Members {
+export function isMembers(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
