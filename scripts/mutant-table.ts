@@ -21,6 +21,8 @@ const SOCKET_TEST = `${SLICE}/renewal-http.test.ts`;
 const CALLS_TEST = `${SLICE}/renewal-syscalls.test.ts`;
 const FAULTS_TEST = `${SLICE}/renewal-faults.test.ts`;
 const GROUP_TEST = `${DB}/group-commit.test.ts`;
+const GATE = 'apps/server/src/approvals/gate.ts';
+const GATE_TEST = 'apps/server/src/approvals/gate.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -295,5 +297,110 @@ export const MUTANTS: readonly Mutant[] = [
     from: "if (facts.agent !== 'active' || !facts.familyActive) return 'gone';",
     to: "if (facts.agent === 'deleted') return 'gone';",
     test: [HTTP_TEST, 'I2, I3, I4, I5: the previous token is accepted exactly once more'],
+  },
+  {
+    rule: 'gate, A3: a blank reason is none',
+    file: GATE,
+    from: 'if (request.override && !isReason(reason)) return',
+    to: 'if (request.override && reason === null) return',
+    test: [GATE_TEST, 'A3 with a blank reason'],
+  },
+  {
+    rule: 'gate: an artifact that diverges stops',
+    file: GATE,
+    from: 'if (divergences.length > 0)',
+    to: 'if (divergences.length > 1)',
+    test: [GATE_TEST, 'stops whoever asks, before the age (A7)'],
+  },
+  {
+    rule: 'gate: an artifact that its registry does not have stops',
+    file: GATE,
+    from: 'if (registry.contradicted.length > 0)',
+    to: 'if (registry.contradicted.length > 1)',
+    test: [GATE_TEST, 'stops in every mode, whoever asks'],
+  },
+  {
+    rule: 'gate, A7: age comes before the vulnerability gate',
+    file: GATE,
+    from: 'artifactStop(judged) ?? ageStop(judged.age, policy)',
+    to: 'artifactStop(judged)',
+    test: [GATE_TEST, 'A7 comes before the vulnerability gate'],
+  },
+  {
+    rule: 'gate, A7: no override passes age',
+    file: GATE,
+    from: 'if (final) return',
+    to: 'if (final && !request.override) return',
+    test: [GATE_TEST, 'A7 is not passed by an override (reading 1)'],
+  },
+  {
+    rule: 'gate, A7: informational only in warn',
+    file: GATE,
+    from: "if (policy.ageMode !== 'block' ||",
+    to: "if (policy.ageMode === 'off' ||",
+    test: [GATE_TEST, 'A7 warn'],
+  },
+  {
+    rule: 'gate, reading 5: what is not judged yet is waited for',
+    file: GATE,
+    from: "if (facts.advisories !== 'pending') return false;",
+    to: 'return false;',
+    test: [GATE_TEST, 'reading 5: not judged yet'],
+  },
+  {
+    rule: 'gate, A1: wherever in the closure',
+    file: GATE,
+    from: "if (closure.verdict !== 'vulnerable') return null;",
+    to: "if (closure.findings[0]?.inClosure !== 'top') return null;",
+    test: [GATE_TEST, 'A1: wherever in the closure'],
+  },
+  {
+    rule: 'gate, A8: no policy excuses for the sweep',
+    file: GATE,
+    from: "policy.vulnerabilities === 'introduced' && request.by === 'operator'",
+    to: "policy.vulnerabilities === 'introduced'",
+    test: [GATE_TEST, 'A8 whatever the policy of reading 4 is'],
+  },
+  {
+    rule: 'gate, reading 4: malicious is never excused',
+    file: GATE,
+    from: "change === 'introduced' || malicious",
+    to: "change === 'introduced'",
+    test: [GATE_TEST, 'reading 4: malicious'],
+  },
+  {
+    rule: 'gate, A2: apt and dnf',
+    file: GATE,
+    from: "ecosystem === 'apt' || ecosystem === 'dnf'",
+    to: "ecosystem === 'apt'",
+    test: [GATE_TEST, 'A2 dnf'],
+  },
+  {
+    rule: 'gate, reading 5: uncovered is a warning only where the policy says so',
+    file: GATE,
+    from: "if (unchecked === 'uncovered' && policy.uncovered === 'warn') return null;",
+    to: "if (unchecked === 'uncovered') return null;",
+    test: [GATE_TEST, 'A2 uncovered'],
+  },
+  {
+    rule: 'gate, A8: the sweep mints no unchecked closure in any ecosystem',
+    file: GATE,
+    from: "if (request.by === 'operator') {",
+    to: 'if (request.by !== null) {',
+    test: [GATE_TEST, 'A8 unchecked npm'],
+  },
+  {
+    rule: 'gate, A8: a sweep has no override',
+    file: GATE,
+    from: "if (request.by === 'operator' && reason !== null) {",
+    to: 'if (reason !== null) {',
+    test: [GATE_TEST, 'A8: a sweep has no override'],
+  },
+  {
+    rule: 'gate, A3: an override holds the stop that it passes',
+    file: GATE,
+    from: 'override: { stop, reason }',
+    to: 'override: null',
+    test: [GATE_TEST, 'an override is needed exactly where the same request without it is blocked'],
   },
 ];
