@@ -5,6 +5,7 @@ import {
   Count,
   Ecosystem,
   nullable,
+  nullish,
   PackageName,
   PackageVersion,
   strict,
@@ -67,7 +68,7 @@ export const GateFinding = strict({
   change: Type.Enum(['introduced', 'still_present']),
   /** Known to be exploited (KEV), and how likely that is (EPSS, 0 to 1): they order findings and soften nothing. */
   kev: Type.Optional(Type.Boolean()),
-  epss: Type.Optional(nullable(Type.Number())),
+  epss: nullish(Type.Number()),
 });
 export type GateFinding = Static<typeof GateFinding>;
 

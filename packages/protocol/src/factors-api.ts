@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Count, nullable, strict, Timestamp, Uuid } from './scalars.ts';
+import { Count, nullable, nullish, strict, Timestamp, Uuid } from './scalars.ts';
 
 /** What an operator can prove beside the password. */
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const;
@@ -48,7 +48,7 @@ const credential = {
   id: CredentialId,
   rawId: CredentialId,
   type: Type.Literal('public-key'),
-  authenticatorAttachment: Type.Optional(nullable(Type.String({ maxLength: 32 }))),
+  authenticatorAttachment: nullish(Type.String({ maxLength: 32 })),
   clientExtensionResults: Type.Optional(Type.Object({})),
 };
 
@@ -68,7 +68,7 @@ export const Assertion = Type.Object({
     clientDataJSON: Encoded,
     authenticatorData: Encoded,
     signature: Encoded,
-    userHandle: Type.Optional(nullable(Type.String({ pattern: '^[A-Za-z0-9_-]*$', maxLength: 128 }))),
+    userHandle: nullish(Type.String({ pattern: '^[A-Za-z0-9_-]*$', maxLength: 128 })),
   }),
 });
 export type Assertion = Static<typeof Assertion>;

@@ -84,3 +84,8 @@ export function strict<T extends Parameters<typeof Type.Object>[0]>(properties: 
 export function nullable<T extends Type.TSchema>(schema: T, options: Type.TSchemaOptions = {}) {
   return Type.Union([schema, Type.Null()], options);
 }
+
+/** What may be null instead, or left out. */
+export function nullish<T extends Type.TSchema>(schema: T) {
+  return Type.Optional(nullable(schema));
+}

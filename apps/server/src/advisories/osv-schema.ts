@@ -1,5 +1,5 @@
-import { nullable } from '@tidegate/protocol/scalars';
-import { type Static, type TSchema, Type } from 'typebox';
+import { nullish } from '@tidegate/protocol/scalars';
+import { type Static, Type } from 'typebox';
 
 /** Answers of the OSV API, as far as we read them; it may add fields at any time. */
 const Id = Type.String({ minLength: 1, maxLength: 256 });
@@ -21,28 +21,27 @@ const Events = Type.Array(
     limit: Type.Optional(Text),
   }),
 );
-const Nullish = <T extends TSchema>(schema: T) => Type.Optional(nullable(schema));
 
 /** A record of the OSV schema, as far as an operator is shown it. */
 export const OsvRecord = Type.Object({
   id: Id,
   modified: Modified,
-  withdrawn: Nullish(Text),
-  summary: Nullish(Text),
-  aliases: Nullish(Type.Array(Text)),
-  upstream: Nullish(Type.Array(Text)),
-  related: Nullish(Type.Array(Text)),
-  severity: Nullish(Type.Array(Type.Object({ type: Text, score: Text }))),
-  affected: Nullish(
+  withdrawn: nullish(Text),
+  summary: nullish(Text),
+  aliases: nullish(Type.Array(Text)),
+  upstream: nullish(Type.Array(Text)),
+  related: nullish(Type.Array(Text)),
+  severity: nullish(Type.Array(Type.Object({ type: Text, score: Text }))),
+  affected: nullish(
     Type.Array(
       Type.Object({
-        package: Nullish(Type.Object({ ecosystem: Text, name: Text })),
-        ranges: Nullish(Type.Array(Type.Object({ type: Text, events: Nullish(Events) }))),
+        package: nullish(Type.Object({ ecosystem: Text, name: Text })),
+        ranges: nullish(Type.Array(Type.Object({ type: Text, events: nullish(Events) }))),
       }),
     ),
   ),
-  database_specific: Nullish(
-    Type.Object({ cwe_ids: Nullish(Type.Array(Text)), severity: Nullish(Type.Unknown()) }),
+  database_specific: nullish(
+    Type.Object({ cwe_ids: nullish(Type.Array(Text)), severity: nullish(Type.Unknown()) }),
   ),
 });
 export type OsvRecord = Static<typeof OsvRecord>;

@@ -1,5 +1,5 @@
 import { EventsHead } from '@tidegate/protocol/documents';
-import { nullable, Timestamp } from '@tidegate/protocol/scalars';
+import { nullable, nullish, Timestamp } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -17,7 +17,7 @@ const Seen = Type.Object({
 const Status = Type.Object({
   agent_id: Type.String({ maxLength: 64 }),
   events_head: nullable(Seen),
-  events_rolled_back: Type.Optional(nullable(Type.Object({ kept: Seen }))),
+  events_rolled_back: nullish(Type.Object({ kept: Seen })),
 });
 
 export type HostHeads = { ok: true; heads: HostHead[] } | { ok: false; detail: string };

@@ -1,4 +1,4 @@
-import { nullable } from '@tidegate/protocol/scalars';
+import { nullish } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
 import { isOfVersion } from '../release-times/pypi-times.ts';
@@ -28,7 +28,7 @@ const ProjectAnswer = Type.Object({
   files: Type.Array(
     Type.Object({
       filename: Type.String(),
-      provenance: Type.Optional(nullable(Type.String())),
+      provenance: nullish(Type.String()),
     }),
   ),
 });

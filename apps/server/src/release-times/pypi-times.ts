@@ -1,20 +1,19 @@
-import { nullable } from '@tidegate/protocol/scalars';
+import { nullish } from '@tidegate/protocol/scalars';
 import { compareVersions } from '@tidegate/versions';
-import { type TSchema, Type } from 'typebox';
+import { Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
 import type { AgeSubject } from './subjects.ts';
 import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './time-rules.ts';
 
 const Text = Type.String();
-const Maybe = <T extends TSchema>(schema: T) => Type.Optional(nullable(schema));
 
 /** The JSON API of one version, as far as times go. */
 const VersionAnswer = Type.Object({
   urls: Type.Array(
     Type.Object({
       filename: Text,
-      upload_time_iso_8601: Maybe(Text),
-      digests: Maybe(Type.Object({ sha256: Maybe(Text) })),
+      upload_time_iso_8601: nullish(Text),
+      digests: nullish(Type.Object({ sha256: nullish(Text) })),
     }),
   ),
 });
@@ -24,8 +23,8 @@ const ProjectAnswer = Type.Object({
   files: Type.Array(
     Type.Object({
       filename: Text,
-      'upload-time': Maybe(Text),
-      hashes: Maybe(Type.Object({ sha256: Maybe(Text) })),
+      'upload-time': nullish(Text),
+      hashes: nullish(Type.Object({ sha256: nullish(Text) })),
     }),
   ),
 });

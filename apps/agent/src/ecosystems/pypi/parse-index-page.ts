@@ -1,4 +1,4 @@
-import { nullable } from '@tidegate/protocol/scalars';
+import { nullish } from '@tidegate/protocol/scalars';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
@@ -27,8 +27,8 @@ const JsonPage = Type.Object({
       filename: Type.String(),
       url: Type.String(),
       hashes: Type.Record(Type.String(), Type.String()),
-      'requires-python': Type.Optional(nullable(Type.String())),
-      size: Type.Optional(nullable(Type.Integer({ minimum: 0 }))),
+      'requires-python': nullish(Type.String()),
+      size: nullish(Type.Integer({ minimum: 0 })),
       yanked: Type.Optional(Type.Union([Type.Boolean(), Type.String()])),
     }),
     { maxItems: FILES_MAX },

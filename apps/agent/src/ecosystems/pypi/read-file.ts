@@ -1,14 +1,11 @@
-import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { errorCode } from '../../platform/file-layer.ts';
+import { READ_UNFOLLOWED } from '../judge-artifact.ts';
 
 /** What reading something that others wrote gives: never half of it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 export type FileText = { ok: true; text: string } | { ok: false; absent: boolean; reason: string };
-
-/** O_NONBLOCK: opening a pipe that somebody put there would wait for ever. */
-const READ_UNFOLLOWED = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads a plain file of at most `maxBytes` in a folder of somebody else; a link, a pipe or a larger one is refused. */
 export async function readPlainFile(path: string, maxBytes: number): Promise<FileText> {
