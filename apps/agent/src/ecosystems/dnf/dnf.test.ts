@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InventoryReport } from '@tidegate/protocol/agent-api';
 import type { Plan, PlanAction } from '@tidegate/protocol/plan';
@@ -20,7 +21,7 @@ import {
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { ProgramResult } from '../../platform/run-program.ts';
 import { downloadIdentity } from '../downloads.ts';
 import type { HostPaths, PlanOutcome } from '../ecosystem.ts';
@@ -234,6 +235,20 @@ describe.skipIf(missing !== null)('dnf on a real host', () => {
     }
     expect(host.fetched).toContain('/baseos/ousting-2.0-1.noarch.rpm');
   });
+
+  const elsewhere = ['/dev/shm', '/var/tmp'].find(
+    (path) => existsSync(path) && statSync(path).dev !== statSync(tmpdir()).dev,
+  );
+  test.skipIf(elsewhere === undefined)(
+    'a fetch ends in a folder on another file system than the temporary one',
+    async () => {
+      const directory = await mkdtemp(join(elsewhere ?? '', 'tidegate-dnf-'));
+      onTestFinished(() => rm(directory, { recursive: true }));
+      const { actions } = await planOf('ousting', '0:2.0-1');
+      expect(await dnfDriver.fetch(paths, { actions, directory })).toEqual({ ok: true });
+      expect(await readdir(directory)).toEqual(['ousting-2.0-1.noarch.rpm']);
+    },
+  );
 
   test('a plan of other hashes than the metadata is refused before anything is fetched (A4)', async () => {
     const directory = join(dir.path, 'refused');

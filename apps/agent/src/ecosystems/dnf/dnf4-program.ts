@@ -308,7 +308,7 @@ def fetch():
         if package._is_local_pkg():
             shutil.copyfile(package.localPkg(), target)
         elif package.localPkg() != target:
-            os.rename(package.localPkg(), target)
+            shutil.move(package.localPkg(), target)
     answer(ok=True)
 
 
