@@ -5,6 +5,7 @@ import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Compile } from 'typebox/compile';
 import type { AgentDoor } from '../agents/agent-door.ts';
+import type { AgentCaller } from '../platform/http/access.ts';
 import { CHECK_IN_MAX_BYTES, jsonLimits } from '../platform/http/body-sizes.ts';
 import type { PlainRoute } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -57,17 +58,26 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     const bytes: unknown = request.read(head.bodyBytes);
     // Not all here yet: whoever reads next waits for it.
     if (!Buffer.isBuffer(bytes)) return false;
-    const facts = readFacts(bytes);
-    if (facts === null || !isIdle(caller, facts)) {
-      request.unshift(bytes);
-      return false;
+    let text: string | null = null;
+    try {
+      text = answerTo(bytes, caller, state);
+    } finally {
+      // The body goes back, for the framework to read it again.
+      if (text === null) request.unshift(bytes);
     }
-    const nowMs = platform.now();
-    lastSeen.note(caller.agentId, nowMs, answers.intervalOf(caller));
-    const text = answers.text({ caller, facts, nowMs, state, commands: [] });
+    if (text === null) return false;
     response.writeHead(200, [REQUEST_ID_HEADER, randomUUID(), 'content-length', text.length, ...HEADERS]);
     response.end(text, 'latin1');
     return true;
+  }
+
+  /** Null where the agent has news, or what it says is not a check-in. */
+  function answerTo(bytes: Buffer, caller: AgentCaller, state: string): string | null {
+    const facts = readFacts(bytes);
+    if (facts === null || !isIdle(caller, facts)) return null;
+    const nowMs = platform.now();
+    lastSeen.note(caller.agentId, nowMs, answers.intervalOf(caller));
+    return answers.text({ caller, facts, nowMs, state, commands: [] });
   }
 
   return (request, response, next) => {
