@@ -7,21 +7,43 @@ const repository = fileURLToPath(new URL('..', import.meta.url));
 keepCompiledModules(repository);
 const refuseSkips = process.env.TIDEGATE_REFUSE_SKIPS === '1';
 
-/** Stories across the real parts. They start many processes, so one file runs at a time. */
+/** Stories that hold a time against a goal: they have the machine for themselves. */
+const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
+
+const each = {
+  root: repository,
+  pool: 'threads',
+  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+} as const;
+
+/** Stories across the real parts. They start many processes and wait for them, each in folders and on ports of its own. */
 export default defineConfig({
   root: repository,
   test: {
-    pool: 'threads',
-    include: ['e2e/**/*.test.ts'],
-    fileParallelism: false,
     globalSetup: [
       'apps/server/src/testing/shared-databases.ts',
       'e2e/harness/build-agent-once.ts',
       'e2e/harness/build-console-once.ts',
     ],
     reporters: ['default', closingLine({ refuseSkips })],
-    expect: { poll: { timeout: 60_000 } },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    projects: [
+      {
+        root: repository,
+        test: {
+          ...each,
+          name: 'stories',
+          include: ['e2e/**/*.test.ts'],
+          exclude: TIMED,
+          maxWorkers: '100%',
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        root: repository,
+        test: { ...each, name: 'timed', include: TIMED, fileParallelism: false, sequence: { groupOrder: 1 } },
+      },
+    ],
   },
 });
