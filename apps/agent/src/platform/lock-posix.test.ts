@@ -10,15 +10,34 @@ const LOCK_EX_NB = 6; // LOCK_EX | LOCK_NB of sys/file.h
 const LOCK_UN = 8;
 
 function hold(folder: string, flock: ((...values: unknown[]) => unknown) | null) {
-  const library = recordedLibrary(flock === null ? null : { flock });
+  const files: OpenFile[] = [];
+  const recorded = (...values: unknown[]) => {
+    files.push(fileOf(values[0]));
+    return flock?.(...values);
+  };
+  const library = recordedLibrary(flock === null ? null : { flock: recorded });
   const system = { platform: 'darwin', processor: 'arm64', openLibrary: library.open } as const;
-  return { ...library, outcome: holdInstanceLock(folder, system) };
+  return { ...library, files, outcome: holdInstanceLock(folder, system) };
 }
 
-function isOpen(fd: unknown): boolean {
+/** A file behind a descriptor, whose number another thread may have once it is closed. */
+interface OpenFile {
+  fd: number;
+  ino: number;
+  dev: number;
+}
+
+/** Throws where the descriptor is closed. */
+function fileOf(value: unknown): OpenFile {
+  const fd = Number(value);
+  const { ino, dev } = fstatSync(fd);
+  return { fd, ino, dev };
+}
+
+function isOpen({ fd, ino, dev }: OpenFile): boolean {
   try {
-    fstatSync(Number(fd));
-    return true;
+    const now = fstatSync(fd);
+    return now.ino === ino && now.dev === dev;
   } catch {
     return false;
   }
@@ -32,11 +51,8 @@ function isControl(fd: unknown): boolean {
 describe('flock(2) as on macOS (section 5)', () => {
   test('is asked of the system library, exclusively and without waiting; release unlocks, then closes', async () => {
     using folder = tmpDir();
-    const wasOpen: boolean[] = [];
-    const { outcome, calls, opened } = hold(folder.path, (fd) => {
-      wasOpen.push(isOpen(fd));
-      return 0;
-    });
+    // That a descriptor is open at its call is seen by `fileOf`.
+    const { outcome, calls, files, opened } = hold(folder.path, () => 0);
     const held = await outcome;
     expect(opened).toEqual([
       { candidates: ['libSystem.B.dylib'], signatures: { flock: { args: ['i32', 'i32'], returns: 'i32' } } },
@@ -48,16 +64,16 @@ describe('flock(2) as on macOS (section 5)', () => {
     if (!held.ok) throw new Error(held.detail);
     held.lock.release();
     expect(calls.slice(1)).toEqual([['flock', fd, LOCK_UN]]);
-    expect(wasOpen).toEqual([true, true]);
-    expect(isOpen(fd)).toBe(false);
+    expect(files).toHaveLength(2);
+    expect(files.map(isOpen)).toEqual([false, false]);
   });
 
   test('that another process holds is refused every time, and leaves no open file and no other file', async () => {
     using folder = tmpDir();
-    const { outcome, calls } = hold(folder.path, (fd) => (isControl(fd) ? 0 : -1));
+    const { outcome, calls, files } = hold(folder.path, (fd) => (isControl(fd) ? 0 : -1));
     expect(await outcome).toMatchObject({ ok: false, reason: 'held' });
     expect(calls).toHaveLength(4);
-    expect(calls.map(([, fd]) => isOpen(fd))).toEqual([false, false, false, false]);
+    expect(files.map(isOpen)).toEqual([false, false, false, false]);
     expect(readdirSync(folder.path)).toEqual(['agent.lock']);
   });
 
@@ -81,13 +97,14 @@ describe('flock(2) as on macOS (section 5)', () => {
 
   test('of a file system without locks is not another process', async () => {
     using folder = tmpDir();
-    const { outcome, calls } = hold(folder.path, () => -1);
+    const { outcome, files } = hold(folder.path, () => -1);
     expect(await outcome).toMatchObject({
       ok: false,
       reason: 'unavailable',
       detail: expect.stringContaining('the file system gives no locks'),
     });
-    expect(calls.some(([, fd]) => isOpen(fd))).toBe(false);
+    expect(files.length).toBeGreaterThan(0);
+    expect(files.some(isOpen)).toBe(false);
     expect(readdirSync(folder.path)).toEqual(['agent.lock']);
   });
 
