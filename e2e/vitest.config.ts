@@ -12,7 +12,8 @@ const TIMED = ['e2e/console/budget.test.ts', 'e2e/keys.test.ts'];
 
 const each = {
   root: repository,
-  pool: 'threads',
+  // A process for each file: some stories kill what their process has started.
+  pool: 'forks',
   expect: { poll: { timeout: 60_000 } },
   testTimeout: 180_000,
   hookTimeout: 180_000,
