@@ -7,6 +7,7 @@ import { Compile } from 'typebox/compile';
 import type { AgentDoor } from '../agents/agent-door.ts';
 import type { AgentCaller } from '../platform/http/access.ts';
 import { CHECK_IN_MAX_BYTES, jsonLimits } from '../platform/http/body-sizes.ts';
+import { AGENT_HEADERS } from '../platform/http/security-headers.ts';
 import type { PlainRoute } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
@@ -30,11 +31,7 @@ const UUID_LENGTH = 36;
 const URL_LENGTH = PREFIX.length + UUID_LENGTH + SUFFIX.length;
 /** An idle check-in is a few hundred bytes. */
 const BODY_MAX_BYTES = 4_096;
-const HEADERS = [
-  ...['content-type', 'application/json; charset=utf-8'],
-  ...['x-content-type-options', 'nosniff'],
-  ...['cache-control', 'no-store'],
-];
+const HEADERS = ['content-type', 'application/json; charset=utf-8', ...AGENT_HEADERS.flat()];
 const body = Compile(CheckInRequest);
 
 /**

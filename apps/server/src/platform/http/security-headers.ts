@@ -10,6 +10,12 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** What agents need: they read JSON and render nothing. */
+export const AGENT_HEADERS: readonly (readonly [string, string])[] = [
+  ['x-content-type-options', 'nosniff'],
+  ['cache-control', 'no-store'],
+];
+
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**
@@ -29,12 +35,10 @@ export function installSecurityHeaders(app: FastifyInstance, { https }: { https:
     'cache-control': 'no-store',
     ...(https ? { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` } : {}),
   };
-  const agent = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
   const browserHeaders = Object.entries(browser);
-  const agentHeaders = Object.entries(agent);
   app.addHook('onSend', (request, reply, _payload, done) => {
     const isAgent = request.routeOptions.config.access?.kind === 'agent';
-    for (const [name, value] of isAgent ? agentHeaders : browserHeaders) {
+    for (const [name, value] of isAgent ? AGENT_HEADERS : browserHeaders) {
       if (!reply.hasHeader(name)) reply.header(name, value);
     }
     done();
