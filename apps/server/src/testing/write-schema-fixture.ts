@@ -6,6 +6,7 @@ import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { migrate, SCHEMA_MIGRATIONS } from '../platform/db/migrate.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import { textOf } from '../platform/db/statement.ts';
 import { tablesOf } from '../restore/table-store.ts';
 import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
 
@@ -26,7 +27,7 @@ try {
   mkdirSync(FOLDER, { recursive: true });
   for (const engine of ['sqlite', 'postgres'] as const) {
     const statements = MIGRATIONS.flatMap((migration) => migration.statements)
-      .map((statement) => (typeof statement === 'string' ? statement : (statement[engine] ?? '')))
+      .map((statement) => textOf(statement, engine))
       // The rows below are of a database that is in use: they bring what migrations put there themselves.
       .filter((text) => text !== '' && !text.startsWith('INSERT '));
     const lines = [

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Database, Tx } from './engine.ts';
-import type { Statement } from './statement.ts';
+import { type Statement, textOf } from './statement.ts';
 
 /** One numbered step forward; its statements run in order. */
 export interface Migration {
@@ -55,8 +55,8 @@ export async function migrate(
     const pending = migrations.filter((m) => m.version > databaseVersion);
     for (const migration of pending) {
       for (const statement of migration.statements) {
-        const text = typeof statement === 'string' ? statement : statement[database.engine];
-        if (text !== undefined) await sql.raw(text).execute(tx);
+        const text = textOf(statement, database.engine);
+        if (text !== '') await sql.raw(text).execute(tx);
       }
       const row = { version: migration.version, name: migration.name, applied_at: now() };
       await tx.insertInto('schema_migrations').values(row).execute();

@@ -24,11 +24,12 @@ export function perEngine(texts: TemplateStringsArray, ...parts: readonly Statem
 }
 
 function textFor(engine: keyof PerEngine, texts: readonly string[], parts: readonly Statement[]): string {
-  return texts.map((text, i) => text + partFor(engine, parts[i] ?? '')).join('');
+  return texts.map((text, i) => text + textOf(parts[i] ?? '', engine)).join('');
 }
 
-function partFor(engine: keyof PerEngine, part: Statement): string {
-  return typeof part === 'string' ? part : (part[engine] ?? '');
+/** The text for an engine; empty where it needs nothing. */
+export function textOf(statement: Statement, engine: keyof PerEngine): string {
+  return typeof statement === 'string' ? statement : (statement[engine] ?? '');
 }
 
 /** A trigger of PostgreSQL and its function, which bears the same name. */
