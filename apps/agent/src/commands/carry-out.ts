@@ -3,7 +3,7 @@ import type { CommandPayload } from '@tidegate/protocol/documents';
 import { sendInventory } from '../inventory/send-inventory.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
-import { describeFailure, type Failure } from '../platform/failures.ts';
+import { describeFailure, type Failure, storageFailure } from '../platform/failures.ts';
 import { plainStart } from '../platform/plain-text.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { refreshKeys } from '../session/refresh-keys.ts';
@@ -43,7 +43,7 @@ export async function carryOut(runtime: Runtime, accepted: AcceptedCommand): Pro
       const { polling } = runtime.config.current();
       const next = { ...polling, check_in_seconds: command.params.interval_seconds };
       const saved = runtime.config.change({ polling: next });
-      return end(saved.ok ? null : { kind: 'storage', detail: saved.detail });
+      return end(storageFailure(saved));
     }
     case 'reboot':
     case 'update_agent': {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CommandPayload } from '@tidegate/protocol/documents';
-import type { SaveOutcome } from '../identity/config-file.ts';
 import { agentEvent } from '../journal/events.ts';
 import type { Pause } from '../platform/back-off.ts';
 import { timestamp } from '../platform/clock.ts';
-import type { Failure } from '../platform/failures.ts';
+import { type Failure, storageFailure } from '../platform/failures.ts';
 import { callAgent } from '../session/call-agent.ts';
 import { COMMAND_REFUSAL_TEXT, type CommandRefusal, verifyCommand } from '../trust/verify-command.ts';
 import { carryOut } from './carry-out.ts';
@@ -130,8 +129,4 @@ function isReplay(reason: CommandRefusal): boolean {
 async function reportRunning(runtime: Runtime, commandId: string): Promise<void> {
   const body = { status: 'running', started_at: timestamp(runtime.nowMs()) };
   await callAgent(runtime, { method: 'POST', path: `/commands/${commandId}/result`, body });
-}
-
-function storageFailure(outcome: SaveOutcome): Failure | null {
-  return outcome.ok ? null : { kind: 'storage', detail: outcome.detail };
 }

@@ -30,6 +30,11 @@ export const OPERATOR_ADVICE: Record<TerminalError, string> = {
     '(all replicas need the same), then start the agent again.',
 };
 
+/** The failure of a write to the own disk; null where it is written. */
+export function storageFailure(saved: { ok: true } | { ok: false; detail: string }): Failure | null {
+  return saved.ok ? null : { kind: 'storage', detail: saved.detail };
+}
+
 /** Makes a failure that may pass. */
 export function retryable(
   detail: string,

@@ -1,8 +1,7 @@
 import { BODY_MAX_BYTES } from '@tidegate/protocol/agent-api';
 import type { ProblemCode } from '@tidegate/protocol/problems';
-import type { SaveOutcome } from '../identity/config-file.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { Failure } from '../platform/failures.ts';
+import { type Failure, storageFailure } from '../platform/failures.ts';
 import type { Log } from '../platform/log.ts';
 import { type AgentSession, callAgent } from './call-agent.ts';
 
@@ -65,8 +64,4 @@ async function sendEvents(parts: JournalParts): Promise<Failure | null> {
 /** Whether sending the same again cannot help; the other refusals (an agent that is too old) may end. */
 function isAboutContent(code: ProblemCode): boolean {
   return code === 'invalid_request' || code === 'payload_too_large';
-}
-
-function storageFailure(outcome: SaveOutcome): Failure | null {
-  return outcome.ok ? null : { kind: 'storage', detail: outcome.detail };
 }
