@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { SEALED_COLUMNS } from './platform/db/row-seals.ts';
+import { SEALED_COLUMNS } from './platform/db/create-row-seals.ts';
 import { ENGINES } from './testing/engines.ts';
 
 const DOCUMENT = readFileSync(new URL('../../../docs/database-writer.md', import.meta.url), 'utf8');

@@ -1,13 +1,7 @@
 import { COVERED_OPERATOR, type OperatorRow, operatorOf } from '../operators/store.ts';
+import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import {
-  type Covered,
-  listOpened,
-  type Opened,
-  opened,
-  sealed,
-  type Unsealed,
-} from '../platform/db/row-seals.ts';
+import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type ApiTokenRow = Opened<'api_tokens'>;

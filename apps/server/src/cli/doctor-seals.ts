@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
+import { createRowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { createRowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { sealedDatabase } from '../platform/db/row-seals.ts';
 import { findBrokenSeals } from '../platform/db/seal-rows.ts';
 import { readSecrets } from '../platform/secrets.ts';
 import type { Finding } from './doctor-rules.ts';

@@ -1,9 +1,10 @@
 import type { CommandStatus } from '@tidegate/protocol/states';
 import type { Insertable, Selectable, Updateable } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
+import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
-import { type Covered, type Opened, sealed } from '../platform/db/row-seals.ts';
+import { type Opened, sealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;

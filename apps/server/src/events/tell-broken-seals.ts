@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts';
+import type { BrokenSeal } from '../platform/db/create-row-seals.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
-import { type BrokenSeal, sealsOf } from '../platform/db/row-seals.ts';
+import { sealsOf } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
 import { appendEvent } from './append-event.ts';
 

@@ -1,14 +1,8 @@
 import { FACTOR_METHODS, type FactorMethod } from '@tidegate/protocol/factors-api';
 import { sql } from 'kysely';
+import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
-import {
-  type Covered,
-  listOpened,
-  type Opened,
-  opened,
-  sealed,
-  type Unsealed,
-} from '../platform/db/row-seals.ts';
+import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type OperatorRow = Opened<'operators'>;

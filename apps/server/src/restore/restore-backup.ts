@@ -1,10 +1,11 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rfc3339 } from '../platform/clock.ts';
+import type { RowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease, type Migration, migrate } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
-import { type RowSeals, sealedDatabase } from '../platform/db/row-seals.ts';
+import { sealedDatabase } from '../platform/db/row-seals.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { Platform } from '../platform/platform.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { createRowSeals, type RowSeals } from '../platform/db/row-seals.ts';
+import { createRowSeals, type RowSeals } from '../platform/db/create-row-seals.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 import type { Log } from '../platform/log.ts';
 import { loadSecrets } from '../platform/secrets.ts';

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
-import { createRowSeals, SEALED_COLUMNS, type SealedTable, sealedDatabase, sealsOf } from './row-seals.ts';
+import { createRowSeals, SEALED_COLUMNS, type SealedTable } from './create-row-seals.ts';
+import { sealedDatabase, sealsOf } from './row-seals.ts';
 
 const seals = createRowSeals(() => Buffer.alloc(32, 1));
 const TABLES = Object.keys(SEALED_COLUMNS).filter((name): name is SealedTable => name in SEALED_COLUMNS);

@@ -1,137 +1,14 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import { type Covered, nameOf, type RowSeals, type SealedTable } from './create-row-seals.ts';
 import type { Database, Db, Tx } from './engine.ts';
 import type { Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
-/**
- * The rows that give rights, and what of each its seal is over: its key and every column that a right hangs on. What
- * changes without giving a right (when it was last used) stays out. What ends a right (`revoked_at`, `deleted_at`) is
- * out too: whoever sets it takes the seal away, so that to clear it again is not enough.
- */
-export const SEALED_COLUMNS = {
-  operators: ['id', 'username', 'password_hash', 'role', 'groups', 'created_at', 'disabled_at'],
-  operator_sessions: [
-    ...[
-      'id',
-      'operator_id',
-      'csrf_hash',
-      'created_at',
-      'expires_at',
-      'method',
-      'second_factor_at',
-      'password_at',
-      'password_is_long',
-      'factor_due_at',
-    ],
-  ] as const,
-  operator_totp: ['operator_id', 'sealed_secret', 'created_at', 'confirmed_at'],
-  operator_recovery_codes: ['operator_id', 'code_hash', 'created_at'],
-  operator_passkeys: ['id', 'operator_id', 'credential_id', 'public_key', 'rp_id', 'created_at'],
-  passkey_challenges: [
-    ...[
-      'id',
-      'purpose',
-      'operator_id',
-      'session_id',
-      'challenge',
-      'rp_id',
-      'origin',
-      'created_at',
-      'expires_at',
-    ],
-  ] as const,
-  setup_links: ['id', 'secret_hash', 'created_at', 'expires_at'],
-  api_tokens: [
-    ...['id', 'operator_id', 'label', 'secret_hash', 'role', 'groups', 'scopes', 'created_by', 'created_at'],
-    'expires_at',
-  ] as const,
-  registration_tokens: [
-    ...['id', 'label', 'secret_hash', 'seats', 'seats_used', 'group_name', 'created_by', 'created_at'],
-    'expires_at',
-  ] as const,
-  age_exceptions: [
-    ...['id', 'ecosystem', 'name', 'version', 'reason', 'created_by', 'created_at', 'expires_at'],
-  ] as const,
-  artifact_decisions: [
-    ...['id', 'divergence_id', 'kind', 'accepted', 'refused', 'reason', 'actor', 'decided_at'],
-  ] as const,
-  resyncs: ['id', 'opened_at', 'closes_at', 'reason', 'opened_by'],
-  agent_commands: [
-    ...['id', 'agent_id', 'action', 'params', 'update_id', 'approval_id', 'approval_sha256', 'created_by'],
-    ...['created_at', 'not_before', 'expires_at'],
-  ] as const,
-} as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
-
-export type SealedTable = keyof typeof SEALED_COLUMNS;
 /** A row as its slice writes it; the seal is added where it is written. */
 export type Unsealed<T extends SealedTable> = Omit<Selectable<Tables[T]>, 'seal'>;
-/** What a seal is made over. */
-export type Covered<T extends SealedTable> = Pick<
-  Selectable<Tables[T]>,
-  Extract<(typeof SEALED_COLUMNS)[T][number], keyof Selectable<Tables[T]>>
->;
-
 declare const OPENED: unique symbol;
 /** A row whose seal was checked; only `opened` makes one, so that a path around the check does not compile. */
 export type Opened<T extends SealedTable> = Unsealed<T> & { readonly [OPENED]: T };
-
-/** A row that bears no seal of this server, or one of another content. */
-export interface BrokenSeal {
-  readonly table: SealedTable;
-  /** The columns that name the row. */
-  readonly row: string;
-  readonly reason: 'missing' | 'wrong';
-}
-
-export interface RowSeals {
-  seal<T extends SealedTable>(table: T, row: Covered<T>): Seal;
-  /** The same of a row whose columns nobody has typed; throws where one is missing. */
-  sealRow(table: SealedTable, row: object): Seal;
-  holdsRow(table: SealedTable, row: { readonly seal: string | null }): boolean;
-  holds<T extends SealedTable>(table: T, row: Covered<T> & { readonly seal: string | null }): boolean;
-  /** Where broken seals are told; one listener, which must not throw. */
-  onBroken(listener: (broken: BrokenSeal) => void): void;
-  tell(broken: BrokenSeal): void;
-}
-
-/** The key is asked for when the first seal is made or checked. */
-export function createRowSeals(key: () => Buffer): RowSeals {
-  let listener: (broken: BrokenSeal) => void = () => {};
-  let known: Buffer | null = null;
-  function sealRow(table: SealedTable, row: object): Seal {
-    known ??= key();
-    const mac = createHmac('sha256', known).update(encode(table, row)).digest('base64url');
-    if (!isSeal(mac)) throw new Error('a new seal has the wrong form');
-    return mac;
-  }
-  function holdsRow(table: SealedTable, row: { readonly seal: string | null }): boolean {
-    if (row.seal === null) return false;
-    const [given, due] = [Buffer.from(row.seal), Buffer.from(sealRow(table, row))];
-    return given.length === due.length && timingSafeEqual(given, due);
-  }
-  return {
-    ...{ seal: sealRow, sealRow, holds: holdsRow, holdsRow },
-    onBroken(next) {
-      listener = next;
-    },
-    tell: (broken) => listener(broken),
-  };
-}
-
-/** JSON of a list: no two contents have one text, as each value is quoted and stands at its place (RFC 8259). */
-function encode(table: SealedTable, row: object): string {
-  const values = SEALED_COLUMNS[table].map((column) => {
-    const value: unknown = Reflect.get(row, column);
-    if (value === null || typeof value === 'string' || Number.isSafeInteger(value)) return value;
-    throw new Error(`the seal of ${table} is over ${column}, which the row does not have`);
-  });
-  return JSON.stringify(['tidegate row 1', table, values]);
-}
-
-function isSeal(text: string): text is Seal {
-  return /^[\w-]{43}$/.test(text);
-}
 
 const bound = new WeakMap<Db, RowSeals>();
 
@@ -191,14 +68,6 @@ function isOpened<T extends SealedTable, R extends Covered<T> & { readonly seal:
   row: R,
 ): row is R & Opened<T> {
   return seals.holds(table, row);
-}
-
-/** Characters of a broken row's name that are told: nobody has checked it. */
-const NAME_MAX_CHARS = 64;
-
-/** The first column names the row; of recovery codes the hash would be none of a reader's business. */
-export function nameOf(table: SealedTable, row: object): string {
-  return String(Reflect.get(row, SEALED_COLUMNS[table][0])).slice(0, NAME_MAX_CHARS);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
+import { type BrokenSeal, nameOf, SEALED_COLUMNS, type SealedTable } from './create-row-seals.ts';
 import type { Db, Tx } from './engine.ts';
-import { type BrokenSeal, nameOf, SEALED_COLUMNS, type SealedTable, sealsOf } from './row-seals.ts';
+import { sealsOf } from './row-seals.ts';
 
 /** What ends the right of a row, beside its key: a row that was ended stays without a seal. */
 const ENDED: Readonly<Partial<Record<SealedTable, string>>> = {
