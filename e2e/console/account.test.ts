@@ -42,7 +42,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     const secret = title?.split(': ')[1] ?? '';
     await dialog.getByLabel('Code that the app shows').fill('000000');
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
-    await dialog.getByText('The code does not fit the secret.').waitFor();
+    await dialog.getByText('The code does not match the secret.').waitFor();
     await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, 0));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });

@@ -88,7 +88,7 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
     expect(await page.getByRole('link', { name: 'Operators' }).count()).toBe(0);
     await page.goto('/operators');
     await page
-      .getByText(/This takes the role admin/)
+      .getByText(/This requires the role admin/)
       .first()
       .waitFor();
   });

@@ -53,8 +53,8 @@ export async function addOperator(
 }
 
 /**
- * A new password ends what else lets the operator in, but for what is to be kept: who resets it may do so because a
- * thief has been at it. Disabling ends the sessions.
+ * A new password also ends factors, sessions and API tokens, except those in `keep`: whoever resets it may suspect a
+ * thief. Disabling an operator ends the sessions.
  */
 export async function changeOperator(
   { platform, passwords, endTokens }: ChangeDeps,
@@ -140,12 +140,12 @@ function disabledAt(before: OperatorRow, change: OperatorChange, nowMs: number):
   return change.disabled ? (before.disabled_at ?? nowMs) : null;
 }
 
-/** One who is bound to groups cannot change operators, so it is not one who could make another admin. */
+/** An admin who is bound to groups cannot change operators, and so could not make another admin. */
 function isFleetAdmin(row: OperatorRow): boolean {
   return row.role === 'admin' && row.disabled_at === null && row.groups === null;
 }
 
-/** Without an admin nobody could make one again: the set-up link stays dead while an operator exists. */
+/** Without an admin nobody could make one again: the set-up link stays dead while any operator exists. */
 function keepAnAdmin(admins: readonly string[], leavingId: string): void {
   if (admins.some((id) => id !== leavingId)) return;
   throw new Refusal('conflict', { detail: 'This is the last admin of the whole fleet.' });
@@ -168,7 +168,7 @@ async function recordChange(
 }
 
 function keepsNothing(): Refusal {
-  const errors = [{ path: '/keep', message: 'goes with a new password alone' }];
+  const errors = [{ path: '/keep', message: 'allowed only together with a new password' }];
   return new Refusal('invalid_request', { detail: 'The body is not valid.', errors });
 }
 

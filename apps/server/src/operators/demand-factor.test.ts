@@ -19,7 +19,7 @@ test.each([
   expect(isFactorDemanded({ who, graceMs: 0 }, { role })).toBe(isDemanded);
 });
 
-describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) => {
+describe.each(ENGINES)('a required second factor, on $name', (engine) => {
   async function open(factorPolicy: FactorPolicy) {
     const scene = await createFactorScene(engine, { factorPolicy });
     const probe = async (headers: object, url = RATES) => {
@@ -32,7 +32,7 @@ describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) =
     return { ...scene, probe, dueAt };
   }
 
-  test('has its grace from the first login on, and then nothing is open but to enrol one', async () => {
+  test('has a grace period from the first login; after it only enrolling one is allowed', async () => {
     const { logIn, probe, dueAt, clock, enrolTotp } = await open({ who: 'everyone', graceMs: 7 * DAY_MS });
     const first = await logIn();
     const due = new Date(clock.now() + 7 * DAY_MS).toISOString();
@@ -50,7 +50,7 @@ describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) =
     expect(await probe(late)).toBe('200');
   });
 
-  test('ends within a session too, at its moment', async () => {
+  test('is enforced within an open session too, on time', async () => {
     const { logIn, probe, clock } = await open({ who: 'everyone', graceMs: 60_000 });
     const { headers } = await logIn();
     clock.advance(59_999);
@@ -59,7 +59,7 @@ describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) =
     expect(await probe(headers)).toBe(MISSING);
   });
 
-  test('is asked of admins alone where that is set', async () => {
+  test('is required of admins only, if so configured', async () => {
     const { logIn, addOperator, enrolTotp, logInWith, probe } = await open({ who: 'admins', graceMs: 0 });
     const { headers } = await logIn();
     expect(await probe(headers)).toBe(MISSING);
@@ -70,7 +70,7 @@ describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) =
     expect(await probe(hers)).toBe('403 forbidden');
   });
 
-  test('that is removed again leaves nothing open at the next login', async () => {
+  test('blocks everything at the next login once it is removed', async () => {
     const { logIn, enrolTotp, must, probe } = await open({ who: 'everyone', graceMs: 0 });
     const { headers } = await logIn();
     await enrolTotp(headers);
@@ -78,7 +78,7 @@ describe.each(ENGINES)('a second factor that is asked for, on $name', (engine) =
     expect(await probe((await logIn(ADMIN)).headers)).toBe(MISSING);
   });
 
-  test('nobody is asked where it is optional', async () => {
+  test('is required of nobody when optional', async () => {
     const { logIn, probe, dueAt, clock } = await open({ who: 'optional', graceMs: 0 });
     clock.advance(DAY_MS);
     const { headers } = await logIn();

@@ -3,7 +3,7 @@ import { Refusal } from '../platform/http/refusal.ts';
 import { noteFactorDemand } from './sessions/store.ts';
 import type { LiveSession, OperatorRow } from './store.ts';
 
-/** Who has to have a second factor (SERVICE_SECOND_FACTOR), and how long there is time for it. */
+/** Who must have a second factor (SERVICE_SECOND_FACTOR), and how long they have to enrol one. */
 export interface FactorPolicy {
   who: 'optional' | 'admins' | 'everyone';
   graceMs: number;
@@ -20,7 +20,7 @@ export function isFactorDemanded({ who }: FactorPolicy, { role }: Pick<OperatorR
   }
 }
 
-/** For who logs in without a second factor: from when on that is not enough; null where it always is. */
+/** When logging in without a second factor stops being enough; null when it always is. */
 export async function readFactorDue(
   tx: Tx,
   { operator, policy, nowMs }: { operator: OperatorRow; policy: FactorPolicy; nowMs: number },
@@ -30,12 +30,12 @@ export async function readFactorDue(
   return since + policy.graceMs;
 }
 
-/** Throws `second_factor_missing` where the time for enrolling one is over. */
+/** Throws `second_factor_missing` when the time to enrol one is over. */
 export function demandEnrolled(session: Pick<LiveSession, 'factor_due_at' | 'factors'>, nowMs: number): void {
   const { factor_due_at: dueAt, factors } = session;
   if (dueAt === null || nowMs < dueAt || factors.length > 0) return;
   throw new Refusal('second_factor_missing', {
     detail:
-      'This server asks for a second factor and you have none: add an authenticator app or a passkey to your account first.',
+      'This server requires a second factor and you have none: add an authenticator app or a passkey to your account first.',
   });
 }

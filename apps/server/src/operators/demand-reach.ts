@@ -4,7 +4,7 @@ import { type Hosted, reaches } from '../platform/db/group-scope.ts';
 import type { Access, OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 
-/** In the words of the routes: what is outside of the caller's groups cannot be told from what is not there. */
+/** Same words as the routes use: a row outside of the caller's groups looks like one that does not exist. */
 const UNKNOWN: Readonly<Record<Hosted, string>> = {
   agent: 'There is no such agent.',
   update: 'There is no such update.',
@@ -13,7 +13,7 @@ const UNKNOWN: Readonly<Record<Hosted, string>> = {
   decision: 'There is no such decision.',
 };
 
-/** Refuses a caller who is bound to groups what is outside of them, before the handler sees the request. */
+/** Refuses a group-bound caller any row outside of its groups, before the handler runs. */
 export async function demandReach(
   db: Db,
   {
@@ -44,6 +44,6 @@ function parameterOf(params: unknown, name: string): string {
     params !== null && typeof params === 'object' ? Object.entries(params) : [],
   );
   const value = named.get(name);
-  if (typeof value !== 'string') throw new Error(`the path of the route has no parameter ${name}`);
+  if (typeof value !== 'string') throw new Error(`the route's path has no parameter ${name}`);
   return value;
 }

@@ -10,30 +10,30 @@ import { deletePasskeys } from './passkeys/store.ts';
 import { forgetProofs } from './sessions/store.ts';
 import { type OperatorRow, revokeOtherSessions } from './store.ts';
 
-/** Who changes an operator; `sessionId` is the one that outlives a change of its own. */
+/** Who changes an operator; `sessionId` is the session that survives a change of one's own account. */
 export type Changer = NoticeBy & Pick<OperatorCaller, 'sessionId'>;
 
-/** Revokes what else acts for the operator (its API tokens) in the same transaction, so that a restore knows it too. */
+/** Revokes the operator's API tokens in the same transaction, so that a restore keeps them revoked. */
 export type EndTokens = (tx: Tx, ended: { operatorId: string; atMs: number }) => Promise<number>;
 
 export interface AccessReset {
   operator: Pick<OperatorRow, 'id' | 'username'>;
   by: Changer;
-  /** What stays. */
+  /** What is not ended. */
   keep: readonly ResetEnds[];
   endTokens: EndTokens;
 }
 
 /**
- * Ends what lets an operator in beside the password: factors, passkeys, sessions (but for the one that asks) and API
- * tokens. Each is an event and a notice. Sessions that stay have proven nothing any more.
+ * Ends every other way in beside the password: factors, passkeys, sessions (except the caller's) and API tokens. Each
+ * leaves an event and a notice. Remaining sessions must prove themselves again.
  */
 export async function endAccess(tx: Tx, platform: Platform, reset: AccessReset): Promise<void> {
   const { operator, by, keep, endTokens } = reset;
   const operatorId = operator.id;
   const atMs = platform.now();
   const ends = (what: ResetEnds) => !keep.includes(what);
-  // First of all: a factor or token that is being made waits for the row of its session, and finds it ended.
+  // Runs first: a request that makes a factor or token waits for its session's row, and then finds the session ended.
   const ofSessions = { operatorId, keptSessionId: by.sessionId };
   await forgetProofs(tx, ofSessions);
   const sessions = ends('sessions') ? await revokeOtherSessions(tx, { ...ofSessions, nowMs: atMs }) : 0;

@@ -4,7 +4,7 @@ import type { CodeOutcome } from './codes/prove-code.ts';
 import type { FactorCounts } from './codes/store.ts';
 import type { ProofFault } from './passkeys/prove-passkey.ts';
 
-/** What an operator can prove beside the password; recovery codes stand in for a factor, and are none by themselves. */
+/** What an operator can prove beside the password. Recovery codes replace a factor; alone they are none. */
 export function methodsOf({ totp, passkeys, recoveryCodesLeft }: FactorCounts): FactorMethod[] {
   const factors: FactorMethod[] = [
     ...(totp ? ['totp' as const] : []),
@@ -13,7 +13,7 @@ export function methodsOf({ totp, passkeys, recoveryCodesLeft }: FactorCounts): 
   return factors.length > 0 && recoveryCodesLeft > 0 ? [...factors, 'recovery_code'] : factors;
 }
 
-/** A code that is wrong, or that nobody looks at for now. */
+/** A wrong code, or one that was not checked because of earlier wrong ones. */
 export function wrongCode(
   code: 'second_factor_required' | 'step_up_required',
   { outcome, methods }: { outcome: Exclude<CodeOutcome, { ok: true }>; methods: readonly FactorMethod[] },
@@ -26,18 +26,18 @@ export function wrongCode(
     });
   }
   return new Refusal(code, {
-    detail: 'The code is wrong, too old, or was used already.',
+    detail: 'The code is wrong, too old, or already used.',
     extra: { methods },
   });
 }
 
-/** The same words for a passkey that is unknown and for one that signed wrongly. */
+/** An unknown passkey and a wrong signature give the same words. */
 export function passkeyFault(reason: ProofFault): string {
   switch (reason) {
     case 'challenge':
-      return 'This took longer than five minutes, or was answered already: begin again.';
+      return 'This took longer than five minutes, or was already answered: start again.';
     case 'origin':
-      return 'The passkey was used at another address than the one of this server (SERVICE_BASE_URL, or the host of the request).';
+      return 'The passkey was used at another address than this server has (SERVICE_BASE_URL, or the host of the request).';
     case 'refused':
     case 'cloned':
       return 'The passkey was not accepted.';

@@ -37,7 +37,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(event).toMatchObject({ actor: 'setup link', kind: 'security' });
   });
 
-  test('the page is a form without script that makes the operator, and is gone by state afterwards', async () => {
+  test('the page is a form without script that makes the operator, and is gone once one exists', async () => {
     const { send, path, logIn } = await fresh();
     const page = await send('GET', path);
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -72,7 +72,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     ['username=a&password=short&repeated=short', 'a password 15 to 256 characters'],
     ['username=a&username=b&password=one-long-password&repeated=one-long-password', 'A username has 1 to 64'],
     ['', 'A username has 1 to 64'],
-  ])('the form %j is shown again and uses nothing up', async (payload, shown) => {
+  ])('the form %j is shown again and leaves the link open', async (payload, shown) => {
     const { send, path, database, secret } = await fresh();
     const answer = await send('POST', path, { headers: form, payload });
     expect(answer.statusCode).toBe(400);
@@ -90,7 +90,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('POST', SETUP, { payload: { secret, ...ADMIN } })).statusCode).toBe(404);
   });
 
-  test('of several links used in one moment one makes an operator', async () => {
+  test('of several links used at once, one makes an operator', async () => {
     const { send, secret, platform, passwords, database } = await fresh();
     const second = await prepareFirstOperator(platform, { passwords, configured: null });
     const secrets = [secret, second.kind === 'link' ? second.path.slice('/setup/'.length) : ''];

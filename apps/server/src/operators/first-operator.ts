@@ -20,12 +20,12 @@ const SECRET_BYTES = 16;
 export type FirstOperator =
   | { kind: 'exists' }
   | { kind: 'created'; username: string }
-  /** Path of the one-time page that makes the first operator; it holds a secret, so only the console may show it. */
+  /** Path of the one-time set-up page; it contains a secret, so it may be printed only to the terminal. */
   | { kind: 'link'; path: string };
 
 /**
- * At start: makes the operator that the environment names, or else a link that makes one. Both do nothing once an
- * operator exists.
+ * At start: makes the operator named in the environment, or else a link that makes one. Does nothing once an operator
+ * exists.
  */
 export async function prepareFirstOperator(
   platform: Platform,
@@ -47,7 +47,7 @@ export async function prepareFirstOperator(
   return { kind: 'link', path: await database.transact((tx) => addSetupLink(tx, platform)) };
 }
 
-/** One more link, for who let the first one expire. Null once an operator exists: then links are dead. */
+/** One more link, after the first one expired. Null once an operator exists: then links are dead. */
 export async function makeSetupLink(
   platform: Platform,
   { actor }: { actor: string },
@@ -80,7 +80,7 @@ async function addSetupLink(tx: Tx, platform: Platform): Promise<string> {
   return `/setup/${secret}`;
 }
 
-/** The page is there for an open link on a server without operators, and nowhere else. */
+/** The page exists only for an open link on a server without operators. */
 export async function isSetupOpen(platform: Platform, secret: string): Promise<boolean> {
   const { read } = platform.database;
   if ((await countOperators(read)) > 0) return false;
@@ -93,7 +93,7 @@ export async function setUpFirstOperator(
   passwords: Passwords,
   { secret, username, password }: { secret: string; username: string; password: string },
 ): Promise<OperatorRow> {
-  // Before the hash, so that a dead route costs nothing.
+  // Before hashing, so that a dead link costs nothing.
   if (!(await isSetupOpen(platform, secret))) throw notFound();
   demandSoundPassword({ password, username, hasSecondFactor: false }, '/password');
   const passwordHash = await passwords.hash(password);

@@ -26,13 +26,13 @@ import type { OperatorTokens } from './sessions/operator-tokens.ts';
 import { touchSession } from './sessions/store.ts';
 import { findLiveSession, type LiveSession, SESSION_USE_STEP_MS } from './store.ts';
 
-/** What every API token begins with, and no session's token does. */
+/** Every API token begins with this; no session token does. */
 const API_TOKEN_PREFIX = 'tg_';
 
 type Unknown = { ok: false; code: 'unauthenticated' | 'access_token_invalid' | 'access_token_expired' };
 export type FoundToken = { ok: true; caller: Omit<OperatorCaller, 'address'> } | Unknown;
 
-/** Who an API token stands for; the slice of the tokens comes after this one. */
+/** Finds the caller of an API token. An interface, because the slice of API tokens comes after this one. */
 export interface TokenCallers {
   find(bearer: string): Promise<FoundToken>;
 }
@@ -43,21 +43,21 @@ export interface OperatorGuardDeps {
   limiter: Limiter;
   tokens: OperatorTokens;
   cookies: SessionCookies;
-  /** How long a session lives that nobody uses. */
+  /** How long an unused session lives. */
   sessionIdleMs: number;
 }
 
 export interface OperatorGuard {
   guard: Guards['operator'];
-  /** Who calls a public route, as far as a live session says; limits nothing and refuses nobody. */
+  /** Who calls a public route, if a live session says so; counts against no limit and refuses nobody. */
   identify(request: FastifyRequest): Promise<OperatorCaller | null>;
 }
 
 type Found = { ok: true; session: LiveSession | null; caller: OperatorCaller; byCookie: boolean } | Unknown;
 
 /**
- * Operators' routes: token and live session, or API token, then the limit of the operator, then CSRF where the token came in a
- * cookie, then the role, then the scope of an API token, then what of the fleet it reaches. Failed attempts count against the address.
+ * Checks operators' requests in order: token and live session (or API token), the operator's limit, CSRF when the
+ * token came in a cookie, role, scope of an API token, reach within the fleet. Failed attempts count against the address.
  */
 export function createOperatorGuard({
   platform,
@@ -97,7 +97,7 @@ export function createOperatorGuard({
     };
   }
 
-  /** At most once a minute for each session, and no reason to refuse: reads go on while nothing can be written. */
+  /** Throttled to once a minute per session; failure is ignored, so that reads go on while nothing can be written. */
   async function noteUse(session: LiveSession, { sessionId }: OperatorCaller): Promise<void> {
     const nowMs = platform.now();
     const unlessAfterMs = nowMs - SESSION_USE_STEP_MS;
@@ -127,13 +127,13 @@ export function createOperatorGuard({
         throw new Refusal(found.code, { detail: 'Log in to use this.' });
       }
       const { caller, session } = found;
-      // Guesses within one session do not use up those of the operator's others.
+      // Guesses within one session do not use up the limit of the operator's other sessions.
       const key = access.limit === 'login' ? caller.sessionId : callerKey(caller);
       enforceLimit(limiter, { limitClass: access.limit, key });
       if (session && !access.toEnrol) demandEnrolled(session, platform.now());
       if (session && found.byCookie && changesState(request.method)) checkSameOrigin(request, session);
       if (!roleIncludes(caller.role, access.role)) {
-        throw new Refusal('forbidden', { detail: `This takes the role ${access.role}.` });
+        throw new Refusal('forbidden', { detail: `This requires the role ${access.role}.` });
       }
       demandScope(caller, { access, method: request.method });
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
@@ -149,7 +149,7 @@ export function createOperatorGuard({
   };
 }
 
-/** Null without the header; an empty text, which is no token, where it has another scheme. */
+/** Null without the header; an empty text, which is never a token, for another scheme. */
 function bearerOf(header: string | undefined): string | null {
   if (header === undefined) return null;
   return /^Bearer +([^\s]+)$/i.exec(header)?.[1] ?? '';
@@ -159,7 +159,7 @@ function changesState(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS';
 }
 
-/** A cookie comes along by itself: what the browser says of the origin must fit, and a script of ours must have read the token. */
+/** Browsers attach cookies by themselves, so the origin must match and our own script must send the CSRF token. */
 function checkSameOrigin(request: FastifyRequest, session: LiveSession): void {
   if (!isSameOrigin(request)) {
     throw new Refusal('forbidden', { detail: 'The request comes from another site.' });

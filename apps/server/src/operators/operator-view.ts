@@ -8,7 +8,7 @@ import { factorsOf } from './codes/store.ts';
 import { readGroups } from './group-list.ts';
 import type { OperatorRow } from './store.ts';
 
-/** What may be shown of operators: never the hash of a password. */
+/** Operators as the API shows them: never with the password hash. */
 export async function operatorViews(db: Db, rows: readonly OperatorRow[]): Promise<Operator[]> {
   const factors = await factorsOf(
     db,
@@ -17,7 +17,7 @@ export async function operatorViews(db: Db, rows: readonly OperatorRow[]): Promi
   return rows.map((row) => viewOf(row, factors.get(row.id) ?? []));
 }
 
-/** The same of one. */
+/** Like `operatorViews`, for one. */
 export async function operatorView(db: Db, row: OperatorRow): Promise<Operator> {
   return viewOf(row, (await factorsOf(db, [row.id])).get(row.id) ?? []);
 }
@@ -34,7 +34,7 @@ function viewOf(row: OperatorRow, factors: readonly SecondFactor[]): Operator {
   };
 }
 
-/** Who is logged in, as the console shows it. */
+/** The logged-in operator, as the console shows it. */
 export function identityView(caller: {
   id: string;
   username: string;

@@ -70,7 +70,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('GET', `${URL}?colour=red`, { headers })).statusCode).toBe(400);
   });
 
-  test('admins see who has which second factor, and that what was only begun is none', async () => {
+  test('admins see who has which second factor, and an unconfirmed one is not shown', async () => {
     const scene = await createFactorScene(engine);
     const admin = (await scene.logIn()).headers;
     const factorsOf = async () => {
@@ -111,16 +111,19 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect([answer.statusCode, answer.json().code]).toEqual([409, 'conflict']);
   });
 
-  test.each([{ role: 'viewer' }, { disabled: true }])('the last admin stays one: %j', async (payload) => {
-    const { send, logIn } = await createOperatorApp(engine);
-    const { headers } = await logIn();
-    const [root] = (await send('GET', URL, { headers })).json().items;
-    expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).json().code).toBe('conflict');
-    expect((await send('DELETE', `${URL}/${root.id}`, { headers })).json().code).toBe('conflict');
-    const second = { username: 'second', password: 'one long password', role: 'admin' };
-    await send('POST', URL, { headers, payload: second });
-    expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).statusCode).toBe(200);
-  });
+  test.each([{ role: 'viewer' }, { disabled: true }])(
+    'the last admin stays an admin: %j',
+    async (payload) => {
+      const { send, logIn } = await createOperatorApp(engine);
+      const { headers } = await logIn();
+      const [root] = (await send('GET', URL, { headers })).json().items;
+      expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).json().code).toBe('conflict');
+      expect((await send('DELETE', `${URL}/${root.id}`, { headers })).json().code).toBe('conflict');
+      const second = { username: 'second', password: 'one long password', role: 'admin' };
+      await send('POST', URL, { headers, payload: second });
+      expect((await send('PATCH', `${URL}/${root.id}`, { headers, payload })).statusCode).toBe(200);
+    },
+  );
 
   test('an operator may be bound to groups of hosts; a new binding counts at the next request', async () => {
     const { send, logIn } = await createOperatorApp(engine);
@@ -148,7 +151,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await own()).toBeNull();
   });
 
-  test('the last admin of the whole fleet is not bound to groups, whatever bound admins there are', async () => {
+  test('the last admin of the whole fleet cannot be bound to groups, even with other admins who are bound', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
     const bound = { username: 'bound', password: 'one long password', role: 'admin', groups: ['web'] };
@@ -171,7 +174,7 @@ describe.each(ENGINES)('on $name', (engine) => {
       send('DELETE', `${URL}/${secondId}`, { headers: root.headers }),
       send('DELETE', `${URL}/${rootId}`, { headers: other.headers }),
     ]);
-    // The slower one finds itself removed already, or the other the last admin.
+    // The slower one is removed already, or finds the other to be the last admin.
     expect(answers.map((a) => a.statusCode).filter((c) => c === 204)).toHaveLength(1);
   });
 
@@ -190,7 +193,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('POST', URL, { headers: eve.headers, payload: mint })).statusCode).toBe(status);
   });
 
-  test('a new role counts at the next request; a new password and a disabling end the sessions', async () => {
+  test('a new role counts at the next request; a new password or disabling ends the sessions', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const { headers } = await logIn();
     const made = await send('POST', URL, {
@@ -218,7 +221,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await send('GET', URL, { headers })).json().code).toBe('access_token_invalid');
   });
 
-  test('who changes the own password keeps that session alone', async () => {
+  test('changing one’s own password ends all sessions but the current one', async () => {
     const { send, logIn } = await createOperatorApp(engine);
     const [here, there] = [await logIn(), await logIn()];
     const [root] = (await send('GET', URL, { headers: here.headers })).json().items;

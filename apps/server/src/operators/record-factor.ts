@@ -14,14 +14,14 @@ import { revokeOtherSessions } from './store.ts';
 
 export type FactorOwner = Pick<OperatorCaller, 'operatorId' | 'username' | 'sessionId' | 'address'>;
 
-/** What there is of a factor to write down; never the factor. */
+/** What events and notices say about a factor; never the factor itself. */
 export interface FactorNote {
   factor: 'totp' | 'passkey' | 'recovery_codes';
   passkey_id?: string;
   name?: string;
 }
 
-/** A factor was proven and is in use: the session counts as stepped up, and the others end. */
+/** A factor was proven and is in use: the session counts as stepped up, and the other sessions end. */
 export async function factorAdded(
   tx: Tx,
   platform: Platform,
@@ -33,7 +33,7 @@ export async function factorAdded(
   await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note });
 }
 
-/** With the last factor the recovery codes go too. */
+/** Removing the last factor also removes the recovery codes. */
 export async function factorRemoved(
   tx: Tx,
   platform: Platform,
@@ -48,7 +48,7 @@ export async function factorRemoved(
   await recordFactor(tx, platform, { type: 'FACTOR_REMOVED', owner, note });
 }
 
-/** Ten new recovery codes instead of those that there were; the only time that anybody sees them. */
+/** Replaces all recovery codes with ten new ones, which are shown only now. */
 export async function giveRecoveryCodes(tx: Tx, platform: Platform, operatorId: string): Promise<string[]> {
   const codes = makeRecoveryCodes(platform.random);
   const hashes = codes.map(hashRecoveryCode);
@@ -56,11 +56,13 @@ export async function giveRecoveryCodes(tx: Tx, platform: Platform, operatorId: 
   return codes;
 }
 
-/** The same for who asks: it takes a factor that the codes stand in for. */
+/** Replaces the caller's own recovery codes; requires a second factor. */
 export async function renewRecoveryCodes(platform: Platform, owner: FactorOwner): Promise<string[]> {
   return platform.database.transact(async (tx) => {
     if (methodsOf(await countFactors(tx, owner.operatorId)).length === 0) {
-      throw new Refusal('conflict', { detail: 'You have no second factor that codes could stand in for.' });
+      throw new Refusal('conflict', {
+        detail: 'You have no second factor, and recovery codes only replace one.',
+      });
     }
     await demandLiveSession(tx, owner);
     const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
@@ -97,22 +99,22 @@ const NOTICES = {
   recovery_codes: { FACTOR_ADDED: 'recovery_codes_made', FACTOR_REMOVED: 'recovery_codes_made' },
 } as const;
 
-/** Without its last factor the password stands alone. */
+/** After the last factor is removed, the password alone must be long enough. */
 async function demandLongPassword(tx: Tx, { sessionId }: FactorOwner): Promise<void> {
   const isLong = await isPasswordLong(tx, sessionId);
   if (isLong) return;
   if (isLong === null) {
     throw new Refusal('step_up_required', {
-      detail: 'This asks for your password: without the last factor it stands alone.',
+      detail: 'This needs your password: without the last factor it alone protects the account.',
       extra: { methods: ['password'] satisfies StepUpMethod[] },
     });
   }
   throw new Refusal('conflict', {
-    detail: `Without its last factor an account takes a password of ${PASSWORD_MIN_ALONE} characters or more: change it first.`,
+    detail: `An account without a second factor needs a password of ${PASSWORD_MIN_ALONE} characters or more: change it first.`,
   });
 }
 
-/** A session that was ended while its request was under way makes nothing that lasts. */
+/** A session that ended during its request creates nothing. */
 export async function demandLiveSession(
   tx: Tx,
   { sessionId }: Pick<OperatorCaller, 'sessionId'>,

@@ -5,7 +5,7 @@ import { createFactorScene } from '../testing/factor-scene.ts';
 const OPERATORS = '/api/v1/admin/operators';
 const NEW = { username: 'eve', password: 'the newest password of eve' };
 
-/** eve with an app, a passkey, an API token and a session, all of which a thief may have made. */
+/** eve has an app, a passkey, an API token and a session, any of which a thief may have made. */
 describe.each(ENGINES)('a reset by an admin, on $name', (engine) => {
   async function open() {
     const scene = await createFactorScene(engine);
@@ -22,7 +22,7 @@ describe.each(ENGINES)('a reset by an admin, on $name', (engine) => {
       const begun = await must('POST', '/api/v1/auth/login/passkey/options');
       return send('POST', '/api/v1/auth/login/passkey', { payload: authenticator.get(begun) });
     };
-    /** What still lets somebody in as eve. */
+    /** What still logs in as eve. */
     const opens = async () => {
       const probe = (by: object) => send('GET', '/api/v1/auth/session', { headers: { ...by } });
       const withPassword = await scene.tryLogIn({}, NEW);
@@ -62,21 +62,21 @@ describe.each(ENGINES)('a reset by an admin, on $name', (engine) => {
     [['totp'], { session: false, token: false, passkey: false, factor: true, password: false }],
     [['sessions'], { session: true, token: false, passkey: false, factor: false, password: true }],
     [['api_tokens'], { session: false, token: true, passkey: false, factor: false, password: true }],
-  ])('keeps %s where that is asked for', async (keep, expected) => {
+  ])('keeps %s on request', async (keep, expected) => {
     const { reset, opens, eventsOf } = await open();
     expect((await reset({ keep })).statusCode).toBe(200);
     expect(await opens()).toEqual(expected);
     expect((await eventsOf('OPERATOR_CHANGED'))[0]).toMatchObject({ kept: keep });
   });
 
-  test('with a session kept: it asks for the new password before anything that lasts', async () => {
+  test('with the session kept: lasting changes ask for the new password first', async () => {
     const { reset, send, session } = await open();
     await reset({ keep: ['sessions', 'totp'] });
     const asked = await send('POST', '/api/v1/auth/recovery-codes', { headers: session });
     expect([asked.statusCode, asked.json().methods]).toEqual([403, ['password']]);
   });
 
-  test('of the factors ends sessions and API tokens too, unless asked to keep them', async () => {
+  test('of the factors ends sessions and API tokens too, unless they are to be kept', async () => {
     const { resetFactors, opens } = await open();
     expect((await resetFactors()).statusCode).toBe(204);
     const gone = { session: false, token: false, passkey: false, factor: false, password: false };
@@ -96,7 +96,7 @@ describe.each(ENGINES)('a reset by an admin, on $name', (engine) => {
     expect([answer.statusCode, answer.json().errors[0].path]).toEqual([400, path]);
   });
 
-  test('ends an enrolment that was under way', async () => {
+  test('ends an enrolment under way', async () => {
     const { headers, addOperator, logInWith, send, must } = await createFactorScene(engine).then(
       async (scene) => ({
         ...scene,

@@ -7,8 +7,8 @@ import { methodsOf } from './factor-refusals.ts';
 import { findOperator, type OperatorRow } from './store.ts';
 
 /**
- * Takes every second factor of an operator away, for whom lost them all: the password alone lets in again. Whoever has
- * the lost device may have used it, so sessions and API tokens end too, unless they are to be kept.
+ * Removes all second factors of an operator who lost them: the password alone then logs in. The lost device may have
+ * been used by somebody else, so sessions and API tokens end too, unless `keep` lists them.
  */
 export async function resetFactors(
   platform: Platform,

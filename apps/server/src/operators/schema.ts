@@ -43,13 +43,13 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX operator_sessions_operator ON operator_sessions (operator_id)',
 
-  // Since when an operator is asked for a second factor.
+  // When each operator was first required to have a second factor.
   `CREATE TABLE operator_factor_demands (
     operator_id TEXT PRIMARY KEY REFERENCES operators (id) ON DELETE CASCADE,
     since BIGINT NOT NULL
   )`,
 
-  // The secret of an authenticator app, sealed by a key outside of the database.
+  // The secret of an authenticator app, sealed with a key outside of the database.
   `CREATE TABLE operator_totp (
     operator_id TEXT PRIMARY KEY REFERENCES operators (id) ON DELETE CASCADE,
     sealed_secret TEXT NOT NULL,
@@ -84,7 +84,7 @@ export const schema: readonly Statement[] = [
     seal TEXT
   )`,
   'CREATE INDEX operator_passkeys_operator ON operator_passkeys (operator_id, id)',
-  // Each is for one act of one operator and session (none where nobody is logged in), and goes with its use.
+  // One act of one operator and session (null before login); deleted on use.
   `CREATE TABLE passkey_challenges (
     id TEXT PRIMARY KEY,
     purpose TEXT NOT NULL CHECK (purpose IN ('login', 'second_factor', 'step_up', 'add')),
@@ -100,7 +100,7 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX passkey_challenges_operator ON passkey_challenges (operator_id)',
   'CREATE INDEX passkey_challenges_expiry ON passkey_challenges (expires_at)',
 
-  // The newest changes to an operator's own access, for the account's page; the events keep all of them.
+  // The newest changes to an operator's own access, for the account page; the events keep all of them.
   `CREATE TABLE operator_notices (
     id TEXT PRIMARY KEY,
     operator_id TEXT NOT NULL REFERENCES operators (id) ON DELETE CASCADE,
@@ -144,15 +144,15 @@ declare module '../platform/db/tables.ts' {
       revoked_at: number | null;
       method: LoginMethod;
       user_agent: string;
-      /** Written at most once a minute; null: not used since it was opened. */
+      /** Written at most once a minute; null: unused since it was opened. */
       last_used_at: number | null;
       /** When a second factor was last proven in this session. */
       second_factor_at: number | null;
-      /** When the password was last proven in this session; null asks for it. */
+      /** When the password was last proven in this session; null: it must be proven again. */
       password_at: number | null;
-      /** 1: that password may stand without a second factor; null: nobody knows. */
+      /** 1: the password is long enough without a second factor; null: unknown. */
       password_is_long: number | null;
-      /** From when on this session can only enrol a second factor, while there is none. */
+      /** From when this session can only enrol a second factor, while there is none. */
       factor_due_at: number | null;
       seal: SealColumn;
     };
@@ -161,11 +161,11 @@ declare module '../platform/db/tables.ts' {
       operator_id: string;
       sealed_secret: string;
       created_at: number;
-      /** Null: begun, and of no effect yet. */
+      /** Null: enrolment not confirmed, no effect yet. */
       confirmed_at: number | null;
-      /** The highest step of which a code was taken. */
+      /** The highest step that was used. */
       last_step: number;
-      /** Wrong codes since the last right one. */
+      /** Consecutive wrong codes. */
       failures: number;
       last_failed_at: number | null;
       seal: SealColumn;
@@ -186,7 +186,7 @@ declare module '../platform/db/tables.ts' {
       public_key: string;
       sign_count: number;
       rp_id: string;
-      /** JSON list of texts. */
+      /** JSON list of strings. */
       transports: string;
       backed_up: number;
       name: string;
@@ -210,7 +210,7 @@ declare module '../platform/db/tables.ts' {
       id: string;
       operator_id: string;
       kind: NoticeKind;
-      /** Name of the passkey, label of the token, number of sessions: what it was about. */
+      /** Name of the passkey, label of the token, or number of sessions. */
       subject: string | null;
       actor: string;
       /** Null: at the command line of the server. */

@@ -19,12 +19,12 @@ const text = Type.String({ maxLength: FORM_MAX_BYTES });
 const Fields = Compile(strict({ username: text, password: text, repeated: text }));
 const NO_FIELDS = { username: '', password: '', repeated: '' };
 
-/** The page behind the one-time link: a form without script. It is gone, by state, once an operator exists. */
+/** The page behind the one-time link: a form without script. It is gone once an operator exists. */
 export function mountSetupPage(
   app: App,
   { platform, passwords }: { platform: Platform; passwords: Passwords },
 ): void {
-  // A scope of its own: forms are read here and nowhere else.
+  // A separate scope: forms are parsed here and nowhere else.
   app.register(async (scope) => {
     scope.addContentTypeParser<string>(
       'application/x-www-form-urlencoded',
@@ -44,7 +44,7 @@ export function mountSetupPage(
       method: 'POST',
       url: '/setup/:secret',
       config: { access: use },
-      // The handler judges the form: who fills it in is shown the form again, not a problem.
+      // The handler validates the form: people get the form again with the fault, not a problem document.
       schema: { body: Type.Unknown() },
       handler: async (request, reply) => {
         const { secret } = request.params;
@@ -77,7 +77,7 @@ function readForm(body: string): unknown {
 function faultOf(asked: SetupRequest, repeated: string): string | null {
   if (asked.password !== repeated) return 'The two passwords differ.';
   if (!Form.Check(asked)) {
-    return 'A username has 1 to 64 letters, digits and . _ @ -, a password 15 to 256 characters.';
+    return 'A username has 1 to 64 letters, digits and . _ @ -, and a password 15 to 256 characters.';
   }
   const fault = passwordFault({ ...asked, hasSecondFactor: false, isCommon: isCommonPassword });
   return fault === null ? null : `The password ${fault}.`;

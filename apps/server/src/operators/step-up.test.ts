@@ -20,14 +20,14 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     return {
       ...scene,
       headers,
-      /** An act that asks for a fresh second factor. */
+      /** An act that requires a fresh second factor. */
       act: (by: Headers = headers) => outcome('POST', '/api/v1/admin/rate-limits/reset', { headers: by }),
       stepUp: (payload: object, by: Headers = headers) => outcome('POST', STEP_UP, { headers: by, payload }),
       outcome,
     };
   }
 
-  test('who has no second factor is asked for the password, in the last five minutes', async () => {
+  test('without a second factor, the password must be at most five minutes old', async () => {
     const { act, stepUp, clock, send, headers, eventsOf } = await open();
     clock.advance(300_000);
     expect(await act()).toBe('done');
@@ -45,7 +45,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect(await eventsOf('STEP_UP_FAILED')).toMatchObject([{ method: 'password', username: 'root' }]);
   });
 
-  test('the password stands in for no factor where there is one', async () => {
+  test('the password does not replace an enrolled factor', async () => {
     const { headers, act, stepUp, enrolTotp, clock } = await open();
     await enrolTotp(headers);
     clock.advance(600_000);
@@ -53,7 +53,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect(await act()).toBe(ASKED);
   });
 
-  test('a proof counts for ten minutes from its moment, then it is asked for again, with the methods', async () => {
+  test('a proof counts for ten minutes; then the refusal lists the methods', async () => {
     const { headers, act, stepUp, enrolTotp, clock, send } = await open();
     const app = await enrolTotp(headers);
     expect(await act()).toBe('done');
@@ -74,7 +74,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect(await act()).toBe('done');
   });
 
-  test('reading and what is not listed is not asked for it', async () => {
+  test('reads and unlisted acts need no step-up', async () => {
     const { headers, enrolTotp, clock, send } = await open();
     await enrolTotp(headers);
     clock.advance(700_000);
@@ -84,7 +84,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect((await send('POST', '/api/v1/auth/logout', { headers })).statusCode).toBe(204);
   });
 
-  test('it counts for the session that proved it and for no other; one that began without proof has none', async () => {
+  test('a proof counts only in its session; a session that began without one has none', async () => {
     const { headers, act, stepUp, enrolTotp, logInWith, clock } = await open();
     const app = await enrolTotp(headers);
     const other = await logInWith({ totp: app.code() });
@@ -157,7 +157,7 @@ describe.each(ENGINES)('stepping up, on $name', (engine) => {
     expect(await stepUp({ recovery_code: app.recoveryCodes[0] })).toBe('done');
   });
 
-  test('who has a second factor changes it only with the password and a fresh proof of one', async () => {
+  test('changing an enrolled second factor needs the password and a fresh proof', async () => {
     const { headers, outcome, stepUp, enrolTotp, addPasskey, clock } = await open();
     const app = await enrolTotp(headers);
     const { id } = await addPasskey(headers);

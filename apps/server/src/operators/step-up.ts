@@ -38,7 +38,7 @@ export interface StepUpDeps extends CodeDeps {
   throttle: LoginThrottle;
 }
 
-/** Proves the password or a second factor for this session, and no other. Answers until when it counts. */
+/** Proves the password or a second factor for this session only. Returns until when it counts. */
 export async function stepUp(
   deps: StepUpDeps,
   by: SteppingUp,
@@ -65,7 +65,7 @@ async function stepUpByPassword(deps: StepUpDeps, by: SteppingUp, password: stri
     { verify: () => passwords.verify(operator?.password_hash ?? null, password), onTurns: async () => {} },
   );
   const isProven = await platform.database.transact(async (tx) => {
-    // The hash again: a password that was changed meanwhile proves nothing.
+    // Compare the hash again: a password that was changed meanwhile proves nothing.
     const current = await findOperator(tx, caller.operatorId);
     const isRight = matches && current?.password_hash === operator?.password_hash;
     if (isRight) await succeed(tx, platform, { by, method: 'password', password });
@@ -119,7 +119,7 @@ async function stepUpByPasskey(
 interface Act {
   by: SteppingUp;
   method: StepUpMethod;
-  /** Where it was that which was proven. */
+  /** The password, if that was the proof. */
   password?: string;
 }
 

@@ -13,7 +13,7 @@ export async function findOperator(db: Db, id: string): Promise<OperatorRow | nu
   return opened(db, 'operators', await query.executeTakeFirst());
 }
 
-/** The same, with its row locked until the end of the transaction: what is sealed next is what is stored then. */
+/** Like `findOperator`, with the row locked until the transaction ends: the next seal covers what is stored then. */
 export async function lockOperator(tx: Tx, id: string): Promise<OperatorRow | null> {
   const locked = await tx
     .updateTable('operators')
@@ -29,7 +29,7 @@ export async function findOperatorByName(db: Db, username: string): Promise<Oper
   return opened(db, 'operators', await query.executeTakeFirst());
 }
 
-/** Rows that are refused count too: whoever breaks every seal opens no set-up. */
+/** Counts rows with broken seals too: breaking every seal must not open the set-up. */
 export async function countOperators(db: Db): Promise<number> {
   const row = await db
     .selectFrom('operators')
@@ -38,7 +38,7 @@ export async function countOperators(db: Db): Promise<number> {
   return Number(row.total);
 }
 
-/** By name; `after` is the name of the last operator of the page before. */
+/** By name; `after` is the last name of the previous page. */
 export async function listOperators(
   db: Db,
   { limit, after }: { limit: number; after: string | null },
@@ -63,7 +63,7 @@ export async function insertOperator(tx: Tx, row: Unsealed<'operators'>): Promis
   return opened(tx, 'operators', inserted);
 }
 
-/** Of a row that the transaction has locked. Returns what it is now. */
+/** The transaction must have locked the row. Returns its new state. */
 export async function updateOperator(
   tx: Tx,
   before: OperatorRow,
@@ -79,14 +79,14 @@ export async function updateOperator(
   return after;
 }
 
-/** Sessions go with the operator. A restored backup must not let either in again. */
+/** Deletes the sessions too. A restored backup must not let either in again. */
 export async function deleteOperator(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<void> {
   await tx.deleteFrom('operator_sessions').where('operator_id', '=', id).execute();
   const result = await tx.deleteFrom('operators').where('id', '=', id).executeTakeFirst();
   if (result.numDeletedRows === 1n) noteRevocation(tx, { kind: 'deleted_operator', id, atMs });
 }
 
-/** The admins who can change operators, bound to no groups; locks their rows, so that two changes at once cannot each spare the other's admin. */
+/** Unbound admins: they can change operators. Locks their rows, so that two changes cannot remove both of two admins. */
 export async function lockFleetAdmins(tx: Tx): Promise<string[]> {
   const rows = await tx
     .updateTable('operators')
@@ -189,7 +189,7 @@ export async function findLiveSession(
   };
 }
 
-/** What the seal of an operator is over, for reads that join it beside something else. */
+/** The columns under an operator's seal, for reads that join the table. */
 export const COVERED_OPERATOR = [
   'operators.id as o_id',
   'operators.username as o_username',
@@ -218,10 +218,10 @@ export function operatorOf(row: {
   };
 }
 
-/** How exactly it is known when a session was last used, in milliseconds. */
+/** Resolution of a session's last use, in milliseconds. */
 export const SESSION_USE_STEP_MS = 60_000;
 
-/** Condition on sessions: opened or used after that, as exactly as it is known. */
+/** Condition on sessions: opened or used after this, within that resolution. */
 export function wasUsedSince(sinceMs: number) {
   return sql<boolean>`COALESCE(operator_sessions.last_used_at, operator_sessions.created_at) > ${sinceMs - SESSION_USE_STEP_MS}`;
 }
@@ -236,8 +236,7 @@ export async function revokeSession(tx: Tx, id: string, nowMs: number): Promise<
 }
 
 /**
- * Ends the sessions of an operator but the one that asks, and what was begun for it with a passkey. Answers how many
- * sessions there were.
+ * Ends an operator's sessions except the caller's, and their open passkey challenges. Returns the number of sessions.
  */
 export async function revokeOtherSessions(
   tx: Tx,
@@ -282,8 +281,8 @@ export async function isSetupLinkOpen(
 }
 
 /**
- * Uses up every open link at once and tells whether this one was among them: of two links used in the same moment
- * one finds nothing left.
+ * Uses up all open links and says whether this one was among them: when two links are used at once, the second gets
+ * false.
  */
 export async function useSetupLinks(
   tx: Tx,

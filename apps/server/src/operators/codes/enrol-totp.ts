@@ -6,11 +6,11 @@ import { openSecret, sealSecret } from './seal-secret.ts';
 import { beginTotp, confirmTotp, deleteTotp, findTotp } from './store.ts';
 import { describeTotp, matchStep, TOTP_SECRET_BYTES } from './totp-rules.ts';
 
-/** How long a secret that was shown waits for its first code, in milliseconds. */
+/** How long a new secret waits for its first code, in milliseconds. */
 const CONFIRM_WITHIN_MS = 900_000;
 const NOTE = { factor: 'totp' } as const;
 
-/** A new secret, which is of no use until a code of it comes back. It is shown now and never again. */
+/** A new secret. It is shown only now, and has no effect until a code of it is confirmed. */
 export async function beginTotpEnrolment(
   { platform, factorKey }: CodeDeps,
   owner: FactorOwner,
@@ -34,7 +34,7 @@ export async function beginTotpEnrolment(
   return { secret: base32, otpauth_uri: uri };
 }
 
-/** The first code turns it on, and brings ten recovery codes. */
+/** The first code turns the app on and creates ten recovery codes. */
 export async function confirmTotpEnrolment(
   { platform, factorKey }: CodeDeps,
   { owner, code }: { owner: FactorOwner; code: string },
@@ -48,7 +48,7 @@ export async function confirmTotpEnrolment(
     const step = secret && matchStep({ secret, code, nowMs });
     if (step === null) {
       const errors = [{ path: '/code', message: 'is not the code that the app shows now' }];
-      throw new Refusal('invalid_request', { detail: 'The code does not fit the secret.', errors });
+      throw new Refusal('invalid_request', { detail: 'The code does not match the secret.', errors });
     }
     if (!(await confirmTotp(tx, { row, step, nowMs }))) throw notBegun();
     const codes = await giveRecoveryCodes(tx, platform, operatorId);
@@ -67,5 +67,5 @@ export async function removeTotp({ platform }: CodeDeps, owner: FactorOwner): Pr
 }
 
 function notBegun(): Refusal {
-  return new Refusal('conflict', { detail: 'Begin anew: there is no secret that waits for its first code.' });
+  return new Refusal('conflict', { detail: 'No authenticator app is being set up: start again.' });
 }

@@ -14,7 +14,7 @@ export interface CodeDeps {
   factorKey: Buffer;
 }
 
-/** A code that somebody typed in. */
+/** A code that an operator typed in. */
 export interface GivenCode {
   method: Exclude<FactorMethod, 'passkey'>;
   code: string;
@@ -26,8 +26,8 @@ export type CodeOutcome =
   | { ok: false; retryAfterSeconds: number };
 
 /**
- * Uses up the code of an operator: a step of the app, or a recovery code. What a wrong one leaves has to be written
- * as well, so that nobody guesses for ever: end the transaction, whatever the outcome.
+ * Uses up an operator's code: a TOTP step or a recovery code. The count of a wrong code must be stored too, so that
+ * guessing stays limited: commit the transaction whatever the outcome.
  */
 export async function proveCode(
   tx: Tx,
@@ -60,7 +60,7 @@ async function proveTotp(
   }
   const secret = openSecret(row.sealed_secret, { key: factorKey, operatorId });
   if (!secret) {
-    platform.log.error('the token secret is not the one that sealed a second factor', {
+    platform.log.error('a second factor was sealed with another token secret', {
       operator_id: operatorId,
     });
     return WRONG;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { RandomBytes } from '../../platform/ids.ts';
 
-/** Codes that are made at once. */
+/** Codes made at once. */
 export const RECOVERY_CODES = 10;
-/** 80 random bits: SHA-256 alone keeps them from being guessed. */
+/** 80 random bits are too many to guess, so plain SHA-256 protects a code. */
 const CODE_BYTES = 10;
-/** Without letters that look like others (Crockford's base 32). */
+/** Crockford's base 32: no letters that look alike. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** Ten new codes of the form `xxxx-xxxx-xxxx-xxxx`. */
@@ -16,7 +16,7 @@ export function makeRecoveryCodes(random: RandomBytes): string[] {
   });
 }
 
-/** What the database keeps of a code; spaces, hyphens, case, and letters for the digits they look like do not matter. */
+/** The hash that the database stores. Ignores spaces, hyphens and case, and reads look-alike letters as digits. */
 export function hashRecoveryCode(code: string): string {
   const plain = code.toLowerCase().replace(/[\s-]/g, '').replace(/[il]/g, '1').replace(/o/g, '0');
   return createHash('sha256').update(plain).digest('hex');

@@ -4,7 +4,7 @@ import type { RandomBytes } from '../../platform/ids.ts';
 const NONCE_BYTES = 12;
 const AUTH_TAG_BYTES = 16;
 
-/** Seals a secret of an operator for the database (AES-256-GCM); it opens for no other operator. */
+/** Seals an operator's secret for the database (AES-256-GCM); it opens for no other operator. */
 export function sealSecret(
   secret: Buffer,
   { key, operatorId, random }: { key: Buffer; operatorId: string; random: RandomBytes },
@@ -15,7 +15,7 @@ export function sealSecret(
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** Opens what `sealSecret` made; null where it was sealed by another key or for another operator, or changed since. */
+/** Opens what `sealSecret` made; null when the key or operator differs, or the text was changed. */
 export function openSecret(
   sealed: string,
   { key, operatorId }: { key: Buffer; operatorId: string },
@@ -30,7 +30,7 @@ export function openSecret(
   try {
     return Buffer.concat([start, decipher.final()]);
   } catch {
-    // GCM has no other way to say that the tag does not fit.
+    // GCM reports a wrong tag only by throwing.
     return null;
   }
 }

@@ -11,7 +11,7 @@ export async function findTotp(db: Db, operatorId: string): Promise<TotpRow | nu
   return opened(db, 'operator_totp', await query.executeTakeFirst());
 }
 
-/** The same, with its row locked until the end of the transaction: guesses at once are judged one after the other. */
+/** Like `findTotp`, with the row locked until the transaction ends: concurrent guesses queue. */
 export async function lockTotp(tx: Tx, operatorId: string): Promise<TotpRow | null> {
   const locked = await tx
     .updateTable('operator_totp')
@@ -22,7 +22,7 @@ export async function lockTotp(tx: Tx, operatorId: string): Promise<TotpRow | nu
   return opened(tx, 'operator_totp', locked);
 }
 
-/** Begins anew; false where one is in use already, which stays. */
+/** Starts enrolment again; false when an app is already confirmed, which stays. */
 export async function beginTotp(tx: Tx, row: Unsealed<'operator_totp'>): Promise<boolean> {
   const values = sealed(tx, 'operator_totp', row);
   const { operator_id: _, ...set } = values;
@@ -37,7 +37,7 @@ export async function beginTotp(tx: Tx, row: Unsealed<'operator_totp'>): Promise
   return begun !== undefined;
 }
 
-/** Compare-and-swap: false where it was confirmed or begun anew in the meantime. */
+/** Compare-and-swap: false when it was confirmed or restarted in the meantime. */
 export async function confirmTotp(
   tx: Tx,
   { row, step, nowMs }: { row: TotpRow; step: number; nowMs: number },
@@ -54,7 +54,7 @@ export async function confirmTotp(
   return confirmed !== undefined;
 }
 
-/** Compare-and-swap: a step is taken once, and none before it any more (RFC 6238, section 5.2). */
+/** Compare-and-swap: a step is accepted once, and then no earlier step (RFC 6238, section 5.2). */
 export async function takeTotpStep(
   tx: Tx,
   { operatorId, step }: { operatorId: string; step: number },
@@ -81,7 +81,7 @@ export async function countTotpFailure(
     .execute();
 }
 
-/** False where there was none in use; one that was only begun goes too. */
+/** False when none was in use; an unconfirmed one is deleted too. */
 export async function deleteTotp(tx: Tx, operatorId: string): Promise<boolean> {
   const deleted = await tx
     .deleteFrom('operator_totp')
@@ -91,7 +91,7 @@ export async function deleteTotp(tx: Tx, operatorId: string): Promise<boolean> {
   return deleted !== undefined && deleted.confirmed_at !== null;
 }
 
-/** Instead of all that there were. */
+/** Replaces all of the operator's codes. */
 export async function replaceRecoveryCodes(
   tx: Tx,
   { operatorId, hashes, nowMs }: { operatorId: string; hashes: readonly string[]; nowMs: number },
@@ -109,7 +109,7 @@ export async function deleteRecoveryCodes(tx: Tx, operatorId: string): Promise<v
   await tx.deleteFrom('operator_recovery_codes').where('operator_id', '=', operatorId).execute();
 }
 
-/** Compare-and-swap: of two who use one code at once, one is too late. */
+/** Compare-and-swap: when two requests use one code at once, the second gets false. */
 export async function useRecoveryCode(
   tx: Tx,
   { operatorId, hash, nowMs }: { operatorId: string; hash: string; nowMs: number },
@@ -139,7 +139,7 @@ export interface FactorCounts {
   recoveryCodesLeft: number;
 }
 
-/** What is enrolled and works. */
+/** Factors that are enrolled and confirmed. */
 export async function countFactors(db: Db, operatorId: string): Promise<FactorCounts> {
   const row = await db
     .selectNoFrom((e) => [
@@ -169,7 +169,7 @@ export async function countFactors(db: Db, operatorId: string): Promise<FactorCo
   };
 }
 
-/** The second factors of some operators, by their id; who has none is not among them. */
+/** Second factors by operator id; operators without one are absent. */
 export async function factorsOf(
   db: Db,
   operatorIds: readonly string[],

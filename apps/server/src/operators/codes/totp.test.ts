@@ -11,7 +11,7 @@ const LOGIN = '/api/v1/auth/login';
 const ASKED = '401 second_factor_required';
 
 describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
-  test('a secret is shown once, as text and as a URI of RFC 6238, and is of no use until a code comes back', async () => {
+  test('a secret is shown once, as text and as a URI of RFC 6238, and has no effect until a code confirms it', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const begun = await scene.send('POST', TOTP_URL, { headers });
@@ -38,7 +38,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect((await scene.send('POST', TOTP_URL, { headers })).statusCode).toBe(409);
   });
 
-  test('what was begun waits a quarter of an hour, and begins anew where it is asked for again', async () => {
+  test('an unconfirmed secret lives fifteen minutes, and a new request replaces it', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const first = (await scene.send('POST', TOTP_URL, { headers })).json().secret;
@@ -57,7 +57,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await confirm(third)).toBe(200);
   });
 
-  test('with an app the password alone opens nothing: the answer says what is missing, and bears no session', async () => {
+  test('with an app the password alone opens nothing: the answer says what is missing and carries no session', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const app = await scene.enrolTotp(headers);
@@ -75,7 +75,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     );
     expect(await scene.tryLogIn({ totp: app.code() })).toBe('200');
     expect((await scene.eventsOf('LOGIN_SUCCEEDED'))[0]).toMatchObject({ method: 'password+totp' });
-    // Of both the recovery code is not used up, whatever becomes of the other.
+    // When both are sent, the recovery code is not used up, whether or not the app's code is right.
     const both = { totp: app.code(), recovery_code: app.recoveryCodes[0] };
     expect(await scene.tryLogIn(both)).toBe(ASKED);
     scene.clock.advance(30_000);
@@ -83,12 +83,12 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await scene.eventsOf('RECOVERY_CODE_USED')).toEqual([]);
   });
 
-  test('a code that nobody needs is not looked at', async () => {
+  test('an unneeded code is not checked', async () => {
     const scene = await createFactorScene(engine);
     expect(await scene.tryLogIn({ totp: '000000' })).toBe('200');
   });
 
-  test('a code is taken once, also when it comes twice in one moment', async () => {
+  test('a code works once, even when sent twice at once', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const app = await scene.enrolTotp(headers);
@@ -123,7 +123,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await scene.tryLogIn({ totp: app.code(steps) })).toBe(expected);
   });
 
-  test('after a code of the next step none of the present one is taken any more', async () => {
+  test('after a code of the next step, codes of the present one are refused', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const app = await scene.enrolTotp(headers);
@@ -131,7 +131,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await scene.tryLogIn({ totp: app.code(0) })).toBe(ASKED);
   });
 
-  test('guesses are limited whatever the limit of logins says: after five, each one waits twice as long', async () => {
+  test('guesses are limited apart from the login limit: after five, the wait doubles with each', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const app = await scene.enrolTotp(headers);
@@ -147,7 +147,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await scene.tryLogIn({ totp: '900000' })).toBe(ASKED);
     scene.clock.advance(59_000);
     expect(await scene.tryLogIn({ totp: app.code() })).toBe('429 rate_limited');
-    // Who has lost the app, or whose account is guessed at, is not locked out.
+    // The owner, who lost the app or whose account is attacked, is not locked out.
     expect(await scene.tryLogIn({ recovery_code: app.recoveryCodes[0] })).toBe('200');
     scene.clock.advance(1_000);
     expect(await scene.tryLogIn({ totp: app.code() })).toBe('200');
@@ -160,7 +160,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     await scene.rateLimits.reset('test');
     scene.clock.advance(60_000);
     const outcomes = [];
-    // One after the other: of passwords that come at once from one address five are looked at.
+    // One after the other: of simultaneous passwords from one address only five are checked.
     for (let n = 0; n < 15; n++) {
       outcomes.push(await scene.send('POST', LOGIN, { payload: { ...ADMIN, totp: '900000' } }));
     }
@@ -184,7 +184,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(session.json().factors).toEqual({ totp: true, passkeys: 0, recovery_codes_left: 8 });
   });
 
-  test('new recovery codes end the old ones, and without a factor there are none', async () => {
+  test('new recovery codes end the old ones, and need a second factor', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const url = '/api/v1/auth/recovery-codes';
@@ -197,7 +197,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
     expect(await scene.eventsOf('FACTOR_ADDED')).toMatchObject([{ factor: 'recovery_codes' }, {}]);
   });
 
-  test('removing the app takes the codes along, and the password alone lets in again', async () => {
+  test('removing the app removes the recovery codes too, and the password alone logs in again', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const app = await scene.enrolTotp(headers);
@@ -228,7 +228,7 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
       expect(kept).not.toContain(form);
       expect(kept).not.toContain(form.replaceAll('-', ''));
     }
-    // Moved to another operator's row, or changed in one letter, it does not open.
+    // It does not open in another operator's row, or with one letter changed.
     const { sealed_secret: text } = row;
     const changed = `${text.slice(0, -4)}${text.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`;
     await scene.database.transact((tx) => {
@@ -236,6 +236,6 @@ describe.each(ENGINES)('authenticator apps, on $name', (engine) => {
       return tx.updateTable('operator_totp').set({ sealed_secret, seal }).execute();
     });
     expect(await scene.tryLogIn({ totp: app.code() })).toBe(ASKED);
-    expect(scene.platform.lines.join('\n')).toContain('the token secret is not the one that sealed');
+    expect(scene.platform.lines.join('\n')).toContain('a second factor was sealed with another token secret');
   });
 });

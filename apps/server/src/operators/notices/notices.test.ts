@@ -21,7 +21,7 @@ describe.each(ENGINES)('notices of one’s own access, on $name', (engine) => {
     return { ...scene, headers, notices, kinds, unread };
   }
 
-  test('tell a new passkey with its name, who added it and from where, until they are seen', async () => {
+  test('report a new passkey with its name, who added it and from where, until they are seen', async () => {
     const { headers, addPasskey, notices, unread, send, clock } = await open();
     expect([await notices(), await unread()]).toEqual([[], 0]);
     const at = new Date(clock.now()).toISOString();
@@ -34,7 +34,7 @@ describe.each(ENGINES)('notices of one’s own access, on $name', (engine) => {
     await addPasskey(headers, createAuthenticator(), 'telephone');
     const seen = await send('POST', `${NOTICES}/seen`, { headers, payload: { until: told?.id } });
     expect(seen.statusCode).toBe(204);
-    // What came after the last one that was shown is still new.
+    // Notices after the last seen one are still new.
     expect((await notices()).map(({ subject, is_new }) => [subject, is_new])).toEqual([
       ['telephone', true],
       ['laptop', false],
@@ -42,7 +42,7 @@ describe.each(ENGINES)('notices of one’s own access, on $name', (engine) => {
     expect(await unread()).toBe(1);
   });
 
-  test('tell every change to what lets the operator in, newest first', async () => {
+  test('report every change to the operator’s access, newest first', async () => {
     const { headers, send, must, enrolTotp, addPasskey, tryLogIn, kinds, clock } = await open();
     const app = await enrolTotp(headers);
     const { id } = await addPasskey(headers);
@@ -65,7 +65,7 @@ describe.each(ENGINES)('notices of one’s own access, on $name', (engine) => {
     ]);
   });
 
-  test('tell what an admin did, to the operator and to nobody else', async () => {
+  test('report an admin’s act to the operator and to nobody else', async () => {
     const { headers, addOperator, logInWith, must, kinds, notices } = await open();
     const eve = await addOperator(headers, 'eve');
     const own = await logInWith({}, eve.credentials);
@@ -78,7 +78,7 @@ describe.each(ENGINES)('notices of one’s own access, on $name', (engine) => {
     expect((await notices(again)).map(({ actor }) => actor)).toEqual(['root', 'root', 'root']);
   });
 
-  test('are the newest fifty, whatever an operator does', async () => {
+  test('are at most the newest fifty', async () => {
     const { headers, must, addPasskey, notices, clock } = await open();
     const { id } = await addPasskey(headers);
     for (let n = 1; n <= NOTICES_KEPT + 5; n++) {

@@ -11,7 +11,7 @@ export interface NoticeBy {
   address: string | null;
 }
 
-/** Tells an operator what changed in its access, in the transaction of the change and of its event. */
+/** Notifies an operator of a change to its access, in the transaction of the change and its event. */
 export async function notify(
   tx: Tx,
   platform: Platform,
@@ -31,7 +31,7 @@ export async function notify(
   await keepNewestNotices(tx, { operatorId, kept: NOTICES_KEPT });
 }
 
-/** The same of one's own act. */
+/** Like `notify`, for an operator's own act. */
 export async function notifySelf(
   tx: Tx,
   platform: Platform,

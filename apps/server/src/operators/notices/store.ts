@@ -7,7 +7,7 @@ export async function insertNotice(tx: Tx, row: NoticeRow): Promise<void> {
   await tx.insertInto('operator_notices').values(row).execute();
 }
 
-/** Leaves an operator the newest. */
+/** Keeps an operator's newest notices and deletes the others. */
 export async function keepNewestNotices(
   tx: Tx,
   { operatorId, kept }: { operatorId: string; kept: number },
@@ -25,7 +25,7 @@ export async function keepNewestNotices(
     .execute();
 }
 
-/** Newest first; there are never more than are kept. */
+/** Newest first; the list is as short as `keepNewestNotices` leaves it. */
 export async function listNotices(db: Db, operatorId: string): Promise<NoticeRow[]> {
   return db
     .selectFrom('operator_notices')
@@ -45,7 +45,7 @@ export async function countUnreadNotices(db: Db, operatorId: string): Promise<nu
   return Number(row.total);
 }
 
-/** Those up to this one; what came since stays new. */
+/** Marks notices up to this one; later ones stay unread. */
 export async function markNoticesSeen(
   tx: Tx,
   { operatorId, untilId, nowMs }: { operatorId: string; untilId: string; nowMs: number },

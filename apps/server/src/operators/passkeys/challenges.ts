@@ -13,19 +13,19 @@ import {
   listPasskeys,
 } from './store.ts';
 
-/** How long a person has to answer, in milliseconds. */
+/** How long a challenge can be answered, in milliseconds. */
 export const CHALLENGE_LIFETIME_MS = 300_000;
 const CHALLENGE_BYTES = 32;
-/** Open challenges of one operator; the oldest goes. */
+/** Open challenges of one operator; beyond it the oldest is dropped. */
 const PER_OPERATOR_MAX = 5;
-/** Open challenges of everybody; the next one is told to come back. */
+/** Open challenges in total; beyond it a new one is refused with Retry-After. */
 export const CHALLENGES_MAX = 10_000;
 
 export type ChallengeFor = Pick<ChallengeRow, 'purpose' | 'operator_id' | 'session_id'> & {
   site: PasskeySite;
 };
 
-/** A new challenge for one act: it works once, and for five minutes. */
+/** A new challenge for one act: it works once, within five minutes. */
 export async function openChallenge(tx: Tx, platform: Platform, asked: ChallengeFor): Promise<ChallengeRow> {
   const { site, ...of } = asked;
   const nowMs = platform.now();
@@ -48,7 +48,7 @@ export async function openChallenge(tx: Tx, platform: Platform, asked: Challenge
   return row;
 }
 
-/** Opens a challenge that a passkey answers: any that the browser has, or those of the operator. */
+/** Opens a challenge for the operator's passkeys, or for any that the browser has. */
 export async function askForPasskey(
   tx: Tx,
   platform: Platform,
@@ -72,7 +72,7 @@ export function challengeBytes({ challenge }: Pick<ChallengeRow, 'challenge'>): 
   return Uint8Array.from(Buffer.from(challenge, 'base64url'));
 }
 
-/** The column `transports`, which only this slice writes. */
+/** Reads the column `transports`, which only this slice writes. */
 export function readTransports(column: string): string[] {
   const value: unknown = JSON.parse(column);
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];

@@ -23,10 +23,10 @@ import {
 } from './store.ts';
 import { ALGORITHMS, type VerifiedCredential, verifyNewCredential } from './verify-passkey.ts';
 
-/** Passkeys of one operator. */
+/** Passkeys per operator. */
 export const PASSKEYS_MAX = 20;
 
-/** What the browser makes a passkey from: one that names its operator by itself, and verifies who uses it. */
+/** Options for a discoverable passkey with user verification. */
 export async function beginPasskey(
   platform: Platform,
   { owner, site }: { owner: FactorOwner; site: PasskeySite },
@@ -56,7 +56,7 @@ export async function beginPasskey(
   });
 }
 
-/** Checks what the browser made and keeps it. The first factor of an operator brings recovery codes along. */
+/** Verifies and stores a new passkey. An operator's first factor also creates recovery codes. */
 export async function addPasskey(
   platform: Platform,
   asked: {
@@ -98,7 +98,7 @@ export async function addPasskey(
     demandRoom((await listPasskeys(tx, operatorId)).length);
     const row = await insertPasskey(tx, made);
     if (!row) {
-      throw new Refusal('conflict', { detail: 'This passkey is known already.' });
+      throw new Refusal('conflict', { detail: 'This passkey is already registered.' });
     }
     const { recoveryCodesLeft } = await countFactors(tx, operatorId);
     const recoveryCodes = recoveryCodesLeft > 0 ? null : await giveRecoveryCodes(tx, platform, operatorId);
@@ -130,7 +130,7 @@ export async function removePasskey(
   });
 }
 
-/** Never the key or the name by which the authenticator knows it. */
+/** Never shows the public key or the credential id. */
 export function passkeyView(row: PasskeyRow): Passkey {
   return {
     id: row.id,

@@ -26,7 +26,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
       headers,
       beginLogIn,
       begin: () => scene.must('POST', OPTIONS, { headers }),
-      /** Status, code and words of a login by what an authenticator says. */
+      /** Status, code and detail of a login with this answer of an authenticator. */
       async logInBy(payload: object): Promise<string> {
         const answer = await scene.send('POST', LOGIN, { payload });
         if (answer.statusCode === 200) return '200';
@@ -35,7 +35,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     };
   }
 
-  test('the options ask for a passkey that names its operator and verifies the user, for nothing more', async () => {
+  test('the options ask for a discoverable passkey with user verification, and no more', async () => {
     const { begin } = await open();
     expect(await begin()).toEqual({
       challenge_id: expect.any(String),
@@ -85,7 +85,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     },
   );
 
-  test('a passkey is the second factor after the password, by the challenge that came with the answer', async () => {
+  test('after the password, a passkey answers the challenge that came with the refusal', async () => {
     const { headers, addPasskey, send, logInBy, eventsOf, tryLogIn } = await open();
     const { authenticator, recoveryCodes } = await addPasskey(headers);
     const asked = await send('POST', '/api/v1/auth/login', { payload: ADMIN });
@@ -100,7 +100,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     expect(await tryLogIn({ totp: '000000' })).toBe('401 second_factor_required');
   });
 
-  test('the continuation of one operator is of no use to another, and ends with a new password', async () => {
+  test('one operator’s second step does not work for another, and ends with a new password', async () => {
     const { headers, addPasskey, addOperator, logInWith, send, logInBy } = await open();
     const own = await addPasskey(headers);
     const eve = await addOperator(headers, 'eve');
@@ -148,7 +148,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     ['nobody there', { isUserPresent: false }],
     ['an unknown statement', { attestation: { format: 'other', statement: new Map() } }],
     [
-      'certificates, which would have to be looked up',
+      'attestation certificates, which would need lookups',
       { attestation: { format: 'packed', statement: new Map([['x5c', []]]) } },
     ],
   ];
@@ -160,17 +160,17 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     expect((await send('GET', URL, { headers })).json().total).toBe(0);
   });
 
-  test('a challenge is answered once, also by two at once, and used up by a wrong answer', async () => {
+  test('a challenge is answered once, also by two at once, and a wrong answer uses it up', async () => {
     const { headers, addPasskey, beginLogIn, logInBy } = await open();
     const { authenticator } = await addPasskey(headers);
     const begun = await beginLogIn();
     const answers = [authenticator.get(begun), authenticator.get(begun)];
     const outcomes = await Promise.all(answers.map(logInBy));
     expect(outcomes.filter((outcome) => outcome === '200')).toHaveLength(1);
-    expect(await logInBy(authenticator.get(begun))).toContain('answered already');
+    expect(await logInBy(authenticator.get(begun))).toContain('already answered');
     const another = await beginLogIn();
     expect(await logInBy(authenticator.get(another, { isUserVerified: false }))).toContain(NO_WORDS);
-    expect(await logInBy(authenticator.get(another))).toContain('answered already');
+    expect(await logInBy(authenticator.get(another))).toContain('already answered');
   });
 
   test('a challenge lives for five minutes', async () => {
@@ -183,30 +183,30 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     expect(await logInBy(authenticator.get(second))).toContain('longer than five minutes');
   });
 
-  test('a challenge is good for its own act, session and operator alone', async () => {
+  test('a challenge works only for its act, session and operator', async () => {
     const { headers, addPasskey, addOperator, logInWith, beginLogIn, begin, send, logInBy, must } =
       await open();
     const { authenticator } = await addPasskey(headers);
-    // A step-up is no login, and a login no step-up.
+    // A login challenge cannot step up, nor a step-up challenge log in.
     const stepUp = await must('POST', '/api/v1/auth/step-up/options', { headers });
-    expect(await logInBy(authenticator.get(stepUp))).toContain('answered already');
+    expect(await logInBy(authenticator.get(stepUp))).toContain('already answered');
     const payload = authenticator.get(await beginLogIn());
     expect((await send('POST', '/api/v1/auth/step-up', { headers, payload })).statusCode).toBe(403);
-    // A new passkey that was begun is no step-up either.
+    // A challenge for a new passkey cannot step up either.
     const added = await must('POST', OPTIONS, { headers });
     const { challenge_id, options } = Value.Parse(Begun, added);
     const asked = authenticator.get({ challenge_id, options: { ...options, rpId: 'localhost' } });
     expect((await send('POST', '/api/v1/auth/step-up', { headers, payload: asked })).statusCode).toBe(403);
-    // What one session began is not finished in another one, whoever's it is.
+    // A challenge of one session works in no other, whoever owns it.
     const eve = await logInWith({}, (await addOperator(headers, 'eve')).credentials);
     const made = { ...createAuthenticator().create(await begin()), name: 'x' };
     expect((await send('POST', URL, { headers: eve, payload: made })).statusCode).toBe(400);
     expect((await send('GET', URL, { headers: eve })).json().total).toBe(0);
-    // It was not hers to use up.
+    // The attempt from the wrong session did not use it up.
     expect((await send('POST', URL, { headers, payload: made })).statusCode).toBe(201);
   });
 
-  test('a count that does not rise is a copy of the authenticator: refused, and an event', async () => {
+  test('a count that does not rise means a copied authenticator: refused, with an event', async () => {
     const { headers, addPasskey, beginLogIn, logInBy, eventsOf } = await open();
     const { authenticator, id } = await addPasskey(headers);
     expect(await logInBy(authenticator.get(await beginLogIn(), { count: 7 }))).toBe('200');
@@ -215,20 +215,20 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     }
     const said = { passkey_id: id, recorded_count: 7, presented_count: 6, name: 'laptop' };
     expect(await eventsOf('PASSKEY_CLONE_SUSPECTED')).toMatchObject([{}, said, {}]);
-    // Without the key nobody raises that alarm.
+    // Without the key nobody can raise that alarm.
     const forged = authenticator.get(await beginLogIn(), { count: 1, signature: Buffer.alloc(70, 48) });
     expect(await logInBy(forged)).toContain(NO_WORDS);
     expect(await eventsOf('PASSKEY_CLONE_SUSPECTED')).toHaveLength(3);
     expect(await logInBy(authenticator.get(await beginLogIn(), { count: 8 }))).toBe('200');
   });
 
-  test('an authenticator that never counts is no copy', async () => {
+  test('an authenticator that never counts is accepted', async () => {
     const { headers, addPasskey, beginLogIn, logInBy } = await open();
     const { authenticator } = await addPasskey(headers, createAuthenticator({ counts: false }));
     for (let i = 0; i < 3; i++) expect(await logInBy(authenticator.get(await beginLogIn()))).toBe('200');
   });
 
-  test('the passkey of a disabled, deleted or reset operator opens nothing, in the words for an unknown one', async () => {
+  test('the passkey of a disabled, deleted or reset operator opens nothing, with the same answer as an unknown one', async () => {
     const { headers, addPasskey, addOperator, logInWith, beginLogIn, logInBy, must } = await open();
     const eve = await addOperator(headers, 'eve');
     const { authenticator } = await addPasskey(await logInWith({}, eve.credentials));
@@ -245,7 +245,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     expect(await logsIn()).toContain(NO_WORDS);
   });
 
-  test('a passkey is renamed and removed by its operator alone, and one credential is kept once', async () => {
+  test('a passkey is renamed and removed only by its operator, and a credential is stored once', async () => {
     const { headers, addPasskey, addOperator, logInWith, send, begin, beginLogIn, logInBy } = await open();
     const { authenticator, id } = await addPasskey(headers);
     const eve = await logInWith({}, (await addOperator(headers, 'eve')).credentials);
@@ -265,14 +265,14 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
     expect(await logInBy(authenticator.get(await beginLogIn()))).toContain(NO_WORDS);
   });
 
-  test('an operator has at most twenty', async () => {
+  test('an operator has at most twenty passkeys', async () => {
     const { headers, addPasskey, send } = await open();
     for (let i = 0; i < 20; i++) await addPasskey(headers);
     const answer = await send('POST', OPTIONS, { headers });
     expect([answer.statusCode, answer.json().code]).toEqual([409, 'conflict']);
   });
 
-  test('open challenges are bounded: of one operator the newest five, of everybody ten thousand', async () => {
+  test('open challenges are bounded: the newest five per operator, ten thousand in total', async () => {
     const { headers, addPasskey, beginLogIn, send, logInBy, database, clock } = await open();
     const { authenticator } = await addPasskey(headers);
     const begun = [];
@@ -281,7 +281,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
       begun.push(asked.json().passkey);
       clock.advance(1);
     }
-    expect(await logInBy(authenticator.get(begun[0]))).toContain('answered already');
+    expect(await logInBy(authenticator.get(begun[0]))).toContain('already answered');
     expect(await logInBy(authenticator.get(begun[1]))).toBe('200');
     const template = await database.read
       .selectFrom('passkey_challenges')
@@ -305,7 +305,7 @@ describe.each(ENGINES)('passkeys, on $name', (engine) => {
 });
 
 const [engine] = ENGINES.slice(0, 1);
-if (!engine) throw new Error('SQLite is always there');
+if (!engine) throw new Error('no engine');
 
 describe('where passkeys work', () => {
   const OK = '200';
@@ -336,7 +336,7 @@ describe('where passkeys work', () => {
     expect(added.statusCode).toBe(201);
   });
 
-  test('what was begun under one name of the server is not finished under another', async () => {
+  test('a challenge opened under one name of the server cannot be answered under another', async () => {
     const scene = await createFactorScene(engine);
     const { headers } = await scene.logIn();
     const { authenticator } = await scene.addPasskey(headers);
@@ -349,7 +349,7 @@ describe('where passkeys work', () => {
       401,
       expect.stringContaining('another address'),
     ]);
-    // A passkey of one name says nothing under another one, whatever its signature.
+    // A passkey of one name does not log in under another, whatever its signature.
     const there = { host: 'other.localhost' };
     const elsewhere = await scene.must('POST', `${LOGIN}/options`, { headers: there });
     const forged = authenticator.get(elsewhere, { origin: 'http://other.localhost' });

@@ -13,25 +13,25 @@ import {
 } from './store.ts';
 import { type PasskeyFault, verifyAssertion } from './verify-passkey.ts';
 
-/** What a passkey answered; `challenge` is null where there is no such one. */
+/** The outcome of a passkey's answer; `challenge` is null when it is unknown. */
 export type PasskeyOutcome =
   | {
       ok: true;
       challenge: ChallengeRow;
       passkey: PasskeyRow;
-      /** Of the authenticator, not judged yet. */
+      /** As the authenticator reports it, not yet judged. */
       signCount: number;
       backedUp: boolean;
     }
-  /** `operatorId`: whose passkey it was said to be. */
+  /** `operatorId`: the claimed owner of the passkey. */
   | { ok: false; challenge: ChallengeRow | null; reason: PasskeyFault; operatorId: string | null };
 
-/** `challenge`: unknown, used up or too old; `cloned`: its count did not rise. */
+/** `challenge`: unknown, used up or too old; `cloned`: the sign count did not rise. */
 export type ProofFault = PasskeyFault | 'challenge' | 'cloned';
 
 /**
- * Checks what a passkey answers to a challenge of these purposes and this session. Whatever the outcome, it counts only
- * with `useProof` in the transaction of the act.
+ * Verifies a passkey's answer to a challenge of these purposes and this session. Whatever the outcome, it counts only
+ * after `useProof` in the transaction of the act.
  */
 export async function provePasskey(
   { database: { read }, now }: Platform,
@@ -59,8 +59,8 @@ export async function provePasskey(
 }
 
 /**
- * Uses up the challenge, also of a wrong answer, and takes the count of the passkey. Null where the proof counts. A
- * count that has not risen is written down: somebody has a copy of the authenticator (WebAuthn, section 6.1.1).
+ * Uses up the challenge, also after a wrong answer, and stores the sign count. Null when the proof counts. A sign count
+ * that has not risen is recorded: somebody has a copy of the authenticator (WebAuthn, section 6.1.1).
  */
 export async function useProof(
   tx: Tx,
@@ -88,12 +88,12 @@ export async function useProof(
   return 'cloned';
 }
 
-/** Whether a challenge was opened at the address at which it is answered. */
+/** Whether a challenge is answered at the address where it was opened. */
 export function isSameSite(challenge: ChallengeRow, site: PasskeySite): boolean {
   return challenge.rp_id === site.rpId && challenge.origin === site.origin;
 }
 
-/** Whether the passkey may answer the challenge at all: of the same operator and site, as it says itself. */
+/** Whether the passkey may answer the challenge: same operator, same site, matching user handle. */
 function isMeant({
   challenge,
   passkey,
@@ -108,7 +108,7 @@ function isMeant({
   return userHandle === null || userHandle === userHandleOf(passkey.operator_id);
 }
 
-/** What an authenticator keeps of an operator, and names it by. */
+/** The user handle that an authenticator stores for an operator. */
 export function userHandleOf(operatorId: string): string {
   return Buffer.from(operatorId).toString('base64url');
 }

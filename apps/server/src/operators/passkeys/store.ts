@@ -4,7 +4,7 @@ import { type Opened, opened, sealed, type Unsealed } from '../../platform/db/ro
 export type PasskeyRow = Opened<'operator_passkeys'>;
 export type ChallengeRow = Opened<'passkey_challenges'>;
 
-/** Oldest first; there are never more than one operator may have. */
+/** Oldest first; the limit per operator bounds the list. */
 export async function listPasskeys(db: Db, operatorId: string): Promise<PasskeyRow[]> {
   const rows = await db
     .selectFrom('operator_passkeys')
@@ -20,7 +20,7 @@ export async function findPasskeyByCredential(db: Db, credentialId: string): Pro
   return opened(db, 'operator_passkeys', await query.executeTakeFirst());
 }
 
-/** Null where the credential is known already, to whomever it belongs. */
+/** Null when the credential is already registered, by any operator. */
 export async function insertPasskey(tx: Tx, row: Unsealed<'operator_passkeys'>): Promise<PasskeyRow | null> {
   const inserted = await tx
     .insertInto('operator_passkeys')
@@ -32,8 +32,8 @@ export async function insertPasskey(tx: Tx, row: Unsealed<'operator_passkeys'>):
 }
 
 /**
- * Compare-and-swap: false where the count has not risen, or the passkey is gone. An authenticator that does not count
- * says 0 for ever (WebAuthn, section 6.1.1).
+ * Compare-and-swap: false when the count has not risen, or the passkey is gone. An authenticator that does not count
+ * always reports 0 (WebAuthn, section 6.1.1).
  */
 export async function takeSignCount(
   tx: Tx,
@@ -49,7 +49,7 @@ export async function takeSignCount(
   return taken !== undefined;
 }
 
-/** Null where the operator has no such passkey. */
+/** Null when the operator has no such passkey. */
 export async function renamePasskey(
   tx: Tx,
   { id, operatorId, name }: { id: string; operatorId: string; name: string },
@@ -64,7 +64,7 @@ export async function renamePasskey(
   return opened(tx, 'operator_passkeys', renamed);
 }
 
-/** Null where the operator has no such passkey; one that is refused goes too. */
+/** Null when the operator has no such passkey; a row with a broken seal is deleted too. */
 export async function deletePasskey(
   tx: Tx,
   { id, operatorId }: { id: string; operatorId: string },
@@ -91,11 +91,11 @@ export async function insertChallenge(tx: Tx, row: Unsealed<'passkey_challenges'
   const values = sealed(tx, 'passkey_challenges', row);
   const inserted = await tx.insertInto('passkey_challenges').values(values).returningAll().executeTakeFirst();
   const challenge = opened(tx, 'passkey_challenges', inserted);
-  if (!challenge) throw new Error('a challenge that was just sealed does not open');
+  if (!challenge) throw new Error('a newly sealed challenge does not open');
   return challenge;
 }
 
-/** One that is open for these acts, in this session (null: where nobody is logged in). */
+/** An open challenge for these purposes in this session (null: not logged in). */
 export async function findChallenge(
   db: Db,
   asked: Pick<ChallengeRow, 'id' | 'session_id'> & {
@@ -113,7 +113,7 @@ export async function findChallenge(
   return opened(db, 'passkey_challenges', await query.executeTakeFirst());
 }
 
-/** Uses it up: of two who answer one challenge at once, one finds nothing. */
+/** Uses it up: when two requests answer one challenge at once, the second gets false. */
 export async function takeChallenge(tx: Tx, { id }: Pick<ChallengeRow, 'id'>): Promise<boolean> {
   const taken = await tx
     .deleteFrom('passkey_challenges')
@@ -135,7 +135,7 @@ export async function countChallenges(tx: Tx): Promise<number> {
   return Number(row.total);
 }
 
-/** Leaves an operator the newest. */
+/** Keeps an operator's newest challenges and deletes the others. */
 export async function keepNewestChallenges(
   tx: Tx,
   { operatorId, kept }: { operatorId: string; kept: number },

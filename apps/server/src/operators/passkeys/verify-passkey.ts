@@ -8,9 +8,9 @@ import {
 import type { Assertion, NewCredential } from '@tidegate/protocol/factors-api';
 import type { ChallengeRow, PasskeyRow } from './store.ts';
 
-/** Keys that are taken: Ed25519, P-256, and RSA, which is all that some machines have. */
+/** Accepted keys: Ed25519, P-256, and RSA, the only algorithm of some machines. */
 export const ALGORITHMS = [COSEALG.EdDSA, COSEALG.ES256, COSEALG.RS256];
-/** A count that no authenticator is behind: counts are judged after the signature, by compare-and-swap. */
+/** Disables the library's own check: `takeSignCount` judges counts after the signature. */
 const NO_COUNT = 0;
 
 export type VerifiedCredential =
@@ -22,7 +22,7 @@ export type VerifiedAssertion =
 /** `origin`: made for another address than this server's; `refused`: anything else. */
 export type PasskeyFault = 'origin' | 'refused';
 
-/** Whether a new credential was made for this challenge, here, by a user who was verified (WebAuthn, section 7.1). */
+/** Whether a new credential was made for this challenge and origin by a verified user (WebAuthn, section 7.1). */
 export async function verifyNewCredential(
   credential: NewCredential,
   challenge: ChallengeRow,
@@ -55,8 +55,8 @@ export async function verifyNewCredential(
 }
 
 /**
- * Whether the passkey signed this challenge, here, for a user who was verified (WebAuthn, section 7.2). The sign count
- * is the caller's to judge.
+ * Whether the passkey signed this challenge at this origin for a verified user (WebAuthn, section 7.2). The caller
+ * judges the sign count.
  */
 export async function verifyAssertion(
   assertion: Assertion,
@@ -90,10 +90,10 @@ export async function verifyAssertion(
   }
 }
 
-/** The library throws plain errors for whatever is wrong with what it is given: all of that is refused alike. */
+/** The library throws plain errors for any malformed input; all of them are refused alike. */
 const REFUSED = { ok: false, reason: 'refused' } as const;
 
-/** What the browser says of where it was asked; a page within a page of another site is none of ours. */
+/** Checks the origin that the browser reports; a frame within another site's page is refused. */
 function faultOfClient(clientDataJSON: string, origin: string): PasskeyFault | null {
   const client = decodeClientDataJSON(clientDataJSON);
   if (client.crossOrigin) return 'refused';
@@ -101,8 +101,8 @@ function faultOfClient(clientDataJSON: string, origin: string): PasskeyFault | n
 }
 
 /**
- * None was asked for, so that an authenticator says nothing of its make. Certificates of one are not looked at: that
- * would fetch lists of revocation, and a handler of a request never calls out.
+ * No attestation is requested, so that authenticators do not reveal their make. Attestation certificates are not
+ * checked: that would fetch revocation lists, and a request handler never calls out.
  */
 function isAttestationTaken(attestationObject: string): boolean {
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));

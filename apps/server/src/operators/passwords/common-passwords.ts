@@ -2,15 +2,15 @@ import { dictionary } from '@zxcvbn-ts/language-common';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { passwordFault } from './password-rules.ts';
 
-/** Some 49,000 passwords that leaks have most often, in lower case. */
+/** Some 49,000 passwords, the most frequent in leaks, in lower case. */
 const COMMON: ReadonlySet<string> = new Set(dictionary['passwords-common']);
 
-/** Whether it is on the list of the passwords that are used most. */
+/** Whether the password is on the list of the most used ones. */
 export function isCommonPassword(password: string): boolean {
   return COMMON.has(password);
 }
 
-/** Throws `invalid_request` with what is wrong with a new password; `path` names its field. */
+/** Throws `invalid_request` saying what is wrong with a new password; `path` names its field. */
 export function demandSoundPassword(
   asked: { password: string; username: string; hasSecondFactor: boolean },
   path: '/password' | '/new_password',

@@ -6,11 +6,11 @@ import { isCommonPassword } from './common-passwords.ts';
 import { passwordFault } from './password-rules.ts';
 
 const SHORT = 'has';
-const TRIED = 'is one of those';
-const NAMES = 'is made of';
+const TRIED = 'is one of the most used';
+const NAMES = 'is mostly';
 
 test.each<[string, boolean, string | null]>([
-  // NIST SP 800-63B-4, 3.1.1.2: 15 alone, 8 beside a second factor, no rules of composition, any characters.
+  // NIST SP 800-63B-4, 3.1.1.2: 15 alone, 8 with a second factor, no composition rules, any characters.
   ['twelve-chars', false, SHORT],
   ['fourteen chars', false, SHORT],
   ['fifteen charact', false, null],
@@ -37,7 +37,7 @@ test.each<[string, boolean, string | null]>([
   else expect(found).toContain(fault);
 });
 
-test('the longest password that is taken has 256 characters, more than the 64 that NIST asks for', () => {
+test('the longest accepted password has 256 characters; NIST requires at least 64', () => {
   const password = 'long words '.repeat(20).slice(0, 200);
   const asked = { password: `${password}!`, username: 'anna', hasSecondFactor: false };
   expect(passwordFault({ ...asked, isCommon: isCommonPassword })).toBeNull();
@@ -55,7 +55,7 @@ describe.each(ENGINES)('new passwords, on $name', (engine) => {
     return { ...scene, headers, change };
   }
 
-  test('are refused where they are set: one’s own, those of others, and the first', async () => {
+  test('are checked wherever they are set: one’s own, another operator’s, and the first', async () => {
     const { headers, change, send, addOperator } = await open();
     expect(await change(ADMIN.password, 'fourteen chars')).toMatch(/^400 The password has 14 characters/);
     const eve = await addOperator(headers, 'eve');
@@ -70,7 +70,7 @@ describe.each(ENGINES)('new passwords, on $name', (engine) => {
     }
   });
 
-  test('may be shorter beside a second factor, which then is not removed before a longer one is set', async () => {
+  test('may be shorter with a second factor, whose removal then needs a longer one first', async () => {
     const { headers, change, send, enrolTotp, eventsOf } = await open();
     await enrolTotp(headers);
     expect(await change(ADMIN.password, 'eight-ch')).toBe('done');
@@ -82,7 +82,7 @@ describe.each(ENGINES)('new passwords, on $name', (engine) => {
     expect((await send('DELETE', '/api/v1/auth/totp', { headers })).statusCode).toBe(204);
   });
 
-  test('a session that does not know how long its password is asks for it before the last factor goes', async () => {
+  test('a session of unknown password length asks for the password before removing the last factor', async () => {
     const { headers, must, addPasskey, send } = await open();
     const { authenticator, id } = await addPasskey(headers);
     const asked = await send('POST', '/api/v1/auth/login', { payload: ADMIN });

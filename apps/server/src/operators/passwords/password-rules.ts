@@ -1,20 +1,20 @@
-/** NIST SP 800-63B-4, section 3.1.1.2: where the password stands alone, */
+/** NIST SP 800-63B-4, section 3.1.1.2: minimum for a password without a second factor, */
 export const PASSWORD_MIN_ALONE = 15;
-/** and beside a second factor. */
+/** and with one. */
 export const PASSWORD_MIN_WITH_FACTOR = 8;
 const PRODUCT_NAME = 'tidegate';
-/** Characters that are left of a password without the names that go with it. */
+/** Characters that must remain after removing the username and the product's name. */
 const OWN_MIN = 8;
 
 export interface PasswordFacts {
   password: string;
   username: string;
   hasSecondFactor: boolean;
-  /** Asked in lower case, in Unicode's form NFKC. */
+  /** Called with the password in lower case and Unicode NFKC. */
   isCommon: (password: string) => boolean;
 }
 
-/** What is wrong with a new password, to stand after "the password"; null where nothing is. No rules of composition. */
+/** What is wrong with a new password, worded to follow "the password"; null when nothing is. No composition rules. */
 export function passwordFault({
   password,
   username,
@@ -29,16 +29,16 @@ export function passwordFault({
   }
   const plain = plainOf(password);
   if (isCommon(plain) || isCommon(unitOf(plain)) || unitOf(plain).length < 4) {
-    return 'is one of those that are tried first: choose another';
+    return 'is one of the most used and is guessed first: choose another';
   }
   const own = [plainOf(username), PRODUCT_NAME].reduce((rest, name) => rest.replaceAll(name, ''), plain);
   if (own !== plain && lengthOf(own) < OWN_MIN) {
-    return `is made of the username or the name of the product: allowed are at least ${OWN_MIN} other characters`;
+    return `is mostly the username or the product's name: use at least ${OWN_MIN} other characters`;
   }
   return null;
 }
 
-/** Whether a password may stand without a second factor. */
+/** Whether a password is long enough without a second factor. */
 export function isLongEnoughAlone(password: string): boolean {
   return lengthOf(password) >= PASSWORD_MIN_ALONE;
 }
@@ -53,12 +53,12 @@ function plainOf(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
-/** Characters as Unicode counts them. */
+/** Counts Unicode code points. */
 function lengthOf(text: string): number {
   return [...text].length;
 }
 
-/** The shortest text of which this is a repetition; itself where it is none. */
+/** The shortest text that this one repeats; the text itself when it repeats none. */
 function unitOf(text: string): string {
   for (let length = 1; length <= text.length / 2; length++) {
     const unit = text.slice(0, length);

@@ -20,7 +20,7 @@ test('an unknown operator costs a verification and never matches', async () => {
   expect(await passwords.verify(null, 'known')).toBe(false);
 });
 
-test('a crowd is served in turn, and past the queue told to come back', async () => {
+test('many logins queue, and beyond the queue they get Retry-After', async () => {
   const passwords = createPasswords({ random: randomBytes, cost: cheap });
   const crowd = Array.from({ length: 50 }, () => passwords.hash('secret'));
   const outcomes = await Promise.allSettled(crowd);

@@ -4,14 +4,14 @@ import { createWorkQueue } from '../../platform/work-queue.ts';
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP; about 46 ms). */
 export const PASSWORD_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-/** Hashes that run at once: each takes a thread of the pool that files and DNS need too. */
+/** Hashes that run at once: each takes a thread of the pool that files and DNS also need. */
 const RUNNING_MAX = 2;
-/** Hashes that wait for their turn; the next one is told to come back. */
+/** Hashes that wait; the next one is refused with Retry-After. */
 const WAITING_MAX = 32;
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Takes the same time for an operator who does not exist (`null`), and is then false. */
+  /** For an unknown operator (`null`): false, after the same time. */
   verify(passwordHash: string | null, password: string): Promise<boolean>;
 }
 
@@ -22,7 +22,7 @@ export function createPasswords({
 }: {
   random: RandomBytes;
   cost?: typeof PASSWORD_COST;
-  /** Of the pool's four threads; RUNNING_MAX unless set. */
+  /** Of the thread pool's four; RUNNING_MAX by default. */
   running?: number;
 }): Passwords {
   const inTurn = createWorkQueue({ running, waiting: WAITING_MAX, what: 'logins', random });

@@ -12,7 +12,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     return listEvents(app.database.read, { filter: { type }, scope: null, limit: 100, before: null });
   }
 
-  test('a login answers a token of eight hours that works, and leaves an event', async () => {
+  test('a login returns a working token for eight hours, and leaves an event', async () => {
     const app = await createOperatorApp(engine);
     const answer = await app.send('POST', '/api/v1/auth/login', { payload: ADMIN });
     expect(answer.statusCode).toBe(200);
@@ -29,12 +29,12 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect([late.statusCode, late.json().code]).toEqual([401, 'access_token_expired']);
   });
 
-  test('a name is the same in upper and lower case', async () => {
+  test('names are case-insensitive', async () => {
     const app = await createOperatorApp(engine);
     expect((await app.logIn({ ...ADMIN, username: 'ROOT' })).token).toBeTruthy();
   });
 
-  test('an unknown name, a wrong password and a disabled operator get one and the same answer', async () => {
+  test('an unknown name, a wrong password and a disabled operator get the same answer', async () => {
     const app = await createOperatorApp(engine);
     const { headers } = await app.logIn();
     const gone = { username: 'gone', password: 'one long password', role: 'viewer' };
@@ -57,11 +57,11 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(answers[2]).toEqual(answers[0]);
     const failures = await eventsOf(app, 'LOGIN_FAILED');
     expect(failures).toHaveLength(3);
-    // A password typed into the wrong field must not end in the events.
+    // A password typed into the wrong field must not reach the events.
     expect(JSON.stringify(failures)).not.toContain('nobody');
   });
 
-  test('a burst of guesses stops at ten, for the address', async () => {
+  test('a burst of guesses from one address stops at ten', async () => {
     const app = await createOperatorApp(engine);
     const burst = Array.from({ length: 40 }, (_, i) =>
       app.send('POST', '/api/v1/auth/login', { payload: { username: `name${i}`, password: 'guess guess' } }),
@@ -72,7 +72,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await eventsOf(app, 'LOGIN_FAILED')).toHaveLength(10);
   });
 
-  test('a burst of guesses at one name is slowed down after twenty, and each address that waits has its turn', async () => {
+  test('a burst of guesses at one name is throttled after twenty, and each waiting address gets its turn', async () => {
     const app = await createOperatorApp(engine, { trustedProxies: ['127.0.0.1'] });
     const guess = (i: number, password: string) =>
       app.send('POST', '/api/v1/auth/login', {
@@ -110,7 +110,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await app.send('GET', SESSION, { headers: other.headers })).statusCode).toBe(200);
   });
 
-  test('no token but our own of the right kind passes', async () => {
+  test('only our own tokens of the right kind pass', async () => {
     const app = await createOperatorApp(engine);
     const { token } = await app.logIn();
     const seconds = Math.floor(app.clock.now() / 1_000);
@@ -146,7 +146,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await app.send('GET', SESSION, { headers: basic })).json().code).toBe('unauthenticated');
   });
 
-  test('the cookie reads alone, and changes only with the CSRF token and from our own origin', async () => {
+  test('the cookie alone may read; changes also need the CSRF token and our own origin', async () => {
     const app = await createOperatorApp(engine);
     const { cookie, csrf } = await app.logIn();
     const status = async (headers: Record<string, string>) =>
@@ -184,7 +184,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect((await app.send('POST', '/api/v1/auth/login', { payload: ADMIN, headers })).statusCode).toBe(403);
   });
 
-  test('limits count each operator and not each token', async () => {
+  test('limits count per operator, not per token', async () => {
     const app = await createOperatorApp(engine);
     const [a, b] = [await app.logIn(), await app.logIn()];
     const answers = [];

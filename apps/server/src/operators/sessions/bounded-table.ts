@@ -1,17 +1,17 @@
-/** Entries looked at for idleness when a new one comes: more than one, so that idle ones go faster than new ones come. */
+/** Entries checked for idleness per new one: more than one, so that idle entries go faster than new ones come. */
 const SWEEP_STEP = 4;
 const SWEEP_STEP_WHEN_FULL = 64;
 
 export interface BoundedTable<T> {
-  /** What is kept of the key, or a new entry; where there was no room for keys, new ones begin with what these share. */
+  /** The key's entry, or a new one; a new key without room of its own starts from the shared entry. */
   get(key: string): T;
   set(key: string, value: T): void;
   size(): number;
 }
 
 /**
- * A map that forgets idle entries alone. Where all are busy, keys for which there is no room share one entry, so that
- * a flood of keys bounds the memory and frees nobody from what it has used.
+ * A map that forgets only idle entries. When all are busy, further keys share one entry: a flood of keys cannot grow
+ * the memory, and cannot reset what any key has used.
  */
 export function createBoundedTable<T>({
   max,

@@ -19,15 +19,15 @@ import { lengthMark } from './open-session.ts';
 import { markProven } from './store.ts';
 
 /**
- * A new password for oneself, which ends the other sessions. The present one is asked for, and guesses at it are slowed
- * down for this session alone: one left open must not become an account. Answers the operator as it is then.
+ * Changes one's own password and ends the other sessions. Asks for the present one, and throttles guesses at it per
+ * session: a session left open must not become a stolen account. Returns the changed operator.
  */
 export async function changeOwnPassword(
   { platform, throttle, passwords }: { platform: Platform; throttle: LoginThrottle; passwords: Passwords },
   { caller, asked }: { caller: OperatorCaller; asked: PasswordChange },
 ): Promise<OperatorRow> {
   const { operatorId, username, sessionId } = caller;
-  // The body proves the password; where there is a second factor it is asked for as well.
+  // The body proves the password; an enrolled second factor must be proven as well.
   if (caller.secondFactor.methods.length > 0) demandFreshFactor(caller);
   const operator = await findOperator(platform.database.read, operatorId);
   const hasSecondFactor = caller.secondFactor.methods.length > 0;

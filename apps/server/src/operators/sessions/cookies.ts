@@ -3,16 +3,16 @@ import { SESSION_LIFETIME_SECONDS } from './operator-tokens.ts';
 export const CSRF_HEADER = 'x-csrf-token';
 
 export interface SessionCookies {
-  /** Set-Cookie lines of a new session: the token, which no script can read, and the CSRF token, which the console can. */
+  /** Set-Cookie lines of a new session: its token, hidden from scripts, and the CSRF token, which the console reads. */
   open(session: { token: string; csrfToken: string }): string[];
   close(): string[];
-  /** The session token in a Cookie header; null without one, or with two, where somebody else set one of them. */
+  /** The session token in a Cookie header; null without one, or with two, because somebody else set one of them. */
   read(header: string | undefined): string | null;
 }
 
 /**
- * `secure` where browsers reach the server by https (TLS or SERVICE_BASE_URL): the `__Host-` prefix then keeps other
- * hosts of the domain from setting them.
+ * `secure` when browsers reach the server by https (TLS or SERVICE_BASE_URL): the `__Host-` prefix then stops other
+ * hosts of the domain from setting the cookies.
  */
 export function createSessionCookies({ secure }: { secure: boolean }): SessionCookies {
   const prefix = secure ? '__Host-' : '';

@@ -9,12 +9,12 @@ import { notify, notifySelf } from '../notices/notices.ts';
 import { revokeOtherSessions, type SessionRow } from '../store.ts';
 import { endSession } from './store.ts';
 
-/** Admins of the whole fleet may look at the sessions of others, and end them. */
+/** Admins of the whole fleet may see the sessions of others, and end them. */
 export function maySeeOthers({ role, groups }: OperatorCaller): boolean {
   return role === 'admin' && groups === null;
 }
 
-/** Ends one session; that of another is not there for whom it does not concern. */
+/** Ends one session. Another operator's session does not exist for a caller who may not see it. */
 export async function endOneSession(
   platform: Platform,
   { caller, id }: { caller: OperatorCaller; id: string },
@@ -30,7 +30,7 @@ export async function endOneSession(
   });
 }
 
-/** Ends all of one's own sessions but the one that asks. */
+/** Ends all of one's own sessions except the caller's. */
 export async function endOtherSessions(platform: Platform, caller: OperatorCaller): Promise<void> {
   const { operatorId, sessionId } = caller;
   await platform.database.transact(async (tx) => {

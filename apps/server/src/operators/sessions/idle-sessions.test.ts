@@ -5,7 +5,7 @@ import { createFactorScene } from '../../testing/factor-scene.ts';
 const MINUTE_MS = 60_000;
 const SESSION = '/api/v1/auth/session';
 
-describe.each(ENGINES)('a session that nobody uses, on $name', (engine) => {
+describe.each(ENGINES)('an unused session, on $name', (engine) => {
   async function open() {
     const scene = await createFactorScene(engine, { sessionIdleMs: 30 * MINUTE_MS });
     const { headers } = await scene.logIn();
@@ -22,7 +22,7 @@ describe.each(ENGINES)('a session that nobody uses, on $name', (engine) => {
     expect(await ask()).toBe(401);
   });
 
-  test('lives on with each act of a person, up to its eight hours', async () => {
+  test('lives on with each act of its operator, up to eight hours', async () => {
     const { clock, ask } = await open();
     for (let n = 0; n < 16; n++) {
       expect(await ask()).toBe(200);
@@ -32,7 +32,7 @@ describe.each(ENGINES)('a session that nobody uses, on $name', (engine) => {
     expect(await ask()).toBe(401);
   });
 
-  test('is not kept alive by a page that looks again by itself', async () => {
+  test('is not kept alive by a page that polls', async () => {
     const { clock, ask } = await open();
     let minutes = 0;
     while ((await ask({ 'x-background': '1' })) === 200 && minutes < 100) {

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { RandomBytes } from '../../platform/ids.ts';
 import type { OperatorRow } from '../store.ts';
 
-/** How long a device is known after its last login, in seconds. */
+/** How long a device stays known after its last login, in seconds. */
 export const DEVICE_LIFETIME_SECONDS = 90 * 86_400;
 const ID_BYTES = 16;
 const FORM = /^([\w-]{22})\.([0-9]{1,12})\.([\w-]{43})$/;
@@ -11,15 +11,15 @@ const FORM = /^([\w-]{22})\.([0-9]{1,12})\.([\w-]{43})$/;
 type Owner = Pick<OperatorRow, 'id' | 'password_hash'>;
 
 export interface KnownDevices {
-  /** The Set-Cookie line that makes the browser known to this operator; a known one keeps its id. */
+  /** The Set-Cookie line that marks the browser as known to this operator; a known one keeps its id. */
   remember(operator: Owner, cookieHeader: string | undefined): string;
-  /** The id of the device; null where the operator has not logged in there since the password was set, or long ago. */
+  /** The id of a known device; null without a login there within its lifetime and since the last password change. */
   find(operator: Owner, cookieHeader: string | undefined): string | null;
 }
 
 /**
- * A signed cookie of an earlier login: wrong passwords from such a device are counted apart, so that nobody else can
- * slow its owner down. It opens nothing. Its signature covers operator, time and hash of the password: a new password
+ * A signed cookie from an earlier login. Wrong passwords from such a device are counted separately, so that nobody else
+ * can slow its owner down. It grants no access. The signature covers operator, time and password hash: a new password
  * makes every device unknown.
  */
 export function createKnownDevices({
@@ -62,7 +62,7 @@ export function createKnownDevices({
   };
 }
 
-/** An empty text without the cookie, or with two of its name. */
+/** Empty without the cookie, or with two of its name. */
 function cookieValue(header: string | undefined, name: string): string {
   const found = (header ?? '')
     .split(';')

@@ -10,7 +10,7 @@ import { recordLogInFailure } from './log-in.ts';
 import { type Client, type LoggedIn, prepareSession, storeSession } from './open-session.ts';
 import type { OperatorTokens } from './operator-tokens.ts';
 
-/** A challenge for whoever has a passkey of this site: no name is given, and none is given away. */
+/** A challenge for any passkey of this site: no name is asked for, and none is revealed. */
 export async function beginPasskeyLogIn(platform: Platform, site: PasskeySite): Promise<PasskeyOptions> {
   return platform.database.transact((tx) =>
     askForPasskey(tx, platform, { purpose: 'login', operator_id: null, session_id: null, site }),
@@ -18,8 +18,8 @@ export async function beginPasskeyLogIn(platform: Platform, site: PasskeySite): 
 }
 
 /**
- * Opens a session for a passkey that verified its user: alone, or after the password where the challenge came with the
- * answer to that. An unknown passkey, a wrong signature and a disabled operator get one and the same answer.
+ * Opens a session for a passkey that verified its user: alone, or after the password when the challenge came with that
+ * answer. An unknown passkey, a wrong signature and a disabled operator get the same answer.
  */
 export async function logInByPasskey(
   deps: { platform: Platform; tokens: OperatorTokens },
@@ -33,7 +33,7 @@ export async function logInByPasskey(
   const operatorId = outcome.ok ? outcome.passkey.operator_id : outcome.operatorId;
   const operator = operatorId === null ? null : await findOperator(platform.database.read, operatorId);
   const session = operator && (await prepareSession(deps, operator));
-  // The password was right when the challenge was made.
+  // The password was proven when the challenge was made.
   const passwordAt = outcome.challenge?.purpose === 'second_factor' ? outcome.challenge.created_at : null;
   const method = passwordAt === null ? 'passkey' : 'password+passkey';
   const fault = await platform.database.transact(async (tx) => {

@@ -31,19 +31,19 @@ export interface LogInDeps extends CodeDeps {
 export interface AskedLogIn {
   username: string;
   password: string;
-  /** The second factor, where it came along. */
+  /** The second factor, if one was sent. */
   given: GivenCode | null;
   client: Client;
-  /** May have that of a known device. */
+  /** May contain a known device's cookie. */
   cookieHeader: string | undefined;
-  /** Where passkeys work; null where the address of this request is none for them. */
+  /** Where passkeys work; null when the address of this request allows none. */
   site: PasskeySite | null;
 }
 
 /**
- * Opens a session, or refuses with one and the same answer for an unknown name, a wrong password and a disabled
- * operator. The limit of the address is taken by the route's guard; guesses at the name are slowed down here, before
- * the password is looked at. Where a second factor is enrolled, the password alone opens nothing.
+ * Opens a session, or refuses with the same answer for an unknown name, a wrong password and a disabled operator. The
+ * route's guard enforces the limit of the address; guesses at the name are throttled here, before the password is
+ * checked. With an enrolled second factor, the password alone opens nothing.
  */
 export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedIn> {
   const { platform, passwords } = deps;
@@ -91,7 +91,7 @@ export async function logIn(deps: LogInDeps, asked: AskedLogIn): Promise<LoggedI
   }
 }
 
-/** A browser of an earlier login of this operator by itself, and whoever else by the address. */
+/** A known device of this operator counts by itself, everybody else by address. */
 function guessedBy(
   { devices }: LogInDeps,
   operator: OperatorRow | null,
@@ -103,7 +103,7 @@ function guessedBy(
     : { kind: 'device', key: device };
 }
 
-/** The same for a name that nobody has, as far as it can be: there is nobody to be told. */
+/** Does the same for an unknown name where possible; there is nobody to notify. */
 async function recordSlowed(
   platform: Platform,
   operator: OperatorRow | null,
@@ -123,7 +123,7 @@ async function recordSlowed(
   });
 }
 
-/** The password was right: says what else there is, and opens a challenge where a passkey is among it. Never a session. */
+/** After the right password: lists the other factors, and opens a challenge if a passkey is one. Never a session. */
 async function askForFactor(
   { platform }: LogInDeps,
   { operator, methods, asked }: { operator: OperatorRow; methods: FactorMethod[]; asked: AskedLogIn },
@@ -176,7 +176,7 @@ export async function recordLogInFailure(
       type: 'LOGIN_FAILED',
       severity: 'warning',
       component: 'operators',
-      // An unknown name is not written down: it may be a password that was typed into the wrong field.
+      // An unknown name is not recorded: it may be a password typed into the wrong field.
       content: {
         operator_id: operator?.id ?? null,
         username: operator?.username ?? null,

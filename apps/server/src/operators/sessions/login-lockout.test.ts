@@ -20,7 +20,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     const tryLogIn = async (...asked: Parameters<typeof ask>) => tell(await ask(...asked));
     const guess = (from: string, username: string = ADMIN.username) =>
       tryLogIn(from, { username, password: 'a guess at it' });
-    /** As many addresses as it takes until guesses at the name wait for turns. */
+    /** Guesses from enough addresses that the name switches to turns. */
     const exhaust = async (username: string = ADMIN.username) => {
       const outcomes: string[] = [];
       for (let n = 0; n < 30; n++) outcomes.push(await guess(`192.0.2.${n}`, username));
@@ -43,7 +43,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     }
   });
 
-  test('wait longer each time, by a Retry-After that says how long', async () => {
+  test('wait longer each time, and Retry-After says how long', async () => {
     const { ask, guess, clock } = await open();
     for (let n = 0; n < 5; n++) expect(await guess('192.0.2.1')).toBe(WRONG);
     const waits: number[] = [];
@@ -59,7 +59,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(waits).toEqual([5, 10, 20, 40]);
   });
 
-  test('from many addresses leave a known device alone, and the password of its owner', async () => {
+  test('from many addresses do not slow a known device of the owner', async () => {
     const { exhaust, tryLogIn, cookieOf } = await open();
     const cookie = await cookieOf();
     expect((await exhaust()).at(-1)).toBe(SLOWED);
@@ -67,7 +67,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(await tryLogIn('203.0.113.9', ADMIN)).toBe(SLOWED);
   });
 
-  test('from many addresses let the right password in from a new one, after its minute', async () => {
+  test('from many addresses let the right password in from a new one after a minute', async () => {
     const { exhaust, ask, tryLogIn, guess, clock } = await open();
     await exhaust();
     const told = await ask('203.0.113.9', ADMIN);
@@ -79,7 +79,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(await tryLogIn('203.0.113.9', ADMIN)).toBe('200');
   });
 
-  test('of many at once no more are looked at', async () => {
+  test('made at once are not all checked', async () => {
     const { guess } = await open();
     const addresses = Array.from({ length: 60 }, (_, n) => `192.0.2.${n}`);
     const outcomes = await Promise.all(addresses.map((from) => guess(from)));
@@ -87,7 +87,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(outcomes.filter((outcome) => outcome === SLOWED)).toHaveLength(40);
   });
 
-  test('at a name that nobody has are answered in the same way', async () => {
+  test('at an unknown name get the same answers', async () => {
     const { exhaust, platform } = await open();
     const ofNobody = await exhaust('nobody');
     expect(await exhaust()).toEqual(ofNobody);
@@ -99,7 +99,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(events).toHaveLength(2);
   });
 
-  test('are told to the operator, once for each time that they are slowed down', async () => {
+  test('notify the operator, once per time that they are throttled', async () => {
     const { exhaust, cookieOf, ask, send } = await open();
     const cookie = await cookieOf();
     await exhaust();
@@ -110,7 +110,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(items).toMatchObject([{ kind: 'logins_slowed', actor: 'somebody', is_new: true }]);
   });
 
-  test('by a device are counted for it alone, wherever it is', async () => {
+  test('by a known device count for it alone, at any address', async () => {
     const { cookieOf, tryLogIn } = await open();
     const cookie = await cookieOf();
     const wrong = { ...ADMIN, password: 'a guess at it' };
@@ -136,7 +136,7 @@ describe.each(ENGINES)('guesses at a name, on $name', (engine) => {
     expect(await tryLogIn('203.0.113.8', now, `${renewed?.name}=${renewed?.value}`)).toBe('200');
   });
 
-  test('in a session are slowed down for that session alone', async () => {
+  test('in a session are throttled for that session alone', async () => {
     const { logIn, send, clock } = await open();
     const [stolen, own] = [await logIn(), await logIn()];
     clock.advance(60_000);

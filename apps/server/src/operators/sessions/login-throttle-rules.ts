@@ -1,39 +1,39 @@
 /**
- * How fast passwords are guessed (OWASP Authentication Cheat Sheet; NIST SP 800-63B-4, section 3.2.2). Nothing is locked:
- * who guesses wrongly waits longer each time, and names that many guess at are given turns.
+ * Limits password guessing (OWASP Authentication Cheat Sheet; NIST SP 800-63B-4, section 3.2.2). Nothing is locked: a
+ * wrong guess doubles the guesser's wait, and guessers at a name with many guesses take turns.
  */
 
-/** Wrong passwords in a row that cost a guesser nothing. */
+/** Consecutive wrong passwords without a wait. */
 export const FREE_FAILURES = 5;
 const FIRST_WAIT_MS = 5_000;
 const WAIT_MAX_MS = 900_000;
 /** Wrong passwords are forgotten this long after the last one. */
 const FORGOTTEN_AFTER_MS = 3_600_000;
 
-/** Guesses at one name from unknown devices, from wherever: so many at once, */
+/** Guesses at one name from unknown devices, whatever their address: this many at once, */
 export const NAME_BURST = 20;
-/** and one more each time that this has passed: at most 92 in any hour. */
+/** and one more per this interval: at most 92 in any hour. */
 export const NAME_STEP_MS = 50_000;
 
-/** How long a guesser waits for its turn once a name has no guess left; who comes back earlier waits anew. */
+/** How long a guesser waits for its turn once a name has no guesses left; coming back earlier restarts the wait. */
 export const TURN_WAIT_MS = 60_000;
-/** How long a turn can be taken once it has come. */
+/** How long a turn stays open. */
 const TURN_LIFE_MS = 600_000;
 
-/** Who guesses at one name: an address, a known device, or a session. */
+/** One guesser at one name: an address, a known device, or a session. */
 export interface Guesser {
-  /** Wrong passwords since the last right one; one that is being looked at counts as wrong. */
+  /** Consecutive wrong passwords; one being checked counts as wrong. */
   failures: number;
   lastFailedAtMs: number;
   /** When its turn comes; null while it waits for none. */
   turnAtMs: number | null;
 }
 
-/** What is left of the guesses at one name. */
+/** The remaining guesses at one name. */
 export interface NameBudget {
   guesses: number;
   countedAtMs: number;
-  /** Guesses have run out, and are given to those who waited until all are back. */
+  /** Guesses ran out, and go to those who waited until all are back. */
   isByTurns: boolean;
 }
 
@@ -44,7 +44,7 @@ export type Admission =
       waitMs: number;
       guesser: Guesser;
       budget: NameBudget | null;
-      /** With this request the name began to be given by turns. */
+      /** With this request the name switched to turns. */
       beganTurns: boolean;
     };
 
@@ -56,7 +56,7 @@ export function newBudget(nowMs: number): NameBudget {
   return { guesses: NAME_BURST, countedAtMs: nowMs, isByTurns: false };
 }
 
-/** Whether one more password is looked at. Known devices and sessions come without a budget: nobody else uses it up. */
+/** Whether one more password is checked. Known devices and sessions have no budget: nobody else can use it up. */
 export function admit(
   { guesser, budget }: { guesser: Guesser; budget: NameBudget | null },
   nowMs: number,
@@ -81,28 +81,28 @@ export function admit(
   };
 }
 
-/** After a guess that was right, or at which nobody looked: it cost the name nothing. */
+/** After a right guess, or one that was not checked: it costs the name nothing. */
 export function giveBack(budget: NameBudget): NameBudget {
   return { ...budget, guesses: Math.min(NAME_BURST, budget.guesses + 1) };
 }
 
-/** The same of who guessed. */
+/** The same for the guesser. */
 export function uncount(guesser: Guesser): Guesser {
   return { ...guesser, failures: Math.max(0, guesser.failures - 1) };
 }
 
-/** Nothing is lost by forgetting it. */
+/** An idle guesser can be forgotten without loss. */
 export function isIdleGuesser(guesser: Guesser, nowMs: number): boolean {
   const { failures, turnAtMs } = forget(guesser, nowMs);
   return failures === 0 && (turnAtMs === null || nowMs > turnAtMs + TURN_LIFE_MS);
 }
 
-/** The same of a name. */
+/** The same for a name. */
 export function isIdleBudget(budget: NameBudget, nowMs: number): boolean {
   return refill(budget, nowMs).guesses === NAME_BURST;
 }
 
-/** How long a guesser waits after so many wrong passwords in a row, in milliseconds. */
+/** The wait after this many consecutive wrong passwords, in milliseconds. */
 export function waitAfter(failures: number): number {
   if (failures < FREE_FAILURES) return 0;
   return Math.min(FIRST_WAIT_MS * 2 ** Math.min(failures - FREE_FAILURES, 16), WAIT_MAX_MS);

@@ -21,12 +21,12 @@ test.each([
   expect(waitAfter(failures)).toBe(waitMs);
 });
 
-/** A throttle, and how many guesses were looked at. */
+/** A throttle, and how many guesses it checked. */
 function open({ keysMax = 100_000 } = {}) {
   const clock = createClock(Date.UTC(2026, 10, 21, 9));
   const throttle = createLoginThrottle({ now: clock.now, keysMax });
   const looked: number[] = [];
-  /** Null where it was looked at, else the seconds to wait. */
+  /** Null when it was checked, else the seconds to wait. */
   const guess = async (by: GuessedBy, isRight = false, name = 'root'): Promise<number | null> => {
     const verify = async () => {
       if (!isRight) looked.push(clock.now());
@@ -46,7 +46,7 @@ function open({ keysMax = 100_000 } = {}) {
 describe('10,000 addresses that guess at one name for an hour', () => {
   const ADDRESSES = 10_000;
 
-  /** Each address asks once every `everyMs`; answers when the owner got in, who asks from the 30th minute on. */
+  /** Each address asks once every `everyMs`; returns when the owner, who asks from the 30th minute on, got in. */
   async function attack({ everyMs, heeds }: { everyMs: number; heeds: boolean }) {
     const { clock, guess, looked } = open();
     const dueAt = new Float64Array(ADDRESSES);
@@ -71,14 +71,14 @@ describe('10,000 addresses that guess at one name for an hour', () => {
     return { looked: looked.length, ownerAfter: ownerInAt === null ? null : ownerInAt - 1_800 };
   }
 
-  test('have fewer than 100 passwords looked at, and the owner who waits gets in within two minutes', async () => {
+  test('have fewer than 100 passwords checked, and the owner who waits gets in within two minutes', async () => {
     const { looked, ownerAfter } = await attack({ everyMs: 30_000, heeds: false });
     expect(looked).toBeLessThan(100);
     expect(ownerAfter).not.toBeNull();
     expect(ownerAfter).toBeLessThanOrEqual(120);
   });
 
-  test('have no more looked at where they wait as they are told', async () => {
+  test('have no more checked when they obey Retry-After', async () => {
     const { looked } = await attack({ everyMs: 30_000, heeds: true });
     expect(looked).toBeGreaterThan(20);
     expect(looked).toBeLessThan(100);
@@ -91,7 +91,7 @@ describe('10,000 addresses that guess at one name for an hour', () => {
   });
 });
 
-test('whoever guesses, and whenever: fewer than 100 an hour for a name, fewer than 20 for one address', async () => {
+test('any guessers at any times: fewer than 100 an hour for a name, fewer than 20 for one address', async () => {
   const step = fc.record({
     address: fc.nat({ max: 400 }),
     afterMs: fc.oneof(fc.constant(0), fc.nat({ max: 90_000 })),
@@ -126,7 +126,7 @@ test('the right password costs nothing, however often it is given', async () => 
   for (let n = 0; n < 500; n++) expect(await guess(OWNER, true)).toBeNull();
 });
 
-test('the right password forgets the wrong ones before it', async () => {
+test('the right password resets the count of wrong ones', async () => {
   const { guess, clock } = open();
   for (let n = 0; n < 5; n++) await guess(OWNER);
   clock.advance(5_000);
@@ -135,7 +135,7 @@ test('the right password forgets the wrong ones before it', async () => {
   expect(await guess(OWNER)).toBe(5);
 });
 
-test('a guess at which nobody looked, since the server was busy, is none', async () => {
+test('a guess that a busy server did not check does not count', async () => {
   const clock = createClock(0);
   const throttle = createLoginThrottle({ now: clock.now });
   const busy = new Refusal('unavailable', { detail: 'busy' });
@@ -157,7 +157,7 @@ test('a clock that is set back gives no more guesses', async () => {
   expect(looked.length).toBe(20);
 });
 
-test('the memory is bounded, and a flood of names and addresses frees nobody from what was used', async () => {
+test('the memory is bounded, and a flood of names and addresses resets no count', async () => {
   const { guess } = open({ keysMax: 100 });
   for (let n = 0; n < 20; n++) await guess({ kind: 'address', key: `${n}` });
   for (let n = 0; n < 5_000; n++) await guess({ kind: 'address', key: `flood ${n}` }, false, `nobody ${n}`);

@@ -11,10 +11,10 @@ import {
   uncount,
 } from './login-throttle-rules.ts';
 
-/** Names, and pairs of a name and whoever guesses at it, that are remembered. */
+/** Names, and pairs of a name and its guesser, held in memory. */
 export const THROTTLE_KEYS_MAX = 100_000;
 
-/** Who guesses: an unknown device by its address; a known device and a session by themselves, apart from all others. */
+/** Who guesses: an unknown device counts by its address, a known device and a session by themselves. */
 export type GuessedBy =
   | { kind: 'address'; key: string }
   | { kind: 'device'; key: string }
@@ -22,8 +22,8 @@ export type GuessedBy =
 
 export interface LoginThrottle {
   /**
-   * Runs `verify` where the guess may be made, and tells whether it was right. Throws `rate_limited` otherwise, with the
-   * time to wait; `onTurns` is called first where the name begins to be given by turns.
+   * Runs `verify` if the guess is allowed, and returns its result. Otherwise throws `rate_limited` with the time to
+   * wait; `onTurns` is called first when the name switches to turns.
    */
   guess(
     at: { name: string; by: GuessedBy },
@@ -31,7 +31,7 @@ export interface LoginThrottle {
   ): Promise<boolean>;
 }
 
-/** The state of `admit`, in memory: a restart forgets it. No request is held; who has to wait is told for how long. */
+/** The state of `admit`, in memory: a restart forgets it. No request is held; a throttled one gets the time to wait. */
 export function createLoginThrottle({
   now,
   keysMax = THROTTLE_KEYS_MAX,
@@ -56,7 +56,7 @@ export function createLoginThrottle({
       const isBudgeted = by.kind === 'address';
       const guesser = guessers.get(key);
       const asked = { guesser, budget: isBudgeted ? budgets.get(name) : null };
-      // Counted as wrong before anybody looks at it, so that no burst passes.
+      // Counted as wrong before the check, so that no burst passes.
       const admission = admit(asked, now());
       guessers.set(key, admission.guesser);
       if (admission.budget) budgets.set(name, admission.budget);

@@ -10,7 +10,7 @@ import { type OperatorTokens, SESSION_LIFETIME_SECONDS } from './operator-tokens
 
 const CSRF_BYTES = 32;
 
-/** Who asks, as far as the connection and the client say. */
+/** The client, as the connection and its headers describe it. */
 export interface Client {
   address: string;
   userAgent: string;
@@ -28,7 +28,7 @@ export function clientOf(request: Pick<FastifyRequest, 'ip' | 'headers'>): Clien
   return { address: request.ip, userAgent: (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_MAX) };
 }
 
-/** A session of its own for each login, whatever the request came with; nothing before `storeSession`. */
+/** Each login makes a new session, whatever the request carried; it exists only after `storeSession`. */
 export async function prepareSession(
   { platform, tokens }: { platform: Platform; tokens: OperatorTokens },
   operator: OperatorRow,
@@ -45,7 +45,7 @@ export async function prepareSession(
 
 /**
  * False when the operator was changed while the proofs were checked: then there is no session. `passwordAt`: when the
- * password was proven, null without.
+ * password was proven, or null.
  */
 export async function storeSession(
   tx: Tx,
@@ -62,7 +62,7 @@ export async function storeSession(
     method: LoginMethod;
     client: Client;
     passwordAt: number | null;
-    /** The password itself, where it is at hand. */
+    /** The password itself, if available. */
     password?: string | null;
     factorDueAt?: number | null;
   },
@@ -99,7 +99,7 @@ export async function storeSession(
   return true;
 }
 
-/** What a session keeps of the length of its password. */
+/** Whether the session's password is long enough alone, as stored. */
 export function lengthMark(password: string): 0 | 1 {
   return isLongEnoughAlone(password) ? 1 : 0;
 }

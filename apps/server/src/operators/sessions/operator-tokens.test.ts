@@ -14,7 +14,7 @@ function setUp() {
   return { tokens, owner, advance };
 }
 
-test('a token that was verified before is the same operator, until it has expired', async () => {
+test('a verified token is remembered until it expires', async () => {
   const { tokens, owner, advance } = setUp();
   const token = await tokens.issue(owner);
   expect(await tokens.verify(token)).toEqual({ ok: true, ...owner });
@@ -24,7 +24,7 @@ test('a token that was verified before is the same operator, until it has expire
   expect(await tokens.verify(token)).toEqual({ ok: false, code: 'access_token_expired' });
 });
 
-test('a genuine token makes no other one known that differs in its signature, its claims or its length', async () => {
+test('a remembered token does not admit one with another signature, claims or length', async () => {
   const { tokens, owner } = setUp();
   const token = await tokens.issue(owner);
   await tokens.verify(token);
@@ -40,7 +40,7 @@ test('a genuine token makes no other one known that differs in its signature, it
   }
 });
 
-test('the oldest is forgotten, and verified again', async () => {
+test('the oldest is evicted, and verified again', async () => {
   const { tokens, owner } = setUp();
   const token = await tokens.issue(owner);
   await tokens.verify(token);

@@ -11,7 +11,7 @@ const ISSUER = 'tidegate';
 const AUDIENCE = 'operator';
 
 const TOKEN_MAX_CHARS = 2_048;
-/** Verified tokens that are remembered. */
+/** Size of the cache of verified tokens. */
 const VERIFIED_TOKENS_MAX = 1_000;
 
 const Claims = Compile(Type.Object({ sub: Uuid, sid: Uuid, exp: Type.Integer() }));
@@ -24,11 +24,11 @@ export type VerifiedOperatorToken =
 
 export interface OperatorTokens {
   issue(claims: { operatorId: string; sessionId: string }): Promise<string>;
-  /** Signature, algorithm, issuer, audience and time; whether the session still lives is in the database. */
+  /** Checks signature, algorithm, issuer, audience and time; whether the session still lives is in the database. */
   verify(token: string): Promise<VerifiedOperatorToken>;
 }
 
-/** ADMIN_JWT: HS256 with a key of its own, so that no agent's token ever passes for an operator's. */
+/** ADMIN_JWT: HS256 with a separate key, so that no agent's token passes for an operator's. */
 export function createOperatorTokens({ secret, now }: { secret: Buffer; now: Clock }): OperatorTokens {
   const key = createSecretKey(secret);
   const remembered = new Map<string, { answer: Verified; expiresAtMs: number }>();

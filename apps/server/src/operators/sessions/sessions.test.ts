@@ -26,7 +26,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     return { ...scene, headers, statusOf, list };
   }
 
-  test('each login is a session of its own with its method, address and client, whatever cookie came along', async () => {
+  test('each login makes a new session with its method, address and client, whatever cookie was sent', async () => {
     const { headers, send, logIn, statusOf, database, clock } = await open();
     const { cookie } = await logIn();
     clock.advance(1_000);
@@ -52,7 +52,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect([await statusOf(headers), await statusOf({ cookie })]).toEqual([200, 200]);
   });
 
-  test('use is written at most once a minute', async () => {
+  test('use is recorded at most once a minute', async () => {
     const { headers, list, statusOf, clock } = await open();
     const usedAt = async () => (await list(headers))[0]?.last_used_at;
     const start = clock.now();
@@ -65,7 +65,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect(await usedAt()).toBe(new Date(start + 60_000).toISOString());
   });
 
-  test('pages of a list hang together', async () => {
+  test('the pages of a list are contiguous', async () => {
     const { headers, send, logInWith, clock } = await open();
     for (let i = 0; i < 4; i++) {
       clock.advance(1);
@@ -83,7 +83,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect(new Set(ids).size).toBe(5);
   });
 
-  test('one ends another session of oneself, and it is over at once', async () => {
+  test('ending another session of one’s own takes effect at once', async () => {
     const { headers, list, send, logInWith, statusOf, eventsOf } = await open();
     const other = await logInWith({});
     const id = (await list(headers)).find((each) => !each.is_current)?.id;
@@ -93,7 +93,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect(await eventsOf('SESSION_REVOKED')).toMatchObject([{ session_id: id, sessions: 1 }]);
   });
 
-  test('one ends all of them but the one that asks', async () => {
+  test('ending all sessions spares the caller’s', async () => {
     const { headers, send, logInWith, statusOf, eventsOf, list } = await open();
     const others = [await logInWith({}), await logInWith({})];
     expect((await send('DELETE', URL, { headers })).statusCode).toBe(204);
@@ -102,7 +102,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect(await list(headers)).toHaveLength(1);
   });
 
-  test('the sessions of others are for admins alone: to see, and to end', async () => {
+  test('only admins see and end the sessions of others', async () => {
     const { headers, list, send, logInWith, addOperator, statusOf } = await open();
     const [eve, max] = [await addOperator(headers, 'eve'), await addOperator(headers, 'max', 'approver')];
     const [hers, his] = [await logInWith({}, eve.credentials), await logInWith({}, max.credentials)];
@@ -118,7 +118,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect([await statusOf(hers), await statusOf(his), await statusOf(headers)]).toEqual([401, 200, 200]);
   });
 
-  test('an admin who is bound to groups of hosts sees no sessions but its own', async () => {
+  test('an admin bound to groups of hosts sees only its own sessions', async () => {
     const { headers, list, send, logInWith, addOperator, must } = await open();
     const ada = await addOperator(headers, 'ada', 'admin');
     await must('PATCH', `/api/v1/admin/operators/${ada.id}`, { headers, payload: { groups: ['web'] } });
@@ -144,7 +144,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect([await statusOf(headers), await statusOf(other)]).toEqual([200, 401]);
   });
 
-  test('a new password takes the present one, ends the other sessions and is an event', async () => {
+  test('a new password requires the present one, ends the other sessions and leaves an event', async () => {
     const { headers, send, logInWith, statusOf, tryLogIn, eventsOf } = await open();
     const other = await logInWith({});
     const change = async (current_password: string, new_password: string) =>
@@ -162,7 +162,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     });
   });
 
-  test('guesses at the present password are slowed down, for that session and not for the login', async () => {
+  test('guesses at the present password are throttled for that session and not for logins', async () => {
     const { headers, send, rateLimits, clock, tryLogIn } = await open();
     await rateLimits.reset('test');
     clock.advance(60_000);
@@ -178,7 +178,7 @@ describe.each(ENGINES)('sessions, on $name', (engine) => {
     expect((await send('POST', PASSWORD, { headers, payload: right })).statusCode).toBe(204);
   });
 
-  test('an admin takes all factors of an operator away, which ends its sessions and is a warning', async () => {
+  test('an admin removes all factors of an operator, which ends its sessions and leaves a warning', async () => {
     const { headers, addOperator, logInWith, enrolTotp, addPasskey, send, statusOf, tryLogIn, eventsOf } =
       await open();
     const eve = await addOperator(headers, 'eve');

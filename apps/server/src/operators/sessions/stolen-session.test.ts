@@ -9,7 +9,7 @@ const TOKENS = '/api/v1/admin/api-tokens';
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 const ASKED = '403 step_up_required';
 
-/** What outlives a session or lets somebody in, each of which asks for the password first. */
+/** Acts that outlive a session or grant access; each asks for the password first. */
 const LASTING: [string, 'POST' | 'PATCH' | 'DELETE', string, object?][] = [
   ['an authenticator app', 'POST', '/api/v1/auth/totp'],
   ['its first code', 'POST', '/api/v1/auth/totp/confirm', { code: '000000' }],
@@ -55,7 +55,7 @@ describe.each(ENGINES)('a session that was left open, on $name', (engine) => {
     },
   );
 
-  test('says what it asks for: the password, and then the factor where there is one', async () => {
+  test('says what is missing: the password, and then the factor if there is one', async () => {
     const { clock, headers, send, stepUp, enrolTotp } = await open();
     const app = await enrolTotp(headers);
     clock.advance(2 * FRESH_MS + 1);

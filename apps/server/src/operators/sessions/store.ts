@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/db/engine.ts';
 import { listOpened, opened, sealed, type Unsealed } from '../../platform/db/row-seals.ts';
 import { type SessionRow, wasUsedSince } from '../store.ts';
 
-/** Live sessions of an operator, newest first; `before` is the id of the last one of the page before. */
+/** Live sessions of an operator, newest first; `before` is the last id of the previous page. */
 export async function listSessions(
   db: Db,
   asked: { operatorId: string; nowMs: number; idleMs: number; limit: number; before: string | null },
@@ -39,7 +39,7 @@ function liveOf(
     .where(wasUsedSince(nowMs - idleMs));
 }
 
-/** Compare-and-swap: null where it had ended already, or is not of that operator (null: of whomever). */
+/** Compare-and-swap: null when it had already ended, or belongs to another operator (null: any operator). */
 export async function endSession(
   tx: Tx,
   { id, operatorId, nowMs }: { id: string; operatorId: string | null; nowMs: number },
@@ -54,7 +54,7 @@ export async function endSession(
   return (await query.returningAll().executeTakeFirst()) ?? null;
 }
 
-/** Notes that a session was used, unless that was noted after `unlessAfterMs`. */
+/** Records the use of a session, unless that was recorded after `unlessAfterMs`. */
 export async function touchSession(
   tx: Tx,
   { id, nowMs, unlessAfterMs }: { id: string; nowMs: number; unlessAfterMs: number },
@@ -68,7 +68,7 @@ export async function touchSession(
 }
 
 /**
- * Something was proven in this session. False where it has ended; until the transaction ends, nobody else ends it.
+ * Records a proof in this session. False when it has ended; until the transaction ends, nobody else can end it.
  */
 export async function markProven(
   tx: Tx,
@@ -95,7 +95,7 @@ function lockedSessions(tx: Tx) {
   return tx.updateTable('operator_sessions').set(unchanged).returningAll();
 }
 
-/** Of a session whose row the transaction has locked. */
+/** The transaction must have locked the session's row. */
 async function setProofs(
   tx: Tx,
   session: SessionRow,
@@ -109,7 +109,7 @@ async function setProofs(
     .execute();
 }
 
-/** Locks the row of a session until the end of the transaction; false where the session has ended. */
+/** Locks a session's row until the transaction ends; false when the session has ended. */
 export async function lockLiveSession(tx: Tx, id: string): Promise<boolean> {
   const locked = await tx
     .updateTable('operator_sessions')
@@ -121,7 +121,7 @@ export async function lockLiveSession(tx: Tx, id: string): Promise<boolean> {
   return locked !== undefined;
 }
 
-/** What was proven in the sessions of an operator counts no more, and what was begun with a passkey is dropped. */
+/** Clears all proofs of an operator's sessions, and drops their open passkey challenges. */
 export async function forgetProofs(
   tx: Tx,
   { operatorId, keptSessionId }: { operatorId: string; keptSessionId: string },
@@ -138,7 +138,7 @@ export async function forgetProofs(
   }
 }
 
-/** Whether the password that was last proven in this session may stand alone; null where nobody knows. */
+/** Whether the last password proven in this session is long enough alone; null when unknown. */
 export async function isPasswordLong(tx: Tx, id: string): Promise<boolean | null> {
   const row = await tx
     .selectFrom('operator_sessions')
@@ -148,7 +148,7 @@ export async function isPasswordLong(tx: Tx, id: string): Promise<boolean | null
   return row === undefined || row.password_is_long === null ? null : row.password_is_long === 1;
 }
 
-/** Since when this operator is asked for a second factor: the first time that it was noted. */
+/** When this operator was first required to have a second factor; records it the first time. */
 export async function noteFactorDemand(
   tx: Tx,
   { operatorId, nowMs }: { operatorId: string; nowMs: number },
