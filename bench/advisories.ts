@@ -12,6 +12,7 @@ import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { createIdMaker } from '../apps/server/src/platform/ids.ts';
 import { createLog } from '../apps/server/src/platform/log.ts';
+import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { median } from './processes.ts';
 import type { BenchOptions } from './run.ts';
 
@@ -27,7 +28,7 @@ export async function benchAdvisories({ rounds, say }: BenchOptions) {
   say('making and loading the set');
   const script = join(import.meta.dirname, 'advisory-load.ts');
   const loaded: unknown = JSON.parse(execFileSync(process.execPath, [script, path]).toString());
-  const database = openSqlite(path);
+  const database = openSqlite(path, databaseOptions());
   try {
     const fleet = subjects(PACKAGES);
     const judged = await judgeAndStore(database, { fleet, rounds });

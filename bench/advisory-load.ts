@@ -4,13 +4,14 @@ import { insertRecords, saveSnapshot } from '../apps/server/src/advisories/mirro
 import { MIGRATIONS } from '../apps/server/src/migrations.ts';
 import { migrate } from '../apps/server/src/platform/db/migrate.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
+import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { almaLikeRecords } from './advisory-set.ts';
 
 // A process of its own, so that what it leaves in memory is not taken for the judge's. Argument: the database file.
 const [path = ''] = process.argv.slice(2);
 const BATCH = 100;
 const began = performance.now();
-const database = openSqlite(path);
+const database = openSqlite(path, databaseOptions());
 await migrate(database, { migrations: MIGRATIONS, now: Date.now });
 let entries = 0;
 let records = 0;

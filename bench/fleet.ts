@@ -12,6 +12,7 @@ import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { createLog } from '../apps/server/src/platform/log.ts';
 import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
+import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { cpuOf, cpuOfFamily, SERVER_CORE, type ServerProcess, startServerProcess } from './processes.ts';
 
 const JWT_SECRET = 'a secret of a benchmark that guards nothing';
@@ -75,7 +76,9 @@ export async function startFleet(
   const postgres = engine === 'postgres' ? await startPostgres({ fsync: true, cpu: databaseCore }) : null;
   if (postgres && 'missing' in postgres) return postgres;
   const databaseUrl = postgres ? await postgres.createDatabase() : null;
-  const database = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(folder.path, 'tidegate.db'));
+  const database = databaseUrl
+    ? openPostgres(databaseUrl, databaseOptions())
+    : openSqlite(join(folder.path, 'tidegate.db'), databaseOptions());
   await migrate(database, { migrations: MIGRATIONS, now: Date.now });
   const secrets = loadSecrets({
     configured: JWT_SECRET,

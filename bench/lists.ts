@@ -9,6 +9,7 @@ import { Value } from 'typebox/value';
 import type { Database } from '../apps/server/src/platform/db/engine.ts';
 import { openPostgres } from '../apps/server/src/platform/db/postgres.ts';
 import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
+import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { BENCH_PASSWORD, BENCH_USER, postmasterOf } from './fleet.ts';
 import { type FleetSize, makeListFleet } from './list-fleet.ts';
 import { A_HOST, deepPages, firstPages, LIST_NAMES, type ListQuery } from './list-queries.ts';
@@ -60,7 +61,9 @@ async function benchEngine(engine: 'sqlite' | 'postgres', options: BenchOptions 
   if (postgres && 'missing' in postgres) return postgres;
   const databaseUrl = postgres ? await postgres.createDatabase() : null;
   try {
-    const database = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(folder.path, 'tidegate.db'));
+    const database = databaseUrl
+      ? openPostgres(databaseUrl, databaseOptions())
+      : openSqlite(join(folder.path, 'tidegate.db'), databaseOptions());
     const made = await makeListFleet(database, options);
     options.say(`${engine}: ${JSON.stringify(made)}`);
     const budget = { class: 'admin_reads', requests: 100_000, window_seconds: 60, enabled: 1, updated_at: 1 };

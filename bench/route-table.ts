@@ -12,6 +12,7 @@ import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
 import { openKeyFolder } from '../apps/server/src/signing-keys/key-folder.ts';
 import { openKeyRing } from '../apps/server/src/signing-keys/key-ring.ts';
 import { loadKeys } from '../apps/server/src/signing-keys/load-keys.ts';
+import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { routesOf } from '../apps/server/src/testing/routes-of.ts';
 import { sealing } from '../apps/server/src/testing/sealing.ts';
 
@@ -21,7 +22,7 @@ export async function readRouteTable(): Promise<string[]> {
   const dataDir = folder.path;
   const [now, random] = [systemClock, systemRandom];
   const log = createLog({ level: 'error', format: 'text', write: () => {}, now });
-  const database = sealing(openSqlite(join(dataDir, 'tidegate.db')));
+  const database = sealing(openSqlite(join(dataDir, 'tidegate.db'), databaseOptions()));
   try {
     await migrate(database, { migrations: MIGRATIONS, now });
     const platform = { database, now, random, log, newId: createIdMaker(now, random) };

@@ -8,6 +8,7 @@ import { liveAgeExceptions } from './approvals/store.ts';
 import { openDatabase } from './platform/db/open.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { OPERATOR_PASSWORD } from './testing/app-clients.ts';
+import { databaseOptions } from './testing/database-options.ts';
 import { ENGINES } from './testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from './testing/incident-scene.ts';
 import { createHousehold } from './testing/restored-server.ts';
@@ -397,7 +398,7 @@ describe.each(ENGINES)('a database writer, on $name', (engine) => {
     const made = (await server.call('POST', API_TOKENS, { token, body: asked })).body;
     const uses = async () => (await server.call('GET', '/api/v1/agents', { token: made.token })).status;
     expect(await uses()).toBe(200);
-    const database = openDatabase(home.config);
+    const database = openDatabase(home.config, databaseOptions());
     const before = await database.read.selectFrom('api_tokens').selectAll().executeTakeFirstOrThrow();
     expect((await server.call('DELETE', `${API_TOKENS}/${made.id}`, { token })).status).toBe(204);
     await database.transact((tx) => sql`DELETE FROM api_tokens`.execute(tx));

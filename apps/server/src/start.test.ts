@@ -10,6 +10,7 @@ import { openSqlite } from './platform/db/sqlite.ts';
 import { systemRandom } from './platform/ids.ts';
 import { createLog } from './platform/log.ts';
 import { type StartOutcome, startServer } from './start.ts';
+import { databaseOptions } from './testing/database-options.ts';
 import { NO_REGISTRIES_ENV } from './testing/no-registries.ts';
 
 const REPEATED_KEY = 'ab'.repeat(64);
@@ -113,7 +114,7 @@ describe('the start', () => {
     const first = await start({ SERVICE_DATA_DIR: dataDir });
     if (!first.outcome.ok) throw new Error(first.outcome.fault);
     await first.outcome.stop();
-    const database = openSqlite(join(dataDir, 'tidegate.db'));
+    const database = openSqlite(join(dataDir, 'tidegate.db'), databaseOptions());
     const newer = { version: 9_999, name: 'from-the-future', applied_at: 0 };
     await database.transact((tx) => tx.insertInto('schema_migrations').values(newer).execute());
     await database.close();
@@ -126,7 +127,7 @@ describe('the start', () => {
 
   test('refuses a database from before the first release, in one line that says what to do', async () => {
     const dataDir = folder();
-    const database = openSqlite(join(dataDir, 'tidegate.db'));
+    const database = openSqlite(join(dataDir, 'tidegate.db'), databaseOptions());
     const older: Migration = { version: 96, name: 'updates-by-host', statements: [] };
     await migrate(database, { migrations: [older], now: () => 1 });
     await database.close();

@@ -2,6 +2,7 @@ import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { type Application, createApplication } from './app.ts';
 import type { Config } from './config.ts';
+import { chainEvents } from './events/append-event.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { isCommonPassword } from './operators/passwords/common-passwords.ts';
 import { passwordFault } from './operators/passwords/password-rules.ts';
@@ -163,7 +164,7 @@ function openDataDir(config: Config, log: Log): OpenedDataDir {
       return { ok: false, fault: `${given}, on which another server is running; ${allowed}` };
     }
     const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
-    return { ok: true, lock, database: openDatabase(config, { onError }) };
+    return { ok: true, lock, database: openDatabase(config, { beforeCommit: chainEvents, onError }) };
   } catch (error) {
     lock?.release();
     const allowed = 'allowed: a folder that the server can write to';

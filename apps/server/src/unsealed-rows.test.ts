@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createPasswords } from './operators/passwords/passwords.ts';
 import { openDatabase, SQLITE_FILE } from './platform/db/open.ts';
 import { systemRandom } from './platform/ids.ts';
+import { databaseOptions } from './testing/database-options.ts';
 import { ENGINES } from './testing/engines.ts';
 import { createHousehold, type Household, type LivingServer, OPERATOR } from './testing/restored-server.ts';
 import { writeRaw } from './testing/write-raw.ts';
@@ -12,7 +13,7 @@ import { writeRaw } from './testing/write-raw.ts';
 const PASSWORD = 'a long enough password';
 
 async function writeOperator({ config, clock }: Household, username: string): Promise<void> {
-  const database = openDatabase(config);
+  const database = openDatabase(config, databaseOptions());
   const password_hash = await createPasswords({ random: systemRandom }).hash(PASSWORD);
   await writeRaw(database, 'operators', {
     ...{ id: `id-${username}`, username, password_hash, role: 'admin', groups: null },

@@ -8,6 +8,7 @@ import { MIGRATIONS } from './migrations.ts';
 import type { Database } from './platform/db/engine.ts';
 import { migrate } from './platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from './platform/db/open.ts';
+import { databaseOptions } from './testing/database-options.ts';
 import { describeSchema } from './testing/describe-schema.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
 
@@ -31,7 +32,7 @@ async function load({ name, place }: TestEngine, version: number): Promise<Datab
     await client.query(dump);
     await client.end();
   }
-  const database = openDatabase({ databaseUrl, dataDir });
+  const database = openDatabase({ databaseUrl, dataDir }, databaseOptions());
   onTestFinished(() => database.close());
   return database;
 }

@@ -7,6 +7,7 @@ import { MIGRATIONS } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { createAgentsApp, enrol, eventTypes, renewal } from '../testing/agents-app.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 
 /** The long lane kills more often. */
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 100 : 6;
@@ -29,7 +30,7 @@ test(
       renewals += answered.length;
       expected += answersBefore(round);
       token = answered.at(-1) ?? token;
-      const database = openSqlite(file);
+      const database = openSqlite(file, databaseOptions());
       try {
         const it = createAgentsApp(database, { seed: `round ${round}` });
         const integrity = await sql<{ integrity_check: string }>`PRAGMA integrity_check`.execute(
@@ -51,7 +52,7 @@ test(
 );
 
 async function prepare(file: string): Promise<string> {
-  const database = openSqlite(file);
+  const database = openSqlite(file, databaseOptions());
   try {
     await migrate(database, { migrations: MIGRATIONS, now: Date.now });
     return (await enrol(createAgentsApp(database))).refresh_token;

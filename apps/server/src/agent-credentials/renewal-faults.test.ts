@@ -3,12 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { chainEvents } from '../events/append-event.ts';
 import { MIGRATIONS } from '../migrations.ts';
-import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { type AgentsApp, createAgentsApp, enrol, renewal } from '../testing/agents-app.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 /** Most refused renewals until a database that may not grow is full; each leaves an event. */
@@ -31,7 +32,7 @@ describe('row 14: faults of SQLite', () => {
   async function setUp() {
     const folder = tmpDir();
     const file = join(folder.path, 'faults.db');
-    const database = openSqlite(file);
+    const database = openSqlite(file, databaseOptions());
     onTestFinished(async () => {
       await database.close();
       folder.remove();
@@ -82,7 +83,8 @@ describe.each(POSTGRES)('row 14: faults of PostgreSQL', (postgres) => {
       ...database,
       transact: (work) =>
         database.transact(async (tx) => {
-          const result = await withWorkBeforeCommit(work)(tx);
+          const result = await work(tx);
+          await chainEvents(tx);
           await fault.strike?.(tx);
           return result;
         }),

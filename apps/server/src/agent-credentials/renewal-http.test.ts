@@ -8,6 +8,7 @@ import { openDatabase } from '../platform/db/open.ts';
 import { systemRandom } from '../platform/ids.ts';
 import { loadSecrets } from '../platform/secrets.ts';
 import { createAgentsApp, enrol } from '../testing/agents-app.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { enrolFleet, type RenewingAgent, renewOnce } from '../testing/renewing-fleet.ts';
 import { type ServerProcess, startServerProcess } from '../testing/server-process.ts';
@@ -124,7 +125,7 @@ function settingsOf({ dataDir, databaseUrl }: Place): Record<string, string> {
 }
 
 async function prepare(place: Place): Promise<RenewingAgent[]> {
-  const database = openDatabase(place);
+  const database = openDatabase(place, databaseOptions());
   try {
     await migrate(database, { migrations: MIGRATIONS, now: Date.now });
     const platform = { ...createTestPlatform(database), now: Date.now, random: systemRandom };
@@ -161,7 +162,7 @@ async function renewAll(agents: readonly RenewingAgent[], { server, life, socket
 
 /** The database tells the same story: as many revoked as were refused, each by row 10 and with one critical event. */
 async function expectFamilies(place: Place, agents: readonly RenewingAgent[]): Promise<void> {
-  const database = openDatabase(place);
+  const database = openDatabase(place, databaseOptions());
   try {
     const refused = agents.filter(({ isRefused }) => isRefused).map(({ agentId }) => agentId);
     const families = await database.read.selectFrom('refresh_families').selectAll().execute();

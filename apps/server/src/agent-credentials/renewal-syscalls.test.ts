@@ -11,6 +11,7 @@ import { MIGRATIONS } from '../migrations.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { createAgentsApp, enrol, eventTypes, renewal } from '../testing/agents-app.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { hashRefreshToken } from './refresh-tokens.ts';
 
 const PROGRAM = join(import.meta.dirname, '../testing/renewal-server.ts');
@@ -92,7 +93,7 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
 
 async function prepare(folder: string): Promise<{ file: string; token: string }> {
   const file = join(folder, 'renewal.db');
-  const database = openSqlite(file);
+  const database = openSqlite(file, databaseOptions());
   try {
     await migrate(database, { migrations: MIGRATIONS, now: Date.now });
     return { file, token: (await enrol(createAgentsApp(database))).refresh_token };
@@ -149,7 +150,7 @@ async function stateAfter(
   file: string,
   { token, requestId, answered }: { token: string; requestId: string; answered: boolean },
 ): Promise<string> {
-  const database = openSqlite(file);
+  const database = openSqlite(file, databaseOptions());
   try {
     const it = createAgentsApp(database, { seed: 'after' });
     const integrity = await sql<{ integrity_check: string }>`PRAGMA integrity_check`.execute(database.read);

@@ -1,6 +1,5 @@
 import type { Database, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type FamilyRow = Tables['refresh_families'];
 
@@ -75,6 +74,6 @@ export async function markFamilyRevoked(
     .where('status', '=', 'active')
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return false;
-  noteRevocation(tx, { kind: 'family', id: familyId, atMs, reason });
+  tx.context.revocations.push({ kind: 'family', id: familyId, atMs, reason });
   return true;
 }

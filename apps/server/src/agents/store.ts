@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type AgentRow = Tables['agents'] & {
   last_seen_at: number | null;
@@ -130,7 +129,7 @@ export async function markAgentRevoked(
     .where('id', '=', agentId)
     .where('status', '=', 'active')
     .executeTakeFirst();
-  if (result.numUpdatedRows === 1n) noteRevocation(tx, { kind: 'agent', id: agentId, atMs });
+  if (result.numUpdatedRows === 1n) tx.context.revocations.push({ kind: 'agent', id: agentId, atMs });
 }
 
 export async function markAgentDeleted(
@@ -143,7 +142,7 @@ export async function markAgentDeleted(
     .where('id', '=', agentId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
-  if (result.numUpdatedRows === 1n) noteRevocation(tx, { kind: 'deleted_agent', id: agentId, atMs });
+  if (result.numUpdatedRows === 1n) tx.context.revocations.push({ kind: 'deleted_agent', id: agentId, atMs });
 }
 
 export async function setPollingInterval(

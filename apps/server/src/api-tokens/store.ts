@@ -2,7 +2,6 @@ import { COVERED_OPERATOR, type OperatorRow, operatorOf } from '../operators/sto
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
-import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type ApiTokenRow = Opened<'api_tokens'>;
 
@@ -86,7 +85,7 @@ export async function markApiTokenRevoked(
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return false;
-  noteRevocation(tx, { kind: 'api_token', id, atMs });
+  tx.context.revocations.push({ kind: 'api_token', id, atMs });
   return true;
 }
 
@@ -102,7 +101,7 @@ export async function revokeTokensOf(
     .where('revoked_at', 'is', null)
     .returning('id')
     .execute();
-  for (const { id } of rows) noteRevocation(tx, { kind: 'api_token', id, atMs });
+  for (const { id } of rows) tx.context.revocations.push({ kind: 'api_token', id, atMs });
   return rows.length;
 }
 

@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { createCliPlace } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 9);
@@ -36,7 +37,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
       return place.run(['advisories', ...words], { env });
     }
     async function enrol(): Promise<void> {
-      const database = openDatabase(place);
+      const database = openDatabase(place, databaseOptions());
       await insertTestAgent(database, { n: 1 });
       await database.transact(async (tx) => {
         const agent = await tx.selectFrom('agents').select('id').executeTakeFirst();

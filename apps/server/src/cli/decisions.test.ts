@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { actionOf } from '../testing/approvals-app.ts';
 import { createCliPlace } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -78,7 +79,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     expect(JSON.parse((await it.decisions('replay', it.decisionId, '--json')).out)).toMatchObject({
       ...{ ok: true, decisions: [{ id: it.decisionId, gate_version: 2, same: true }] },
     });
-    const database = openDatabase(it);
+    const database = openDatabase(it, databaseOptions());
     onTestFinished(() => database.close());
     const row = await database.read.selectFrom('decisions').select('document').executeTakeFirstOrThrow();
     const stop = { by: 'age', reason: 'too_young' };
@@ -150,7 +151,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
       expect(ran).toMatchObject({ code: 1, out: '' });
       expect(ran.err).toContain(`there is no decision ${unknown}`);
     }
-    const database = openDatabase(it);
+    const database = openDatabase(it, databaseOptions());
     onTestFinished(() => database.close());
     await database.transact((tx) => tx.updateTable('decisions').set({ document: '{}' }).execute());
     for (const act of ['show', 'replay', 'export']) {

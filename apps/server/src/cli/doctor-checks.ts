@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
+import { chainEvents } from '../events/append-event.ts';
 import { listEvents, newestCheckpoint, readHead } from '../events/store.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { countOperators } from '../operators/store.ts';
@@ -104,7 +105,7 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
   }
   let database: Database | null = null;
   try {
-    database = openDatabase(config);
+    database = openDatabase(config, { beforeCommit: chainEvents });
     const version = await schemaVersion(database.read);
     const expected = MIGRATIONS.at(-1)?.version ?? 0;
     if (version !== expected) {

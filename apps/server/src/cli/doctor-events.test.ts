@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { type CliPlace, createCliPlace, type Ran } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 interface LogPlace extends CliPlace {
@@ -36,7 +37,7 @@ async function place(engine: TestEngine): Promise<LogPlace> {
       return { file: path, words: ['--file', path, '--keys', keys] };
     },
     async tamper(...statements) {
-      const database = openDatabase(it);
+      const database = openDatabase(it, databaseOptions());
       onTestFinished(() => database.close());
       const guards =
         database.engine === 'postgres'

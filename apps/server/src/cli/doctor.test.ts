@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
 
@@ -76,7 +77,7 @@ async function place(engine: TestEngine) {
 }
 
 async function execute(it: CliPlace, statement: string): Promise<void> {
-  const database = openDatabase(it);
+  const database = openDatabase(it, databaseOptions());
   onTestFinished(() => database.close());
   await database.transact((tx) => sql.raw(statement).execute(tx));
 }

@@ -11,6 +11,7 @@ import { openSqlite } from '../platform/db/sqlite.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { NO_REGISTRIES_ENV } from '../testing/no-registries.ts';
 import { runCommand } from './run-command.ts';
@@ -65,7 +66,9 @@ async function place(engine: TestEngine) {
   if (!first.ok) throw new Error(first.fault);
   await first.stop();
   const open = () =>
-    databaseUrl === null ? openSqlite(join(dataDir, 'tidegate.db')) : openPostgres(databaseUrl);
+    databaseUrl === null
+      ? openSqlite(join(dataDir, 'tidegate.db'), databaseOptions())
+      : openPostgres(databaseUrl, databaseOptions());
 
   /** Agents that hold these key sets; their ids. */
   async function agents(versions: readonly number[]): Promise<string[]> {

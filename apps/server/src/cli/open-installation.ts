@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
+import { chainEvents } from '../events/append-event.ts';
 import { watchSeals } from '../events/tell-broken-seals.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { createRowSeals } from '../platform/db/create-row-seals.ts';
@@ -84,7 +85,7 @@ async function openExisting(config: Config): Promise<Database> {
       `${JSON.stringify(dataDir)} is not yours to change; run this as the server's user`,
     );
   }
-  const database = openDatabase(config);
+  const database = openDatabase(config, { beforeCommit: chainEvents });
   const version = await schemaVersion(database.read);
   const expected = MIGRATIONS.at(-1)?.version ?? 0;
   if (version === expected) return database;

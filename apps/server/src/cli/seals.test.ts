@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 async function place(engine: TestEngine) {
@@ -14,7 +15,7 @@ async function place(engine: TestEngine) {
 }
 
 async function write(it: CliPlace, statement: string): Promise<void> {
-  const database = openDatabase(it);
+  const database = openDatabase(it, databaseOptions());
   await database.transact((tx) => sql.raw(statement).execute(tx));
   await database.close();
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { SecurityEventType, Severity, SystemEventType } from '@tidegate/protocol/event-types';
-import { createGathering } from '../platform/db/before-commit.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type EventRow, insertEvents, lockHead, moveHead } from './store.ts';
@@ -21,18 +20,15 @@ export type NewEvent =
   | (EventBase & { kind: 'security'; type: SecurityEventType })
   | (EventBase & { kind: 'system'; type: SystemEventType });
 
-/**
- * Writes an event in the transaction of the act that it records, chained to the one before: the hash is SHA-256 over
- * the RFC 8785 form of the row with the previous hash inside. The row is there at the end of the transaction and not
- * before: every writer takes the head of the chain, so it is the last thing that any of them takes. Returns the id.
- */
+/** Adds an event to the transaction of the act that it records; `chainEvents` writes its row. Returns the id. */
 export async function appendEvent(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
   event: NewEvent,
 ): Promise<string> {
-  const row: Unchained = {
-    id: platform.newId(),
+  const id = platform.newId();
+  tx.context.events.push({
+    id,
     kind: event.kind,
     type: event.type,
     severity: event.severity,
@@ -41,25 +37,29 @@ export async function appendEvent(
     actor: event.actor ?? null,
     content: JSON.stringify(event.content),
     created_at: platform.now(),
-  };
-  unchained.add(tx, row);
-  return row.id;
+  });
+  return id;
 }
 
-type Unchained = Omit<EventRow, 'position' | 'previous_hash' | 'hash'>;
-
-const unchained = createGathering<Unchained>(async (tx, rows) => {
+/**
+ * The step before each commit: chains the events of the transaction to the newest one. The hash is SHA-256 over the
+ * RFC 8785 form of the row with the previous hash inside. Every writer locks the head of the chain, so it is the last
+ * lock that any of them takes.
+ */
+export async function chainEvents(tx: Tx): Promise<void> {
+  const events = tx.context.events.splice(0);
+  if (events.length === 0) return;
   let { position, hash } = await lockHead(tx);
   const chained: EventRow[] = [];
-  for (const one of rows) {
-    const row = { position: position + 1, ...one, previous_hash: hash };
+  for (const event of events) {
+    const row = { position: position + 1, ...event, previous_hash: hash };
     hash = hashOfEvent(row);
     position = row.position;
     chained.push({ ...row, hash });
   }
   await insertEvents(tx, chained);
   if (hash !== null) await moveHead(tx, { position, hash });
-});
+}
 
 /** The hash that an event with these columns must bear; content goes in as the text that is stored. */
 export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { Covered } from '../platform/db/create-row-seals.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
-import { noteRevocation } from '../platform/forward-facts.ts';
 
 export type OperatorRow = Opened<'operators'>;
 export type SessionRow = Opened<'operator_sessions'>;
@@ -83,7 +82,7 @@ export async function updateOperator(
 export async function deleteOperator(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<void> {
   await tx.deleteFrom('operator_sessions').where('operator_id', '=', id).execute();
   const result = await tx.deleteFrom('operators').where('id', '=', id).executeTakeFirst();
-  if (result.numDeletedRows === 1n) noteRevocation(tx, { kind: 'deleted_operator', id, atMs });
+  if (result.numDeletedRows === 1n) tx.context.revocations.push({ kind: 'deleted_operator', id, atMs });
 }
 
 /** Unbound admins: they can change operators. Locks their rows, so that two changes cannot remove both of two admins. */

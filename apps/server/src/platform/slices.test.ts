@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
+import { databaseOptions } from '../testing/database-options.ts';
 import { openSqlite } from './db/sqlite.ts';
 import { createSlices, type Loop, SLICE_MS } from './slices.ts';
 
@@ -157,7 +158,7 @@ test('a long transaction of SQLite lets the loop turn between its statements, an
         }),
       ),
   });
-  const database = openSqlite(join(folder.path, 'slices.db'), { slices });
+  const database = openSqlite(join(folder.path, 'slices.db'), { ...databaseOptions(), slices });
   onTestFinished(async () => {
     await database.close();
     folder.remove();

@@ -15,6 +15,7 @@ import { MIGRATIONS } from '../migrations.ts';
 import { openDatabase } from '../platform/db/open.ts';
 import { openSnapshot } from '../platform/db/snapshot.ts';
 import { backUp, restore } from '../testing/backups.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createHousehold, enrolHost, type Household } from '../testing/restored-server.ts';
 import { SUMMED } from '../updates/package-store.ts';
@@ -135,7 +136,7 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
     });
     expect(await host.renew(second)).toBe(200);
     // The log is append-only again.
-    const database = openDatabase(target.config);
+    const database = openDatabase(target.config, databaseOptions());
     const wipe = database.transact((tx) => sql`DELETE FROM events`.execute(tx));
     await expect(wipe).rejects.toThrow('append-only');
     await database.close();
@@ -144,7 +145,7 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
   test('adds up what the server had not added up yet', async () => {
     const home = await createHousehold(from, { jwtSecret: 'x'.repeat(40) });
     await (await home.start()).stop();
-    const database = openDatabase(home.config);
+    const database = openDatabase(home.config, databaseOptions());
     const row = (table: string, count: number) => sql`INSERT INTO ${sql.table(table)}
       (ecosystem, name, version, ${sql.join(SUMMED.map((column) => sql.ref(column)))})
       VALUES ('apt', 'curl', '1', ${sql.join(SUMMED.map(() => sql.lit(count)))})`;

@@ -3,7 +3,7 @@ import { Count, nullable, Sha256Hex, strict, Uuid } from '@tidegate/protocol/sca
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
-import type { Revocation } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 
 const Header = strict({ tidegate_revocations: Type.Literal(1), after: nullable(Sha256Hex) });
 const Entry = strict({

@@ -1,5 +1,5 @@
 import { type Database, DatabaseFault, type Tx } from '../platform/db/engine.ts';
-import { type Revocation, takeForwardFacts } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 import type { RevocationJournal } from './revocation-journal.ts';
 import { notRevoked } from './store.ts';
 
@@ -14,25 +14,23 @@ export function journaledDatabase(
 ): Database {
   async function transact<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     let written: Revocation[] = [];
-    let keySet = false;
+    let hasNewKeySet = false;
     let result: T;
     try {
       result = await database.transact(async (tx) => {
         // A transaction that lost a race is run again, and may decide otherwise.
         journal.withdraw(written);
         written = [];
-        takeForwardFacts(tx);
         const value = await work(tx);
-        const facts = takeForwardFacts(tx);
-        keySet = facts.keySet;
-        written = appended(journal, facts.revocations);
+        hasNewKeySet = tx.context.hasNewKeySet;
+        written = appended(journal, tx.context.revocations);
         return value;
       });
     } catch (error) {
       await settle(database, journal, written);
       throw error;
     }
-    if (keySet) await onKeySet();
+    if (hasNewKeySet) await onKeySet();
     return result;
   }
   return { ...database, transact };

@@ -4,7 +4,7 @@ import { markAgentDeleted, markAgentRevoked } from '../agents/store.ts';
 import { markApiTokenRevoked } from '../api-tokens/store.ts';
 import { deleteOperator } from '../operators/store.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
-import type { Revocation } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 import { revokeAgain } from '../signing-keys/recall-keys.ts';
 import type { RevocationJournal } from './revocation-journal.ts';
 import { IDS_MAX, notRevoked } from './store.ts';

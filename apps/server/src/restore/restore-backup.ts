@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { chainEvents } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { RowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
@@ -113,7 +114,7 @@ async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
   const final = join(job.dataDir, SQLITE_FILE);
   const fresh = join(job.dataDir, `.${SQLITE_FILE}.restoring`);
   for (const part of PARTS) rmSync(fresh + part, { force: true });
-  const database = sealedDatabase(openSqlite(fresh), job.seals);
+  const database = sealedDatabase(openSqlite(fresh, { beforeCommit: chainEvents }), job.seals);
   try {
     await fill(database, job, filling);
     const fault = await faultOfSqlite(database.read);
@@ -150,7 +151,7 @@ function setAside(file: string, nowMs: number): string {
 }
 
 async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> {
-  const database = sealedDatabase(openDatabase(job), job.seals);
+  const database = sealedDatabase(openDatabase(job, { beforeCommit: chainEvents }), job.seals);
   try {
     if ((await contentOf(database)) === 'foreign') {
       const fault =

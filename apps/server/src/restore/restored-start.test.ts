@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openPostgres } from '../platform/db/postgres.ts';
+import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { copyDatabase, createHousehold, enrolHost, type LivingServer } from '../testing/restored-server.ts';
 import { EPOCH_FILE, readEpochFile } from './epoch-file.ts';
@@ -307,7 +308,7 @@ describe.each(postgres)('T20: replicas on $name with data folders of their own',
     await b.stop();
     await a.stop();
     // Both remember what the database loses now.
-    const database = openPostgres(config.databaseUrl ?? '');
+    const database = openPostgres(config.databaseUrl ?? '', databaseOptions());
     await database.transact((tx) => tx.updateTable('fleet_marks').set({ mark: 1 }).execute());
     await database.close();
     const epochs: number[] = [];

@@ -2,7 +2,7 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Revocation } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 import { JOURNAL_FILE, openJournal, type RevocationJournal } from './revocation-journal.ts';
 
 const family = (n: number, atMs = n): Revocation => ({ kind: 'family', id: idOf(n), atMs });

@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Revocation } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { entryLine, headerLine, type JournalAct, readLines } from './journal-lines.ts';
 

@@ -1,7 +1,7 @@
 import type { Database, Db, Tx } from '../platform/db/engine.ts';
 import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import type { Revocation } from '../platform/forward-facts.ts';
+import type { Revocation } from '../platform/db/write-context.ts';
 
 /** Ids that one statement names. */
 export const IDS_MAX = 500;

@@ -1,6 +1,5 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { noteKeySet, noteRevocation } from '../platform/forward-facts.ts';
 
 export type SigningKeyRow = Tables['signing_keys'];
 export type KeySetRow = Tables['key_sets'];
@@ -52,7 +51,7 @@ export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: nu
     .where('in_use', '=', 0)
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return false;
-  noteRevocation(tx, { kind: 'key', id: keyId, atMs: now });
+  tx.context.revocations.push({ kind: 'key', id: keyId, atMs: now });
   return true;
 }
 
@@ -64,7 +63,7 @@ export async function revokeEveryKey(tx: Tx, now: number): Promise<void> {
     .where('status', '=', 'active')
     .returning('key_id')
     .execute();
-  for (const { key_id } of rows) noteRevocation(tx, { kind: 'key', id: key_id, atMs: now });
+  for (const { key_id } of rows) tx.context.revocations.push({ kind: 'key', id: key_id, atMs: now });
 }
 
 export async function setKeyInUse(tx: Tx, keyId: string): Promise<void> {
@@ -84,7 +83,7 @@ export async function newestKeySet(db: Db): Promise<KeySetRow | null> {
 
 export async function insertKeySet(tx: Tx, row: KeySetRow): Promise<void> {
   await tx.insertInto('key_sets').values(row).execute();
-  noteKeySet(tx);
+  tx.context.hasNewKeySet = true;
 }
 
 /** The key sets after a version, oldest first. */

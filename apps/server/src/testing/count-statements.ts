@@ -1,11 +1,11 @@
-import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { sealedDatabase, sealsOf } from '../platform/db/row-seals.ts';
+import { type Plugin, withPlugin } from './with-plugin.ts';
 
 /** A database that counts: transactions, the statements inside of them, and reads outside (prepared ones are not). */
 export function countStatements(database: Database) {
   let counts = { transactions: 0, statements: 0, reads: 0 };
-  const plugin = (count: () => void): Parameters<Tx['withPlugin']>[0] => ({
+  const plugin = (count: () => void): Plugin => ({
     transformQuery({ node }) {
       count();
       return node;
@@ -18,7 +18,11 @@ export function countStatements(database: Database) {
     transact: <T>(work: (tx: Tx) => Promise<T>) => {
       counts.transactions++;
       return database.transact((tx) =>
-        withWorkBeforeCommit(work)(tx.withPlugin(plugin(() => counts.statements++))),
+        withPlugin(
+          tx,
+          plugin(() => counts.statements++),
+          work,
+        ),
       );
     },
   };

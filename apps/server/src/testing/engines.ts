@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import type { Database } from '../platform/db/engine.ts';
+import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import { databaseOptions } from './database-options.ts';
 import { sealing } from './sealing.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
   /** A fresh database with every migration applied; it goes away with the test that opened it. */
-  open(): Promise<Database>;
+  open(options?: Partial<DatabaseOptions>): Promise<Database>;
   /** The same without any migration. */
   openEmpty(): Promise<Database>;
   /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
@@ -20,13 +21,13 @@ export interface TestEngine {
 
 const sqlite: TestEngine = {
   name: 'sqlite',
-  async open() {
+  async open(options) {
     const file = join(temporaryFolder(), 'test.db');
     copyFileSync(inject('sqliteTemplate'), file);
-    return sealing(closing(openSqlite(file)));
+    return sealing(closing(openSqlite(file, { ...databaseOptions(), ...options })));
   },
   async openEmpty() {
-    return closing(openSqlite(join(temporaryFolder(), 'test.db')));
+    return closing(openSqlite(join(temporaryFolder(), 'test.db'), databaseOptions()));
   },
   async place() {
     return { databaseUrl: null, dataDir: temporaryFolder() };
@@ -36,16 +37,16 @@ const sqlite: TestEngine = {
 /** Many databases at once share one server. */
 const CONNECTIONS = { transactions: 8, reads: 3, prepared: 2 };
 
+const ours = () => ({ ...databaseOptions(), connections: CONNECTIONS });
+
 function postgres({ url, template }: { url: string; template: string }): TestEngine {
   return {
     name: 'postgres',
-    async open() {
-      return sealing(
-        closing(openPostgres(await copyOf(url, nameOf(template)), { connections: CONNECTIONS })),
-      );
+    async open(options) {
+      return sealing(closing(openPostgres(await copyOf(url, nameOf(template)), { ...ours(), ...options })));
     },
     async openEmpty() {
-      return closing(openPostgres(await copyOf(url, 'template0'), { connections: CONNECTIONS }));
+      return closing(openPostgres(await copyOf(url, 'template0'), ours()));
     },
     async place() {
       return { databaseUrl: await copyOf(url, 'template0'), dataDir: temporaryFolder() };

@@ -6,6 +6,7 @@ import { openSqlite } from '../platform/db/sqlite.ts';
 import { isMachineId } from '../platform/http/identities.ts';
 import { systemRandom } from '../platform/ids.ts';
 import { TEST_SECRET } from './agents-app.ts';
+import { databaseOptions } from './database-options.ts';
 import { createTestPlatform } from './test-platform.ts';
 
 /**
@@ -13,7 +14,7 @@ import { createTestPlatform } from './test-platform.ts';
  * child on a line of its own once the renewal has answered, until it is killed.
  */
 const [, , file = '', first = '', machineId = ''] = process.argv;
-const platform = { ...createTestPlatform(openSqlite(file)), random: systemRandom };
+const platform = { ...createTestPlatform(openSqlite(file, databaseOptions())), random: systemRandom };
 const deps = {
   platform,
   tagKey: refreshTagKey(TEST_SECRET),

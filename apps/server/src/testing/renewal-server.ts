@@ -1,12 +1,13 @@
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { createAgentsApp } from './agents-app.ts';
+import { databaseOptions } from './database-options.ts';
 
 /**
  * A program for tests that watch or stop single system calls: serves renewals from the SQLite file that it is given,
  * with a seed for its randomness, and says where on a line of its own. Ends when its input does.
  */
 const [, , file = '', seed = ''] = process.argv;
-const database = openSqlite(file);
+const database = openSqlite(file, databaseOptions());
 const { app } = createAgentsApp(database, { seed });
 const url = await app.listen({ port: 0, host: '127.0.0.1' });
 process.stdout.write(`url=${url}\n`);

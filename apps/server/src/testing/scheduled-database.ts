@@ -1,7 +1,7 @@
 import type { Scheduler } from 'fast-check';
-import { withWorkBeforeCommit } from '../platform/db/before-commit.ts';
-import type { Database, Tx } from '../platform/db/engine.ts';
+import type { Database } from '../platform/db/engine.ts';
 import { sealedDatabase, sealsOf } from '../platform/db/row-seals.ts';
+import { type Plugin, withPlugin } from './with-plugin.ts';
 
 /** Who says when each step goes on; null where they go on by themselves. */
 export interface Stage {
@@ -16,7 +16,7 @@ export function scheduled(database: Database, stage: Stage): Database {
   const pause = async (label: string) => {
     await stage.scheduler?.schedule(Promise.resolve(), label);
   };
-  const plugin: Parameters<Tx['withPlugin']>[0] = {
+  const plugin: Plugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
       await pause('statement');
@@ -27,7 +27,7 @@ export function scheduled(database: Database, stage: Stage): Database {
     ...database,
     async transact(work) {
       await pause('begin');
-      const result = await database.transact((tx) => withWorkBeforeCommit(work)(tx.withPlugin(plugin)));
+      const result = await database.transact((tx) => withPlugin(tx, plugin, work));
       await pause('answer');
       return result;
     },

@@ -7,6 +7,7 @@ import type { Database } from '../platform/db/engine.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import { databaseOptions } from './database-options.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,7 +25,7 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = tmpDir('tidegate-databases-');
   const file = join(folder.path, 'template.db');
-  await migrated(openSqlite(file));
+  await migrated(openSqlite(file, databaseOptions()));
   project.provide('sqliteTemplate', file);
   // Another Node has another SQLite in it; PostgreSQL is the same server behind the same driver.
   if (process.env.TIDEGATE_ENGINES === 'sqlite') {
@@ -40,7 +41,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     return async () => folder.remove();
   }
   const template = await server.createDatabase();
-  await migrated(openPostgres(template));
+  await migrated(openPostgres(template, databaseOptions()));
   project.provide('postgres', { url: server.url('postgres'), template });
   return async () => {
     await server.stop();

@@ -9,6 +9,7 @@ import { openSqlite } from '../platform/db/sqlite.ts';
 import { textOf } from '../platform/db/statement.ts';
 import { tablesOf } from '../restore/table-store.ts';
 import { insertTestAgent, insertTestUpdate } from './agent-rows.ts';
+import { databaseOptions } from './database-options.ts';
 
 // Writes a dump of the newest schema with some rows, for each engine: node apps/server/src/testing/write-schema-fixture.ts
 // The upgrade test brings each dump up to date. A release adds one; until the first release the one that is there is
@@ -19,7 +20,7 @@ const FOLDER = join(import.meta.dirname, '..', 'fixtures');
 const IS_GUARD = /^\s*CREATE (TRIGGER|FUNCTION)/;
 
 const folder = tmpDir('tidegate-fixture-');
-const database = openSqlite(join(folder.path, 'fixture.db'));
+const database = openSqlite(join(folder.path, 'fixture.db'), databaseOptions());
 try {
   await migrate(database, { migrations: MIGRATIONS, now: () => 1 });
   await insertRows(database);

@@ -1,10 +1,13 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Tables } from './tables.ts';
+import type { WriteContext } from './write-context.ts';
 
 /** Anything that statements run on: a transaction, or reads outside of one. */
 export type Db = Kysely<Tables>;
-/** A write transaction. A function that takes this must be inside of one. */
-export type Tx = Transaction<Tables>;
+/** A write transaction and what is written with it. A function that takes this must be inside of one. */
+export interface Tx extends Transaction<Tables> {
+  readonly context: WriteContext;
+}
 
 export type SqlValue = string | number | null;
 
@@ -32,7 +35,8 @@ export interface Database {
   /**
    * Runs the work in one write transaction and answers after its commit is on disk. SQLite: BEGIN IMMEDIATE, one
    * writer at a time, and one commit for those of the same moment. PostgreSQL: READ COMMITTED (rows are locked by FOR UPDATE or by compare-and-swap), and a
-   * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction.
+   * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction
+   * and its context.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** How many writes have met a DatabaseFault since the start, for the health check to look into. */
@@ -42,6 +46,15 @@ export interface Database {
   /** Runs one prepared write of the hot path, alone in its transaction. */
   prepareWrite(sql: HotSql): HotWrite;
   close(): Promise<void>;
+}
+
+/** What a database of either engine is opened with. */
+export interface DatabaseOptions {
+  /**
+   * Runs in each transaction after its work. A lock that every writer takes is taken here: it is the last lock of all of
+   * them, so that no two wait for each other, and it is held for the commit alone.
+   */
+  beforeCommit: (tx: Tx) => Promise<void>;
 }
 
 /** The database cannot be used at the moment, for reads or for writes: 503, never a decision about a credential. */

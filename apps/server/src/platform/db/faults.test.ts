@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { expect, onTestFinished, test } from 'vitest';
+import { databaseOptions } from '../../testing/database-options.ts';
 import { ENGINES } from '../../testing/engines.ts';
 import { createOperatorApp } from '../../testing/operator-app.ts';
 import { DatabaseFault } from './engine.ts';
@@ -10,7 +11,7 @@ const [sqlite] = ENGINES;
 const GUESS = { username: 'root', password: 'wrong horse battery' };
 
 test('a PostgreSQL that is away is a fault for reads and for writes', async () => {
-  const database = openPostgres('postgres://nobody@127.0.0.1:1/nothing');
+  const database = openPostgres('postgres://nobody@127.0.0.1:1/nothing', databaseOptions());
   onTestFinished(() => database.close());
   await expect(ping(database.read)).rejects.toThrow(DatabaseFault);
   await expect(pingWrite(database)).rejects.toThrow(DatabaseFault);

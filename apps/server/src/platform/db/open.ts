@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Database } from './engine.ts';
+import type { Database, DatabaseOptions } from './engine.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -9,7 +9,9 @@ export const SQLITE_FILE = 'tidegate.db';
 /** Opens the database that the settings name. Throws where the file cannot be opened; PostgreSQL is asked later. */
 export function openDatabase(
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
-  options: { onError?: (error: Error) => void } = {},
+  options: DatabaseOptions & { onError?: (error: Error) => void },
 ): Database {
-  return databaseUrl === null ? openSqlite(join(dataDir, SQLITE_FILE)) : openPostgres(databaseUrl, options);
+  return databaseUrl === null
+    ? openSqlite(join(dataDir, SQLITE_FILE), options)
+    : openPostgres(databaseUrl, options);
 }

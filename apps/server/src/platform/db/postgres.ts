@@ -1,7 +1,14 @@
 import { type DatabaseConnection, type Dialect, type Driver, Kysely, PostgresDialect } from 'kysely';
 import { Pool, types } from 'pg';
-import { withWorkBeforeCommit } from './before-commit.ts';
-import { type Database, DatabaseFault, type HotParameter, type HotRow, type HotSql } from './engine.ts';
+import {
+  type Database,
+  DatabaseFault,
+  type DatabaseOptions,
+  type HotParameter,
+  type HotRow,
+  type HotSql,
+} from './engine.ts';
+import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
 
 const INT8_OID = 20;
@@ -36,7 +43,7 @@ const CONNECTIONS: Connections = { transactions: 6, reads: 4, prepared: 2 };
 /** Opens PostgreSQL, with pools of connections: transactions that wait for one another keep no check-in waiting. */
 export function openPostgres(
   url: string,
-  options: { connections?: Connections; onError?: (e: Error) => void } = {},
+  options: DatabaseOptions & { connections?: Connections; onError?: (e: Error) => void },
 ): Database {
   const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
   const pool = openPool(url, { ...options, max: prepared });
@@ -72,7 +79,7 @@ export function openPostgres(
           return await writer
             .transaction()
             .setIsolationLevel('read committed')
-            .execute(withWorkBeforeCommit(work));
+            .execute((transaction) => runWork(transaction, options, work));
         } catch (error) {
           if (attempt < ATTEMPTS && RETRIED.has(codeOf(error))) continue;
           rethrowWrite(error);

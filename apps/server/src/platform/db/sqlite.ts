@@ -10,23 +10,25 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { slices as ofProcess, type Slices } from '../slices.ts';
-import { withWorkBeforeCommit } from './before-commit.ts';
 import {
   type Database,
   DatabaseFault,
+  type DatabaseOptions,
   type HotParameter,
   type HotRow,
   type HotSql,
   type SqlValue,
 } from './engine.ts';
 import { createGroupCommit, type GroupCommit, GroupLost, type Member } from './group-commit.ts';
+import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
 
 /** Statements kept prepared for each connection. */
 const STATEMENT_CACHE = 500;
 
 /** Opens SQLite in WAL with synchronous=FULL: one connection writes, one that cannot write serves the reads. */
-export function openSqlite(file: string, { slices = ofProcess }: { slices?: Slices } = {}): Database {
+export function openSqlite(file: string, options: DatabaseOptions & { slices?: Slices }): Database {
+  const { slices = ofProcess } = options;
   const writer = openConnection(file);
   writer.exec('PRAGMA journal_mode = WAL');
   // A power cut that rolls back an acknowledged renewal would cost an agent its family.
@@ -50,7 +52,11 @@ export function openSqlite(file: string, { slices = ofProcess }: { slices?: Slic
     engine: 'sqlite',
     read,
     writeFaults: () => faults,
-    transact: (work) => writes.transaction().execute(withWorkBeforeCommit(work)).catch(rethrowWrite),
+    transact: (work) =>
+      writes
+        .transaction()
+        .execute((transaction) => runWork(transaction, options, work))
+        .catch(rethrowWrite),
     prepareRead({ sqlite }: HotSql) {
       const statement = reader.prepare(sqlite);
       statement.setReturnArrays(true);
