@@ -71,7 +71,7 @@ const sliceRules = SLICES.map((slice, i) => ({
   severity: 'error',
   from: { path: `(^|/)apps/server/src/${slice}/`, pathNot: TESTS },
   to: {
-    path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|app\\.ts|main\\.ts|start\\.ts)`,
+    path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|composition/|app\\.ts|main\\.ts|start\\.ts)`,
   },
 }));
 

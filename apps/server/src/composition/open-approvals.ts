@@ -1,0 +1,38 @@
+import { mountAgeExceptions } from '../approvals/age-exceptions.ts';
+import { mountAgentApprovals } from '../approvals/agent-routes.ts';
+import { createApprovalBackground, createLedgerBackground } from '../approvals/background.ts';
+import { mountCountersign } from '../approvals/countersign-routes.ts';
+import { mountDecisions } from '../approvals/decision-routes.ts';
+import type { ApprovalDeps } from '../approvals/deps.ts';
+import { mountApprovals } from '../approvals/routes.ts';
+import type { App } from '../platform/http/server.ts';
+import type { Sources } from './open-sources.ts';
+import type { ApplicationParts, Opening } from './parts.ts';
+
+/** What approvals need, with the sweep and the upkeep of the ledger behind it. */
+export function openApprovals(
+  { config, platform, keyRing, background }: Opening,
+  { advisories, releaseTimes, provenance }: Sources,
+): ApprovalDeps {
+  const deps: ApprovalDeps = {
+    ...{ platform, config, keyRing, provenance },
+    worker: advisories,
+    ageSource: releaseTimes,
+  };
+  const intervalMs = config.sweepIntervalSeconds * 1_000;
+  background.use('approvals', createApprovalBackground(deps, { intervalMs }));
+  background.use('artifact ledger', createLedgerBackground(deps, { intervalMs }));
+  return deps;
+}
+
+export function mountApprovalRoutes(
+  http: App,
+  { platform, keyRing }: Pick<ApplicationParts, 'platform' | 'keyRing'>,
+  deps: ApprovalDeps,
+): void {
+  mountApprovals(http, deps);
+  mountDecisions(http, deps);
+  mountCountersign(http, deps);
+  mountAgeExceptions(http, deps);
+  mountAgentApprovals(http, { platform, keyRing });
+}

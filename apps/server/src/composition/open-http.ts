@@ -1,0 +1,41 @@
+import type { AddressInfo } from 'node:net';
+import { installOpenApi } from '../openapi/document.ts';
+import type { OperatorGuard } from '../operators/operator-guard.ts';
+import { installClientFaults } from '../platform/http/client-faults.ts';
+import { installSecurityHeaders } from '../platform/http/security-headers.ts';
+import { type App, createHttpServer, type Guards, type PlainRoute } from '../platform/http/server.ts';
+import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
+import { VERSION } from '../version.ts';
+import { isHttps, type Opening } from './parts.ts';
+
+interface Doors {
+  plainRoute: PlainRoute;
+  agent: Guards['agent'];
+  own: Guards['own'];
+  operators: OperatorGuard;
+}
+
+/** The HTTP server with the guard of each kind of route, before any route is mounted. */
+export async function openHttp(opening: Opening, { plainRoute, agent, own, operators }: Doors): Promise<App> {
+  const { config, platform, tls, limiter } = opening;
+  const http = createHttpServer({
+    ...{ plainRoute, log: platform.log, trustedProxies: config.trustedProxies, tls },
+    guards: {
+      ...{ agent, own, operator: operators.guard },
+      public: createPublicGuard(limiter),
+      anyone: createOpenGuard(limiter, operators.identify),
+    },
+  });
+  installClientFaults(http);
+  installSecurityHeaders(http, { https: isHttps(opening) });
+  await installOpenApi(http, { version: VERSION });
+  return http;
+}
+
+/** Listens, and returns the URL. */
+export async function listen(http: App, { config: { host, port }, tls }: Opening): Promise<string> {
+  await http.listen({ host, port });
+  const address: AddressInfo | string | null = http.server.address();
+  const bound = address !== null && typeof address === 'object' ? address.port : 0;
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${bound}`;
+}

@@ -1,0 +1,21 @@
+import { tidyClientErrors } from '../client-errors/tidy.ts';
+import { openCheckpointFile } from '../events/checkpoint-file.ts';
+import { createEventUpkeep } from '../events/upkeep.ts';
+import { createOutsiderUpkeep } from '../outsiders/upkeep.ts';
+import { tidyFirstSeen } from '../release-times/tidy-seen.ts';
+import type { Opening } from './parts.ts';
+
+/** Checkpoints and retention of events, and the limits on what outsiders make the server keep. */
+export function openUpkeep({ config, platform, keyRing, background }: Opening): void {
+  background.use(
+    'events',
+    createEventUpkeep({
+      ...{ platform, signer: keyRing, file: openCheckpointFile(config.dataDir) },
+      retentionDays: config.eventsRetentionDays,
+    }),
+  );
+  background.use(
+    'outsiders',
+    createOutsiderUpkeep(platform, [tidyClientErrors(platform), tidyFirstSeen(platform)]),
+  );
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../config.ts';
+import type { Background } from '../platform/background.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { TrustedRoot } from '../provenance/verify-bundle.ts';
+import type { Limiter } from '../rate-limits/limiter.ts';
+import type { RevocationJournal } from '../restore/revocation-journal.ts';
+import type { KeyFolder } from '../signing-keys/key-folder.ts';
+import type { KeyRing } from '../signing-keys/key-ring.ts';
+
+/** What `start.ts` opens before the application is composed. */
+export interface ApplicationParts {
+  config: Config;
+  platform: Platform;
+  secrets: Secrets;
+  keyFolder: KeyFolder;
+  keyRing: KeyRing;
+  tls: { cert: string; key: string } | null;
+  /** What provenance is verified against; null verifies nothing. */
+  trustedRoot: TrustedRoot | null;
+  /** What was revoked for good, whatever the database says. */
+  journal: Pick<RevocationJournal, 'has'>;
+}
+
+/** What each `open…` function of this folder gets. It registers its background work there and then. */
+export interface Opening extends ApplicationParts {
+  background: Background;
+  bootedAt: number;
+  limiter: Limiter;
+}
+
+/** Whether browsers reach the server over HTTPS: its own, or that of a proxy. */
+export function isHttps({ config, tls }: Pick<ApplicationParts, 'config' | 'tls'>): boolean {
+  return tls !== null || (config.baseUrl ?? '').startsWith('https:');
+}
