@@ -14,7 +14,6 @@ import { openKeyRing } from '../apps/server/src/signing-keys/key-ring.ts';
 import { loadKeys } from '../apps/server/src/signing-keys/load-keys.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { routesOf } from '../apps/server/src/testing/routes-of.ts';
-import { sealing } from '../apps/server/src/testing/sealing.ts';
 
 /** Every route that the server has, as `GET /api/health`: asked of an application that never listens. */
 export async function readRouteTable(): Promise<string[]> {
@@ -22,7 +21,7 @@ export async function readRouteTable(): Promise<string[]> {
   const dataDir = folder.path;
   const [now, random] = [systemClock, systemRandom];
   const log = createLog({ level: 'error', format: 'text', write: () => {}, now });
-  const database = sealing(openSqlite(join(dataDir, 'tidegate.db'), databaseOptions()));
+  const database = openSqlite(join(dataDir, 'tidegate.db'), databaseOptions());
   try {
     await migrate(database, { migrations: MIGRATIONS, now });
     const platform = { database, now, random, log, newId: createIdMaker(now, random) };

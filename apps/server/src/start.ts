@@ -8,11 +8,10 @@ import { isCommonPassword } from './operators/passwords/common-passwords.ts';
 import { passwordFault } from './operators/passwords/password-rules.ts';
 import { plainHttpFault } from './plain-http.ts';
 import type { Clock } from './platform/clock.ts';
-import { createRowSeals } from './platform/db/create-row-seals.ts';
+import { createRowSeals, type RowSeals } from './platform/db/create-row-seals.ts';
 import { type Database, DatabaseFault } from './platform/db/engine.ts';
 import { beforeReleaseFault, type MigrateOutcome, migrate } from './platform/db/migrate.ts';
 import { openDatabase } from './platform/db/open.ts';
-import { sealedDatabase } from './platform/db/row-seals.ts';
 import { createIdMaker, type RandomBytes } from './platform/ids.ts';
 import { holdInstanceLock, type InstanceLock } from './platform/instance-lock.ts';
 import type { Log } from './platform/log.ts';
@@ -93,16 +92,14 @@ type Opened =
 
 async function openAll(config: Config, { world, tls, trustedRoot, opened }: Opening): Promise<Opened> {
   const { log, now, random } = world;
-  const held = openDataDir(config, log);
+  // The secret is read once the folder is held.
+  const seals = createRowSeals(() => secrets.rowSeals);
+  const held = openDataDir(config, { log, seals });
   if (!held.ok) return held;
-  const { lock } = held;
+  const { lock, database } = held;
   opened.defer(lock.release);
-  opened.defer(held.database.close);
+  opened.defer(database.close);
   const secrets = loadSecrets({ configured: config.jwtSecret, dataDir: config.dataDir, random, log });
-  const database = sealedDatabase(
-    held.database,
-    createRowSeals(() => secrets.rowSeals),
-  );
   const plain: Platform = { ...world, database, newId: createIdMaker(now, random) };
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
   if (!migrated.ok) return { ok: false, fault: faultOf(migrated) };
@@ -151,7 +148,7 @@ function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {
 
 type OpenedDataDir = { ok: true; lock: InstanceLock; database: Database } | { ok: false; fault: string };
 
-function openDataDir(config: Config, log: Log): OpenedDataDir {
+function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals }): OpenedDataDir {
   const { dataDir } = config;
   const given = `SERVICE_DATA_DIR is ${JSON.stringify(dataDir)}`;
   let lock: InstanceLock | null = null;
@@ -164,7 +161,7 @@ function openDataDir(config: Config, log: Log): OpenedDataDir {
       return { ok: false, fault: `${given}, on which another server is running; ${allowed}` };
     }
     const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
-    return { ok: true, lock, database: openDatabase(config, { beforeCommit: chainEvents, onError }) };
+    return { ok: true, lock, database: openDatabase(config, { seals, beforeCommit: chainEvents, onError }) };
   } catch (error) {
     lock?.release();
     const allowed = 'allowed: a folder that the server can write to';

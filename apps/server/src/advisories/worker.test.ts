@@ -163,13 +163,14 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     const { osv, platform, client } = await setUp();
     const held = Promise.withResolvers<void>();
     let looks = 0;
-    const read = platform.database.read.withPlugin({
+    const plugged = platform.database.read.withPlugin({
       transformQuery: ({ node }) => node,
       async transformResult({ result }) {
         looks++;
         return result;
       },
     });
+    const read = Object.assign(plugged, { seals: platform.database.read.seals });
     const worker = createAdvisoryWorker({
       platform: { ...platform, database: { ...platform.database, read } },
       client: { ...client, query: (...call) => held.promise.then(() => client.query(...call)) },

@@ -11,6 +11,7 @@ import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
+import { readSecrets } from '../platform/secrets.ts';
 import { readEpochFile } from '../restore/epoch-file.ts';
 import { openKeyFolder } from '../signing-keys/key-folder.ts';
 import { heldKeys } from '../signing-keys/load-keys.ts';
@@ -20,7 +21,8 @@ import type { CliWorld } from './command.ts';
 import { judgeSecondFactors } from './doctor-factors.ts';
 import { judgeOutsiders } from './doctor-outsiders.ts';
 import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
-import { judgeSeals, NO_SECRET, openSealed } from './doctor-seals.ts';
+import { judgeSeals, NO_SECRET } from './doctor-seals.ts';
+import { sealsBeside } from './open-installation.ts';
 
 /** Entries of the data folder that are looked at: a handful, keys, and backups. */
 const FILES_MAX = 10_000;
@@ -105,7 +107,7 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
   }
   let database: Database | null = null;
   try {
-    database = openDatabase(config, { beforeCommit: chainEvents });
+    database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
     const version = await schemaVersion(database.read);
     const expected = MIGRATIONS.at(-1)?.version ?? 0;
     if (version !== expected) {
@@ -153,9 +155,9 @@ async function examineContent(config: Config, database: Database, now: () => num
 
 /** Without the secret nothing can be said of operators: their rows are refused, here as in the server. */
 async function judgeSealedRows(config: Config, database: Database): Promise<Finding[]> {
-  const sealed = openSealed(config, database);
-  if (!sealed) return [NO_SECRET];
-  return [await judgeSecondFactors(config, sealed), await judgeSeals(sealed)];
+  const { jwtSecret: configured, dataDir } = config;
+  if (!readSecrets({ configured, dataDir })) return [NO_SECRET];
+  return [await judgeSecondFactors(config, database), await judgeSeals(database)];
 }
 
 async function judgeIntegrity(database: Database): Promise<Finding> {

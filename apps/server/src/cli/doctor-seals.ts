@@ -1,9 +1,5 @@
-import type { Config } from '../config.ts';
-import { createRowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
-import { sealedDatabase } from '../platform/db/row-seals.ts';
 import { findBrokenSeals } from '../platform/db/seal-rows.ts';
-import { readSecrets } from '../platform/secrets.ts';
 import type { Finding } from './doctor-rules.ts';
 
 /** Rows named at most. */
@@ -17,16 +13,6 @@ export const NO_SECRET: Finding = {
   detail: 'the token secret that seals them is not here',
   todo: 'bring jwt-secret back from a backup with keys, or set SERVICE_JWT_SECRET as the server has it',
 };
-
-/** The database with the seals of the data folder; null where their secret is not here. */
-export function openSealed({ jwtSecret, dataDir }: Config, database: Database): Database | null {
-  const secrets = readSecrets({ configured: jwtSecret, dataDir });
-  if (!secrets) return null;
-  return sealedDatabase(
-    database,
-    createRowSeals(() => secrets.rowSeals),
-  );
-}
 
 /** Every row that gives a right, held against its seal: who else writes to the database is found here too. */
 export async function judgeSeals({ read }: Database): Promise<Finding> {

@@ -4,11 +4,10 @@ import { type Config, readConfig } from '../config.ts';
 import { chainEvents } from '../events/append-event.ts';
 import { watchSeals } from '../events/tell-broken-seals.ts';
 import { MIGRATIONS } from '../migrations.ts';
-import { createRowSeals } from '../platform/db/create-row-seals.ts';
+import { createRowSeals, type RowSeals } from '../platform/db/create-row-seals.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 import { beforeReleaseFault, isBeforeFirstRelease } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
-import { sealedDatabase } from '../platform/db/row-seals.ts';
 import { schemaVersion } from '../platform/db/schema-version.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { createIdMaker } from '../platform/ids.ts';
@@ -39,13 +38,11 @@ export async function withInstallation(
     const read = readConfig(world.env);
     if (!read.ok) throw new CommandFault(read.fault);
     const { config } = read;
-    const plain = await openExisting(config);
-    database = plain;
+    database = await openExisting(config);
     const { now, random } = world;
-    const seals = createRowSeals(() => sealKey(config));
     const log = createLog({ level: 'warn', format: 'text', now, write: world.err });
     const newId = createIdMaker(now, random);
-    const platform: Platform = { database: sealedDatabase(plain, seals), log, now, random, newId };
+    const platform: Platform = { database, log, now, random, newId };
     const watch = watchSeals(platform);
     try {
       return await use({ config, platform });
@@ -63,12 +60,15 @@ export async function withInstallation(
   }
 }
 
-function sealKey({ jwtSecret, dataDir }: Config): Buffer {
-  const secrets = readSecrets({ configured: jwtSecret, dataDir });
-  if (secrets) return secrets.rowSeals;
-  throw new CommandFault(
-    `the token secret that seals the rows of operators and tokens is not in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR or SERVICE_JWT_SECRET as the server has them`,
-  );
+/** Seals under the secret of a server's data folder; the first one throws where there is no secret. */
+export function sealsBeside({ jwtSecret, dataDir }: Config): RowSeals {
+  return createRowSeals(() => {
+    const secrets = readSecrets({ configured: jwtSecret, dataDir });
+    if (secrets) return secrets.rowSeals;
+    throw new CommandFault(
+      `the token secret that seals the rows of operators and tokens is not in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR or SERVICE_JWT_SECRET as the server has them`,
+    );
+  });
 }
 
 async function openExisting(config: Config): Promise<Database> {
@@ -85,7 +85,7 @@ async function openExisting(config: Config): Promise<Database> {
       `${JSON.stringify(dataDir)} is not yours to change; run this as the server's user`,
     );
   }
-  const database = openDatabase(config, { beforeCommit: chainEvents });
+  const database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
   const version = await schemaVersion(database.read);
   const expected = MIGRATIONS.at(-1)?.version ?? 0;
   if (version === expected) return database;

@@ -1,7 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { BrokenSeal } from '../platform/db/create-row-seals.ts';
 import { DatabaseFault } from '../platform/db/engine.ts';
-import { sealsOf } from '../platform/db/row-seals.ts';
 import type { Platform } from '../platform/platform.ts';
 import { appendEvent } from './append-event.ts';
 
@@ -23,7 +22,7 @@ export interface SealWatch {
 export function watchSeals(platform: Platform): SealWatch {
   const isDue = createThrottle(platform.now);
   let writing = Promise.resolve();
-  sealsOf(platform.database.read).onBroken((broken) => {
+  platform.database.read.seals.onBroken((broken) => {
     if (!isDue(broken)) return;
     platform.log.security('a row of the database bears no valid seal and is refused', { ...broken });
     writing = writing.then(() => record(platform, broken));

@@ -6,7 +6,6 @@ import type { RowSeals } from '../platform/db/create-row-seals.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { isBeforeFirstRelease, type Migration, migrate } from '../platform/db/migrate.ts';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
-import { sealedDatabase } from '../platform/db/row-seals.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { holdInstanceLock } from '../platform/instance-lock.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -114,7 +113,7 @@ async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
   const final = join(job.dataDir, SQLITE_FILE);
   const fresh = join(job.dataDir, `.${SQLITE_FILE}.restoring`);
   for (const part of PARTS) rmSync(fresh + part, { force: true });
-  const database = sealedDatabase(openSqlite(fresh, { beforeCommit: chainEvents }), job.seals);
+  const database = openSqlite(fresh, { seals: job.seals, beforeCommit: chainEvents });
   try {
     await fill(database, job, filling);
     const fault = await faultOfSqlite(database.read);
@@ -151,7 +150,7 @@ function setAside(file: string, nowMs: number): string {
 }
 
 async function fillPostgres(job: RestoreJob, filling: Filling): Promise<Filled> {
-  const database = sealedDatabase(openDatabase(job, { beforeCommit: chainEvents }), job.seals);
+  const database = openDatabase(job, { seals: job.seals, beforeCommit: chainEvents });
   try {
     if ((await contentOf(database)) === 'foreign') {
       const fault =

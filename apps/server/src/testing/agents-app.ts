@@ -21,7 +21,6 @@ import { createAddressGuard } from '../rate-limits/address-guard.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
 import { createLimiter } from '../rate-limits/limiter.ts';
 import { createPublicGuard } from '../rate-limits/public-guard.ts';
-import { sealing } from './sealing.ts';
 import { createTestPlatform } from './test-platform.ts';
 
 export const TEST_SECRET = Buffer.alloc(48, 7);
@@ -40,9 +39,7 @@ export function createAgentsApp(
     familyMaxAgeMs?: number;
   } = {},
 ) {
-  // Whoever opened it by itself has no seals for it.
-  const sealed = sealing(database);
-  const platform = createTestPlatform(sealed, options.seed === undefined ? {} : { seed: options.seed });
+  const platform = createTestPlatform(database, options.seed === undefined ? {} : { seed: options.seed });
   const wide: Budget = { requests: 100_000, windowSeconds: 60, enabled: true };
   const budgets = createBudgets({
     ...DEFAULT_BUDGETS,

@@ -1,5 +1,4 @@
 import type { Database, Tx } from '../platform/db/engine.ts';
-import { sealedDatabase, sealsOf } from '../platform/db/row-seals.ts';
 import { type Plugin, withPlugin } from './with-plugin.ts';
 
 /** A database that counts: transactions, the statements inside of them, and reads outside (prepared ones are not). */
@@ -14,7 +13,9 @@ export function countStatements(database: Database) {
   });
   const counted: Database = {
     ...database,
-    read: database.read.withPlugin(plugin(() => counts.reads++)),
+    read: Object.assign(database.read.withPlugin(plugin(() => counts.reads++)), {
+      seals: database.read.seals,
+    }),
     transact: <T>(work: (tx: Tx) => Promise<T>) => {
       counts.transactions++;
       return database.transact((tx) =>
@@ -27,7 +28,7 @@ export function countStatements(database: Database) {
     },
   };
   return {
-    database: sealedDatabase(counted, sealsOf(database.read)),
+    database: counted,
     counts: () => counts,
     reset: () => {
       counts = { transactions: 0, statements: 0, reads: 0 };

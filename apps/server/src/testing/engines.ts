@@ -7,7 +7,6 @@ import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
 import { openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { databaseOptions } from './database-options.ts';
-import { sealing } from './sealing.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
@@ -24,7 +23,7 @@ const sqlite: TestEngine = {
   async open(options) {
     const file = join(temporaryFolder(), 'test.db');
     copyFileSync(inject('sqliteTemplate'), file);
-    return sealing(closing(openSqlite(file, { ...databaseOptions(), ...options })));
+    return closing(openSqlite(file, { ...databaseOptions(), ...options }));
   },
   async openEmpty() {
     return closing(openSqlite(join(temporaryFolder(), 'test.db'), databaseOptions()));
@@ -43,7 +42,7 @@ function postgres({ url, template }: { url: string; template: string }): TestEng
   return {
     name: 'postgres',
     async open(options) {
-      return sealing(closing(openPostgres(await copyOf(url, nameOf(template)), { ...ours(), ...options })));
+      return closing(openPostgres(await copyOf(url, nameOf(template)), { ...ours(), ...options }));
     },
     async openEmpty() {
       return closing(openPostgres(await copyOf(url, 'template0'), ours()));

@@ -1,6 +1,5 @@
 import type { Scheduler } from 'fast-check';
 import type { Database } from '../platform/db/engine.ts';
-import { sealedDatabase, sealsOf } from '../platform/db/row-seals.ts';
 import { type Plugin, withPlugin } from './with-plugin.ts';
 
 /** Who says when each step goes on; null where they go on by themselves. */
@@ -23,7 +22,7 @@ export function scheduled(database: Database, stage: Stage): Database {
       return result;
     },
   };
-  const paused: Database = {
+  return {
     ...database,
     async transact(work) {
       await pause('begin');
@@ -32,5 +31,4 @@ export function scheduled(database: Database, stage: Stage): Database {
       return result;
     },
   };
-  return sealedDatabase(paused, sealsOf(database.read));
 }

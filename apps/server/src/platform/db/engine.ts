@@ -1,11 +1,15 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { RowSeals } from './create-row-seals.ts';
 import type { Tables } from './tables.ts';
 import type { WriteContext } from './write-context.ts';
 
 /** Anything that statements run on: a transaction, or reads outside of one. */
-export type Db = Kysely<Tables>;
+export interface Db extends Kysely<Tables> {
+  /** Seals the rows that give rights, and checks them when they are read. */
+  readonly seals: RowSeals;
+}
 /** A write transaction and what is written with it. A function that takes this must be inside of one. */
-export interface Tx extends Transaction<Tables> {
+export interface Tx extends Transaction<Tables>, Pick<Db, 'seals'> {
   readonly context: WriteContext;
 }
 
@@ -50,6 +54,7 @@ export interface Database {
 
 /** What a database of either engine is opened with. */
 export interface DatabaseOptions {
+  seals: RowSeals;
   /**
    * Runs in each transaction after its work. A lock that every writer takes is taken here: it is the last lock of all of
    * them, so that no two wait for each other, and it is held for the commit alone.

@@ -47,7 +47,7 @@ export function openPostgres(
 ): Database {
   const { transactions, reads, prepared } = options.connections ?? CONNECTIONS;
   const pool = openPool(url, { ...options, max: prepared });
-  const reader = kyselyOn(openPool(url, { ...options, max: reads }));
+  const reader = Object.assign(kyselyOn(openPool(url, { ...options, max: reads })), { seals: options.seals });
   const writer = kyselyOn(openPool(url, { ...options, max: transactions }));
   let faults = 0;
   let ended: Promise<unknown> | null = null;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
 import { createRowSeals, SEALED_COLUMNS, type SealedTable } from './create-row-seals.ts';
-import { sealedDatabase, sealsOf } from './row-seals.ts';
+import type { DatabaseOptions } from './engine.ts';
 
 const seals = createRowSeals(() => Buffer.alloc(32, 1));
 const TABLES = Object.keys(SEALED_COLUMNS).filter((name): name is SealedTable => name in SEALED_COLUMNS);
@@ -88,15 +88,22 @@ test('a row that lacks a column is no row to seal', () => {
   expect(() => seals.sealRow('setup_links', { id: 'x' })).toThrow('secret_hash');
 });
 
-describe.each(ENGINES)('a sealed database, on $name', (engine) => {
-  test('is known to its reads and its transactions; any other throws', async () => {
-    const plain = await engine.openEmpty();
-    expect(() => sealsOf(plain.read)).toThrow('sealed database');
-    const database = sealedDatabase(plain, seals);
-    expect(sealsOf(database.read)).toBe(seals);
+describe.each(ENGINES)('the seals of a database, on $name', (engine) => {
+  test('are those that it was opened with, in its reads and its transactions', async () => {
+    const database = await engine.open({ seals });
+    const other = await engine.open();
+    expect(database.read.seals).toBe(seals);
+    expect(other.read.seals).not.toBe(seals);
     await database.transact(async (tx) => {
-      expect(sealsOf(tx)).toBe(seals);
+      expect(tx.seals).toBe(seals);
       await sql`SELECT 1`.execute(tx);
     });
+    await other.transact(async (tx) => expect(tx.seals).toBe(other.read.seals));
+  });
+
+  test('cannot be left out', () => {
+    // @ts-expect-error: no database opens without seals
+    const options: DatabaseOptions = { beforeCommit: async () => {} };
+    expect(options.seals).toBeUndefined();
   });
 });

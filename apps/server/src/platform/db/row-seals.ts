@@ -1,35 +1,15 @@
 import type { Selectable } from 'kysely';
-import { type Covered, nameOf, type RowSeals, type SealedTable } from './create-row-seals.ts';
-import type { Database, Db, Tx } from './engine.ts';
+import { type Covered, nameOf, type SealedTable } from './create-row-seals.ts';
+import type { Db, Tx } from './engine.ts';
 import type { Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
 /** A row as its slice writes it; the seal is added where it is written. */
 export type Unsealed<T extends SealedTable> = Omit<Selectable<Tables[T]>, 'seal'>;
+
 declare const OPENED: unique symbol;
 /** A row whose seal was checked; only `opened` makes one, so that a path around the check does not compile. */
 export type Opened<T extends SealedTable> = Unsealed<T> & { readonly [OPENED]: T };
-
-const bound = new WeakMap<Db, RowSeals>();
-
-/** The same database, whose reads and transactions know the seals: stores ask `sealed` and `opened` for them. */
-export function sealedDatabase(database: Database, seals: RowSeals): Database {
-  bound.set(database.read, seals);
-  return {
-    ...database,
-    transact: (work) =>
-      database.transact((tx) => {
-        bound.set(tx, seals);
-        return work(tx);
-      }),
-  };
-}
-
-export function sealsOf(db: Db): RowSeals {
-  const seals = bound.get(db);
-  if (!seals) throw new Error('rows that give rights are read and written through a sealed database');
-  return seals;
-}
 
 /** The row with its seal, to be written. Only a row that the server made itself, or opened before, may come here. */
 export function sealed<T extends SealedTable, R extends Covered<T>>(
@@ -37,7 +17,7 @@ export function sealed<T extends SealedTable, R extends Covered<T>>(
   table: T,
   row: R,
 ): R & { seal: Seal } {
-  return { ...row, seal: sealsOf(tx).seal(table, row) };
+  return { ...row, seal: tx.seals.seal(table, row) };
 }
 
 /** Null where there is no row or its seal does not hold: it is told, and the caller goes on as without the row. */
@@ -47,9 +27,8 @@ export function opened<T extends SealedTable, R extends Covered<T> & { readonly 
   row: R | undefined | null,
 ): (R & Opened<T>) | null {
   if (!row) return null;
-  const seals = sealsOf(db);
-  if (isOpened(seals, table, row)) return row;
-  seals.tell({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
+  if (isSealed(db, table, row)) return row;
+  db.seals.tell({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
   return null;
 }
 
@@ -59,15 +38,7 @@ export function isSealed<T extends SealedTable, R extends Covered<T> & { readonl
   table: T,
   row: R,
 ): row is R & Opened<T> {
-  return isOpened(sealsOf(db), table, row);
-}
-
-function isOpened<T extends SealedTable, R extends Covered<T> & { readonly seal: string | null }>(
-  seals: RowSeals,
-  table: T,
-  row: R,
-): row is R & Opened<T> {
-  return seals.holds(table, row);
+  return db.seals.holds(table, row);
 }
 
 /**

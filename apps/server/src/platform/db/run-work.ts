@@ -6,10 +6,10 @@ import { emptyContext } from './write-context.ts';
 /** One attempt of a transaction: the work with an empty context, then the step before the commit. */
 export async function runWork<T>(
   transaction: Transaction<Tables>,
-  { beforeCommit }: DatabaseOptions,
+  { seals, beforeCommit }: DatabaseOptions,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  const tx: Tx = Object.assign(transaction, { context: emptyContext() });
+  const tx: Tx = Object.assign(transaction, { seals, context: emptyContext() });
   const result = await work(tx);
   await beforeCommit(tx);
   return result;

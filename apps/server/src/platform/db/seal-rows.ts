@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { type BrokenSeal, nameOf, SEALED_COLUMNS, type SealedTable } from './create-row-seals.ts';
 import type { Db, Tx } from './engine.ts';
-import { sealsOf } from './row-seals.ts';
 
 /** What ends the right of a row, beside its key: a row that was ended stays without a seal. */
 const ENDED: Readonly<Partial<Record<SealedTable, string>>> = {
@@ -27,7 +26,7 @@ export async function findBrokenSeals(db: Db): Promise<BrokenSeal[]> {
   const broken: BrokenSeal[] = [];
   for (const table of sealedTables()) {
     for (const row of await standingRows(db, table)) {
-      if (sealsOf(db).holdsRow(table, row)) continue;
+      if (db.seals.holdsRow(table, row)) continue;
       broken.push({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
     }
   }
@@ -42,9 +41,8 @@ export async function sealBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<Se
   const counts: Partial<Record<SealedTable, number>> = {};
   for (const table of sealedTables()) {
     for (const row of await standingRows(tx, table)) {
-      const seals = sealsOf(tx);
-      if (seals.holdsRow(table, row)) continue;
-      await sql`UPDATE ${sql.table(table)} SET seal = ${seals.sealRow(table, row)}
+      if (tx.seals.holdsRow(table, row)) continue;
+      await sql`UPDATE ${sql.table(table)} SET seal = ${tx.seals.sealRow(table, row)}
         WHERE ${keyOf(table, row)}`.execute(tx);
       counts[table] = (counts[table] ?? 0) + 1;
     }
@@ -58,7 +56,7 @@ export async function removeBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<
   // What refers to an operator goes before the operator.
   for (const table of sealedTables().toReversed()) {
     for (const row of await standingRows(tx, table)) {
-      if (sealsOf(tx).holdsRow(table, row)) continue;
+      if (tx.seals.holdsRow(table, row)) continue;
       if (table === 'operators') await removeSessions(tx, row);
       await sql`DELETE FROM ${sql.table(table)} WHERE ${keyOf(table, row)}`.execute(tx);
       counts[table] = (counts[table] ?? 0) + 1;

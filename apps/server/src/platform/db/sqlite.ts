@@ -41,7 +41,7 @@ export function openSqlite(file: string, options: DatabaseOptions & { slices?: S
   reader.exec('PRAGMA mmap_size = 268435456');
   const group = createGroupCommit({ exec: (text) => writer.exec(text), isOpen: () => writer.isTransaction });
   const writes = kyselyOn(writer, { group, slices });
-  const read = kyselyOn(reader, { group: null, slices });
+  const read = Object.assign(kyselyOn(reader, { group: null, slices }), { seals: options.seals });
   let faults = 0;
   function rethrowWrite(error: unknown): never {
     const mapped = mapFault(error);
