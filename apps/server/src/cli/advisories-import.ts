@@ -8,7 +8,7 @@ import { stepsTo } from './advisories-steps.ts';
 import { type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 
-/** Ecosystems without releases: their name says all. */
+/** Ecosystems without releases: the name alone selects them. */
 const WITHOUT_RELEASES = ['npm', 'PyPI'];
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
@@ -19,7 +19,7 @@ export interface ImportWords {
   json: boolean;
 }
 
-/** `tidegate advisories import`: an archive from a file, for sites that reach no network. */
+/** `tidegate advisories import`: loads an archive from a file, for sites without network access. */
 export async function importFile(world: CliWorld, words: ImportWords): Promise<ExitCode> {
   const statedAsOfMs = words.asOf === null ? null : timeOf(words.asOf);
   if (statedAsOfMs !== null && statedAsOfMs > world.now()) throw new UsageError('--as-of is in the future');
@@ -41,15 +41,14 @@ async function importInto(
 ): Promise<ExitCode> {
   const { file, ecosystem, json } = words;
   const base = ecosystem === null ? await ecosystemOf(file) : baseOf(ecosystem);
-  if (!base)
-    throw new CommandFault('its records do not say of which ecosystem it is: name it by --ecosystem');
+  if (!base) throw new CommandFault('its records do not name their ecosystem: give it by --ecosystem');
   const fleet = (await fleetEcosystems(platform.database.read)).get(base) ?? [];
   const named = ecosystem !== null && ecosystem !== base ? [ecosystem] : [];
   const whole = WITHOUT_RELEASES.includes(base) ? [base] : [];
   const releases = [...new Set([...fleet, ...named, ...whole])].toSorted();
   if (releases.length === 0) {
     throw new CommandFault(
-      `no host has reported a release of ${base}: name one, such as --ecosystem ${base}:12`,
+      `no host has reported a release of ${base}: give one, such as --ecosystem ${base}:12`,
     );
   }
   const request = { path: file, base, releases, statedAsOfMs, onStep: stepsTo(world) };
@@ -69,12 +68,12 @@ async function importInto(
   else world.out(`${snapshot.records} records of ${base} (${releases.join(', ')}) as of ${asOf}`);
   if (snapshot.illegible.length > 0) {
     world.err(
-      `Of ${snapshot.illegible.length} of them nobody can tell whom they affect: no package is called clear (advisories status).`,
+      `${snapshot.illegible.length} of them are unreadable, so no package can be called clear (see: tidegate advisories status).`,
     );
   }
   if (isStale) {
     world.err(
-      `This is older than SERVICE_ADVISORY_MAX_AGE_HOURS (${config.advisoryMaxAgeHours}): decisions take it for stale.`,
+      `This is older than SERVICE_ADVISORY_MAX_AGE_HOURS (${config.advisoryMaxAgeHours}): decisions treat it as stale.`,
     );
   }
   return EXIT.ok;
@@ -82,6 +81,6 @@ async function importInto(
 
 function timeOf(text: string): number {
   const ms = TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms)) throw new UsageError('--as-of takes a time such as 2026-12-24T18:00:00Z');
+  if (Number.isNaN(ms)) throw new UsageError('--as-of needs a time such as 2026-12-24T18:00:00Z');
   return ms;
 }

@@ -1,6 +1,6 @@
 import type { CliWorld } from './command.ts';
 
-/** Progress for a person, a line for each phase; nothing where nobody watches. */
+/** Progress for a person, one line per phase; nothing unless the error output is a terminal. */
 export function stepsTo(world: CliWorld): (text: string) => void {
   let last = '';
   return (text) => {

@@ -52,7 +52,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     return { ...place, osv, files, path, write, run, enrol };
   }
 
-  test('import takes a file into use as of the time of its newest record, never as fresh', async () => {
+  test('import dates a file by its newest record, and never calls it fresh', async () => {
     const { run, path, enrol } = await setUp();
     await enrol();
     const ran = await run('import', path, '--json');
@@ -65,7 +65,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(shown).toMatchObject({ source: 'mirror', ecosystems: [{ state: 'ok', source: 'file:all.zip' }] });
   });
 
-  test('status names a record of which nobody can tell whom it affects', async () => {
+  test('status names unreadable records', async () => {
     const { run, path, enrol, osv } = await setUp();
     await enrol();
     const sound = osv.all().map((one) => ({ name: `${one.id}.json`, content: JSON.stringify(one) }));
@@ -76,11 +76,11 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
       { illegible: ['ODD-1'] },
     ]);
     const shown = (await run('status')).out.split('\n');
-    const at = shown[0]?.indexOf('ILLEGIBLE') ?? -1;
+    const at = shown[0]?.indexOf('UNREADABLE') ?? -1;
     expect([at > 0, shown[1]?.slice(at, at + 6)]).toEqual([true, 'ODD-1 ']);
   });
 
-  test('import says that what it took is stale already', async () => {
+  test('import says when its data is already stale', async () => {
     const { run, path, osv, write } = await setUp();
     osv.addRecord({ id: 'CVE-1', modified: '2026-11-01T00:00:00Z' }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['1'] },
@@ -88,10 +88,10 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     write();
     const ran = await run('import', path, '--ecosystem', 'Debian:12');
     expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('as of 2026-11-01T00:00:00') });
-    expect(ran.err).toContain('decisions take it for stale');
+    expect(ran.err).toContain('decisions treat it as stale');
   });
 
-  test('--as-of is the word of whoever fetched it: shown as that, not in the future, not before its newest record', async () => {
+  test('--as-of is shown as stated; it cannot be in the future or before the newest record', async () => {
     const { run, path } = await setUp();
     const importAs = (asOf: string) =>
       run('import', path, '--ecosystem', 'Debian:12', '--as-of', asOf, '--json');
@@ -103,7 +103,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(early).toMatchObject({ code: 1, err: expect.stringContaining('newest record is younger') });
   });
 
-  test('import leaves what is of a later time in use, and refuses what is no archive or names no ecosystem', async () => {
+  test('import keeps newer data, and refuses a file that is no archive or names no ecosystem', async () => {
     const { run, path, write, osv } = await setUp();
     await run('import', path, '--ecosystem', 'Debian:12', '--as-of', '2026-11-21T08:00:00Z');
     const older = await run('import', path, '--ecosystem', 'Debian:12');
@@ -120,7 +120,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     expect(await run('import', path, '--ecosystem', 'AlmaLinux')).toMatchObject({ code: 1 });
   });
 
-  test('refresh fetches what the fleet needs, then its changes, and says what it could not', async () => {
+  test('refresh fetches what the fleet needs, then its changes, and reports failures', async () => {
     const { run, enrol, files, clock } = await setUp();
     expect(await run('refresh')).toMatchObject({ code: 0, out: expect.stringContaining('No host') });
     await enrol();
@@ -142,7 +142,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
   });
 
   test.each([[['status', 'x']], [['status', '--full']], [['refresh', '--as-of', 'x']], [['import']], [[]]])(
-    'wrong words (%s) are told with the usage',
+    'wrong words (%s) print the usage',
     async (words) => {
       const { run } = await setUp();
       expect(await run(...words)).toMatchObject({ code: 2, err: expect.stringContaining('Usage') });

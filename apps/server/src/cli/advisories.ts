@@ -12,7 +12,7 @@ import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageErr
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
-/** Ids that the table names; `--json` has all of them. */
+/** Ids that the table names per ecosystem; `--json` has all of them. */
 const NAMED_ILLEGIBLE = 3;
 
 export const advisoriesCommand: CliCommand = {
@@ -21,16 +21,16 @@ export const advisoriesCommand: CliCommand = {
        tidegate advisories refresh [--full]
        tidegate advisories import FILE [--ecosystem NAME] [--as-of TIME]
 
-status shows what the mirror holds for the hosts of the fleet, of which time, and what is being loaded. ILLEGIBLE names
-records of which nobody can tell whom they affect: while there is one, no package of the ecosystem is called clear.
-refresh brings it up to date now, from the lists of changes or, with --full, from the whole archives.
-import takes the archive all.zip of an ecosystem from a file, for sites that reach no network.
-  --ecosystem NAME    of which ecosystem the file is (told from its records where they name one), or a release that no
-                      host has reported yet, such as Debian:12
+status shows what the mirror holds for the hosts of the fleet, how old it is, and what is being loaded. UNREADABLE names
+records that do not say which packages they affect: while there is one, no package of the ecosystem is called clear.
+refresh updates the mirror now, from the lists of changes or, with --full, from the whole archives.
+import loads the archive all.zip of an ecosystem from a file, for sites without network access.
+  --ecosystem NAME    the ecosystem of the file (read from its records if they name one), or a release that no host has
+                      reported yet, such as Debian:12
   --as-of TIME        when the file was fetched (RFC 3339)
-Importing a file makes nothing newer. Without --as-of its data is as old as its newest record: whoever fetched it may
-know better and say so. Decisions take data for stale after SERVICE_ADVISORY_MAX_AGE_HOURS; a site that imports once a
-week sets it to 192. They work with or without a running server. All of them take --json.`,
+Importing does not make data newer: without --as-of it is as old as its newest record. If you know when the file was
+fetched, say so. Decisions treat data as stale after SERVICE_ADVISORY_MAX_AGE_HOURS; a site that imports once a week
+sets it to 192. All three work with or without a running server, and take --json.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       ecosystem: { type: 'string' },
@@ -41,8 +41,9 @@ week sets it to 192. They work with or without a running server. All of them tak
     const { json = false, full, ...given } = values;
     const [name, ...words] = positionals;
     const [strange] = Object.keys(given);
-    if (name !== 'import' && strange !== undefined) throw new UsageError(`only import takes --${strange}`);
-    if (name !== 'refresh' && full !== undefined) throw new UsageError('only refresh takes --full');
+    if (name !== 'import' && strange !== undefined)
+      throw new UsageError(`--${strange} works only with import`);
+    if (name !== 'refresh' && full !== undefined) throw new UsageError('--full works only with refresh');
     if (name === 'import') {
       const [file, ...more] = words;
       if (file === undefined || more.length > 0) throw new UsageError('advisories import needs one FILE');
@@ -69,7 +70,7 @@ async function status(desk: Desk): Promise<ExitCode> {
     desk.world.out(JSON.stringify({ source, ecosystems: shown }, null, 2));
     return EXIT.ok;
   }
-  const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'ILLEGIBLE', 'RELEASES', 'LOAD'];
+  const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'UNREADABLE', 'RELEASES', 'LOAD'];
   const rows = shown.map((one) => [
     one.ecosystem,
     one.state,
@@ -82,7 +83,9 @@ async function status(desk: Desk): Promise<ExitCode> {
   ]);
   desk.world.err(`Vulnerabilities come from: ${source}`);
   desk.world.out(
-    shown.length > 0 ? showTable([heading, ...rows]) : 'No host has reported an ecosystem that is covered.',
+    shown.length > 0
+      ? showTable([heading, ...rows])
+      : 'No host has reported an ecosystem that the mirror covers.',
   );
   return EXIT.ok;
 }
@@ -107,7 +110,7 @@ function viewOf({ platform, config }: Desk, { base, releases, snapshot, load }: 
   };
 }
 
-/** Records that keep every package of the ecosystem from being called clear. */
+/** Unreadable records: they keep every package of the ecosystem from being called clear. */
 function illegibleText(ids: readonly string[]): string {
   if (ids.length <= NAMED_ILLEGIBLE) return ids.length > 0 ? ids.join(', ') : '-';
   return `${ids.slice(0, NAMED_ILLEGIBLE).join(', ')} and ${ids.length - NAMED_ILLEGIBLE} more`;
@@ -125,7 +128,7 @@ async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
     throw new CommandFault(`SERVICE_ADVISORY_SOURCE is ${source}: there is no mirror to refresh`);
   }
   if (baseUrl === 'none')
-    throw new CommandFault('SERVICE_ADVISORY_EXPORT_URL is none: use `advisories import`');
+    throw new CommandFault('SERVICE_ADVISORY_EXPORT_URL is none: use `tidegate advisories import`');
   const exportClient = createExportClient({ baseUrl });
   const api = createOsvClient({ baseUrl: config.advisoryApiUrl });
   try {
@@ -142,7 +145,7 @@ async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
     }
     await status(desk);
     if (failed.length === 0) return EXIT.ok;
-    world.err(`Not brought up to date: ${failed.join(', ')}`);
+    world.err(`Not refreshed: ${failed.join(', ')}`);
     return EXIT.failed;
   } finally {
     await exportClient.close();

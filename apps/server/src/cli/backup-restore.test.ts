@@ -5,11 +5,11 @@ import { createCliPlace } from '../testing/cli-place.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 const [sqlite] = ENGINES;
-if (!sqlite) throw new Error('SQLite is always there');
+if (!sqlite) throw new Error('no engine');
 const onSqlite = sqlite;
 
 describe.each(ENGINES)('tidegate backup on $name', (engine) => {
-  test('backs up beside a running server, into a new file of the data folder', async () => {
+  test('backs up while the server runs, into a new file of the data folder', async () => {
     const it = await createCliPlace(engine);
     await it.start();
     const made = await it.spawn(['backup', '--json']);
@@ -32,7 +32,7 @@ describe.each(ENGINES)('tidegate backup on $name', (engine) => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  test('says where the file is and what is not in it; never writes over a file', async () => {
+  test('says where the file is and what it leaves out; never overwrites a file', async () => {
     const it = await createCliPlace(engine);
     await (await it.start()).stop();
     const to = join(it.dataDir, 'one.backup');
@@ -53,7 +53,7 @@ describe.each(ENGINES)('tidegate backup on $name', (engine) => {
 });
 
 describe('tidegate restore', () => {
-  test('names what an operator has to decide, and what was kept', async () => {
+  test('names what an operator must decide, and what was kept', async () => {
     const it = await createCliPlace(onSqlite);
     const server = await it.start();
     const to = join(it.dataDir, 'one.backup');
@@ -67,8 +67,8 @@ describe('tidegate restore', () => {
     expect(restored).toMatchObject({ code: 0, err: '' });
     for (const words of [
       'the next start begins a new epoch',
-      'The database before is kept: ',
-      'have to be enrolled again, unless you open a resync',
+      'The old database is kept: ',
+      'must be enrolled again, unless you open a resync',
     ]) {
       expect(restored.out).toContain(words);
     }
@@ -77,8 +77,8 @@ describe('tidegate restore', () => {
   });
 
   test.each([
-    [[], 'name one backup file'],
-    [['a', 'b'], 'name one backup file'],
+    [[], 'give exactly one backup file'],
+    [['a', 'b'], 'give exactly one backup file'],
     [['a', '--resync-hours', '0'], '--resync-hours is "0"; allowed: 1 to 72'],
     [['a', '--resync-hours', '73'], '--resync-hours is "73"; allowed: 1 to 72'],
     [['a', '--resync-hours', '1e1'], '--resync-hours is "1e1"; allowed: 1 to 72'],
@@ -91,7 +91,7 @@ describe('tidegate restore', () => {
     expect(ran.err).toContain('Usage: tidegate restore FILE');
   });
 
-  test('without a database there is nothing to back up', async () => {
+  test('without a database it refuses', async () => {
     const it = await createCliPlace(onSqlite);
     expect(await it.run(['backup'])).toMatchObject({
       code: 1,

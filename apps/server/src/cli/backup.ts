@@ -14,17 +14,17 @@ export const backupCommand: CliCommand = {
   summary: 'write a backup, also while the server runs',
   usage: `Usage: tidegate backup [--to FILE] [--with-keys] [--recipient age1…]... [--json]
 
-Writes the whole database, as it is at this moment, into one compressed file, and a copy of the
-revocation journal beside it (FILE.revocations.jsonl). The server may go on running. The file bears
-a MAC under the token secret, without which \`tidegate restore\` takes nothing of it.
+Writes the whole database, as it is now, into one compressed file, and a copy of the revocation
+journal beside it (FILE.revocations.jsonl). The server may keep running. The file carries a MAC under
+the token secret; without it \`tidegate restore\` restores nothing.
 
-  --to FILE     where to; a new file in the folder "backups" of the data folder unless given
-  --with-keys   put the private signing keys and the token secret of the data folder in too:
-                whoever has such a file is the server. Those of the environment are never in it
-  --recipient   encrypt it to this public key of age, in the age format; may be given more than once,
+  --to FILE     where to; by default a new file in the folder "backups" of the data folder
+  --with-keys   include the private signing keys and the token secret of the data folder: anyone who
+                can read such a file can impersonate the server. Keys given as settings are never in it
+  --recipient   encrypt it to this age public key, in the age format; may be given more than once,
                 and adds to SERVICE_BACKUP_RECIPIENTS. The identity opens it: \`tidegate restore
                 FILE --identity KEYFILE\`, or \`age --decrypt\`
-  --json        say what is in the backup as JSON`,
+  --json        describe the backup as JSON`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       to: { type: 'string' },
@@ -64,7 +64,7 @@ async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted
   const secrets = readSecrets({ configured: jwtSecret, dataDir });
   if (!secrets) {
     return fail(
-      `the token secret that signs it off is not in ${dataDir} (SERVICE_DATA_DIR, SERVICE_JWT_SECRET)`,
+      `the token secret, which authenticates a backup, is not in ${dataDir} (SERVICE_DATA_DIR, SERVICE_JWT_SECRET)`,
     );
   }
   let snapshot: Snapshot | null = null;
@@ -95,8 +95,8 @@ async function backUp(world: CliWorld, { to, withKeys, json, ...wanted }: Wanted
       ...(journal === null ? [] : [`Revocation journal: ${journal}`]),
       `${rows} rows, epoch ${manifest.epoch}, SHA-256 of the content ${manifest.sha256}`,
       withKeys
-        ? 'It holds the private keys and the token secret: whoever has it is the server.'
-        : 'It holds no private keys and no token secret: keep those of the data folder apart.',
+        ? 'It holds the private keys and the token secret: anyone who can read it can impersonate the server.'
+        : 'It holds no private keys and no token secret: back those up separately.',
       ...(recipients.length === 0 ? [] : [`Encrypted to ${recipients.join(', ')}`]),
     ];
     world.out(lines.join('\n'));

@@ -6,16 +6,16 @@ import type { RandomBytes } from '../platform/ids.ts';
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** What a command may use of the process it runs in. */
+/** What a command may use of its process. */
 export interface CliWorld {
   env: NodeJS.ProcessEnv;
   now: Clock;
   random: RandomBytes;
   /** The result, for a person or, with --json, as one JSON value. */
   out(text: string): void;
-  /** What is going on and what went wrong. */
+  /** Progress and errors. */
   err(text: string): void;
-  /** Whether progress that overwrites its line can be shown on the error output. */
+  /** Whether the error output is a terminal, so that progress can overwrite its line. */
   isTerminal: boolean;
   stdin: AsyncIterable<Uint8Array | string>;
 }
@@ -28,12 +28,12 @@ export interface CliCommand {
   run(args: readonly string[], world: CliWorld): Promise<ExitCode>;
 }
 
-/** Wrong words on the command line: told with the usage, exit 2. */
+/** Wrong words on the command line: printed with the usage, exit 2. */
 export class UsageError extends Error {}
 
 type Options = NonNullable<NonNullable<Parameters<typeof parseArgs>[0]>['options']>;
 
-/** Reads options and words. @throws UsageError for an option that the command does not take or lacks a value. */
+/** Parses options and words. @throws UsageError for an unknown option or one without its value. */
 export function readArgs<const O extends Options>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });

@@ -11,7 +11,7 @@ import { sealsCommand } from './seals.ts';
 import { serverCommand } from './server.ts';
 import { tokensCommand } from './tokens.ts';
 
-/** Every command of `tidegate`, in the order in which the usage lists them. */
+/** Every command of `tidegate`, in the order of the usage. */
 export const COMMANDS: ReadonlyMap<string, CliCommand> = new Map([
   ['server', serverCommand],
   ['keys', keysCommand],

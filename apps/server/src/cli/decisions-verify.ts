@@ -5,7 +5,7 @@ import { type CliWorld, EXIT, type ExitCode } from './command.ts';
 import { keysOfFile } from './doctor-keys.ts';
 import { CommandFault } from './open-installation.ts';
 
-/** Largest file that verify reads, in bytes: what base64 makes of the largest payload, and its signatures. */
+/** Largest file that verify reads, in bytes: the largest payload in base64, plus its signatures. */
 const STATEMENT_MAX_BYTES = 6 * 1024 * 1024;
 
 /** `tidegate decisions verify`: needs no installation. */
@@ -21,7 +21,7 @@ export function runVerify(
     const verified = verifyStatement(parsed.value, keysOfFile(keys));
     if (!verified.ok) {
       if (json) world.out(JSON.stringify(verified));
-      throw new CommandFault(`${file} proves nothing: ${verified.reason}`);
+      throw new CommandFault(`${file} is not verified: ${verified.reason}`);
     }
     const { statement, keyId } = verified;
     world.out(json ? JSON.stringify({ ok: true, key_id: keyId, statement }, null, 2) : inWords(verified));

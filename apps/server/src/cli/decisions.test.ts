@@ -12,7 +12,7 @@ import { ENGINES, type TestEngine } from '../testing/engines.ts';
 const PASSWORD = 'correct horse battery';
 const AT = '2026-11-21T08:59:00Z';
 
-/** A server that has approved one update and goes on running, and the public keys in a file. */
+/** A running server that has approved one update, and its public keys in a file. */
 async function place(engine: TestEngine) {
   const it = await createCliPlace(engine);
   await (await it.start()).stop();
@@ -60,7 +60,7 @@ async function place(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (engine) => {
-  test('show lists those of an update, and has all of one', async () => {
+  test('show lists an update’s decisions, or prints one in full', async () => {
     const it = await place(engine);
     const list = await it.decisions('show', it.updateId);
     expect(list).toMatchObject({ code: 0, err: '' });
@@ -71,7 +71,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     expect(JSON.parse(out)).toMatchObject({ replays: true, record: { update: { name: 'left' } } });
   });
 
-  test('replay says the same of what was recorded, and tells where the gate says otherwise', async () => {
+  test('replay confirms recorded decisions, and reports those that the gate would decide otherwise', async () => {
     const it = await place(engine);
     expect(await it.decisions('replay', it.updateId)).toEqual({
       ...{ code: 0, err: '', out: `${it.decisionId} same` },
@@ -92,7 +92,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     expect(differs.out).toContain(`${it.decisionId} DIFFERS: {"recorded":{"kind":"blocked"`);
   });
 
-  test('an exported statement verifies with the public keys alone, and not when it was changed', async () => {
+  test('an exported statement verifies with the public keys alone, and fails after a change', async () => {
     const it = await place(engine);
     const file = it.file('statement.json');
     const exported = await it.decisions('export', it.decisionId, '--out', file);
@@ -109,7 +109,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
       ok: true,
       statement: { predicate: { decision_id: it.decisionId, outcome: 'minted', decided_by: 'ada' } },
     });
-    // Never over what is there, and without --out to the standard output.
+    // Never overwrites a file; without --out it writes to the standard output.
     expect(await it.decisions('export', it.decisionId, '--out', file)).toMatchObject({ code: 1 });
     expect(JSON.parse((await it.decisions('export', it.decisionId)).out)).toHaveProperty('payload');
 
@@ -119,7 +119,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     writeFileSync(changed, JSON.stringify({ ...envelope, payload: Buffer.from(forged).toString('base64') }));
     const refused = await verify(changed);
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toContain('proves nothing');
+    expect(refused.err).toContain('is not verified');
     for (const text of ['{', '[]', '{"payload":1}']) {
       writeFileSync(changed, text);
       expect(await verify(changed)).toMatchObject({ code: 1, out: '' });
@@ -143,7 +143,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     expect((await it.run(['decisions', ...words])).code).toBe(2);
   });
 
-  test('what nobody knows, and a record that somebody changed, are told', async () => {
+  test('an unknown id and a changed record are reported', async () => {
     const it = await place(engine);
     const unknown = '01900000-0000-7000-8000-00000000beef';
     for (const act of ['show', 'replay', 'export']) {

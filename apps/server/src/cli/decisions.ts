@@ -10,25 +10,24 @@ import { keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, type Installation, withInstallation } from './open-installation.ts';
 import { showTable } from './show-table.ts';
 
-/** Decisions of one update that are shown or decided again: no update keeps more, but for those that minted. */
+/** Decisions shown or replayed per update. Each update keeps at most this many, not counting those that minted. */
 const DECISIONS_MAX = 1_000;
 
 export const decisionsCommand: CliCommand = {
-  summary: 'show what decisions of the gate rested on, decide them again, export and verify them',
+  summary: 'show the evidence of gate decisions, replay them, export and verify them',
   usage: `Usage: tidegate decisions show ID [--json]
        tidegate decisions replay ID [--json]
        tidegate decisions export ID [--out FILE]
        tidegate decisions verify FILE --keys FILE [--json]
 
-  show     the decisions about an update, or one of them with all that it rested on
-  replay   decide again from what was recorded, and say whether the gate of this program says the same; exit status 1
-           where it does not
+  show     the decisions about an update, or one decision with its full evidence
+  replay   decide again from the recorded evidence and compare with this program's gate; exit status 1 if they differ
   export   one decision as an in-toto statement, signed now by the key in use (--out: a new file)
   verify   an exported statement, with the public keys alone; needs no server
 ID is the id of a decision or, for show and replay, of an update.
-  --keys FILE   public keys, as GET /api/v1/public-keys answers them
+  --keys FILE   public keys, as GET /api/v1/public-keys returns them
   --json        the result as JSON
-All but verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
+All except verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       ...{ json: { type: 'boolean' }, out: { type: 'string' }, keys: { type: 'string' } },
@@ -37,10 +36,12 @@ All but verify work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_UR
     const [act, subject, ...more] = positionals;
     const isKnown = ['show', 'replay', 'export', 'verify'].includes(act ?? '');
     if (!isKnown) throw new UsageError('decisions needs one of: show, replay, export, verify');
-    if (subject === undefined || more.length > 0) throw new UsageError(`${act} needs one word: see below`);
-    if (out !== null && act !== 'export') throw new UsageError('--out goes with export');
-    if ((keys !== null) !== (act === 'verify')) throw new UsageError('--keys FILE goes with verify, always');
-    if (json && act === 'export') throw new UsageError('export is JSON already');
+    if (subject === undefined || more.length > 0)
+      throw new UsageError(`${act} needs exactly one word: see below`);
+    if (out !== null && act !== 'export') throw new UsageError('--out works only with export');
+    if ((keys !== null) !== (act === 'verify'))
+      throw new UsageError('verify needs --keys FILE, and only verify takes it');
+    if (json && act === 'export') throw new UsageError('export is always JSON: leave out --json');
     if (keys !== null) return runVerify(world, { file: subject, keys, json });
     return withInstallation(world, async (installation) => {
       try {
@@ -71,7 +72,7 @@ function show(
 ): ExitCode {
   const [one] = rows;
   if (one?.id === id) {
-    // What it rested on is a tree: JSON is how a person reads it, too.
+    // The evidence is a tree, which people read best as JSON, too.
     out(JSON.stringify(decisionDetail(one), null, 2));
     return EXIT.ok;
   }
@@ -121,7 +122,7 @@ async function runExport(
   const { platform } = installation;
   const { signer } = await keysOfInstallation(installation);
   if (signer === null)
-    throw new CommandFault('the private half of the key in use is not here: nothing can be signed');
+    throw new CommandFault('the private half of the key in use is not here, so nothing can be signed');
   const outcome = await signDecision(platform.database.read, signer, { id, nowMs: platform.now() });
   switch (outcome.kind) {
     case 'signed':
@@ -129,7 +130,7 @@ async function runExport(
     case 'not_found':
       throw new CommandFault(`there is no decision ${id}`);
     case 'no_plan':
-      throw new CommandFault('no plan was known then: there is no artifact to speak of');
+      throw new CommandFault('no plan was known at that decision, so it has no artifacts to export');
     case 'too_large':
       throw new CommandFault('the plan of this decision is too large for one statement');
   }
@@ -153,6 +154,6 @@ function writeNew(path: string, text: string): void {
     }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new CommandFault(`${path} cannot be made (${code})`);
+    throw new CommandFault(`${path} cannot be created (${code})`);
   }
 }

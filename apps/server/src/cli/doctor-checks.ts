@@ -24,14 +24,14 @@ import { type FileMode, type Finding, judgeClock, judgeDisk, judgeModes } from '
 import { judgeSeals, NO_SECRET } from './doctor-seals.ts';
 import { sealsBeside } from './open-installation.ts';
 
-/** Entries of the data folder that are looked at: a handful, keys, and backups. */
+/** Entries of the data folder to check: a handful, keys, and backups. */
 const FILES_MAX = 10_000;
 
-/** Looks at everything that the server needs, without changing anything; a check that cannot be made is a finding. */
+/** Checks everything that the server needs, without changing anything; a check that cannot run is a finding. */
 export async function examineServer({ env, now }: Pick<CliWorld, 'env' | 'now'>): Promise<Finding[]> {
   const read = readConfig(env);
   if (!read.ok) {
-    const todo = 'correct the setting; docs/configuration.md has them all';
+    const todo = 'correct the setting; docs/configuration.md lists them all';
     return [{ check: 'configuration', level: 'fail', detail: read.fault, todo }];
   }
   const { config } = read;
@@ -49,13 +49,13 @@ function judgeSettings(env: CliWorld['env']): Finding {
   const unknown = unknownSettings(env);
   if (unknown.length === 0) return { check, level: 'ok', detail: 'every setting is valid' };
   const names = unknown.map((one) =>
-    one.kind === 'unknown' && one.nearest !== null ? `${one.name} (meant ${one.nearest}?)` : one.name,
+    one.kind === 'unknown' && one.nearest !== null ? `${one.name} (did you mean ${one.nearest}?)` : one.name,
   );
   return {
     check,
     level: 'warn',
-    detail: `nothing reads ${names.join(', ')}`,
-    todo: 'correct or remove them: what is misspelt has no effect',
+    detail: `unknown settings: ${names.join(', ')}`,
+    todo: 'correct or remove them: a misspelt setting has no effect',
   };
 }
 
@@ -72,8 +72,7 @@ function judgeAdvisories({ advisorySource, advisoryApiUrl }: Config): Finding {
   return {
     check,
     level: 'warn',
-    detail:
-      'off: nothing is known of vulnerabilities, and every apt and dnf approval is stopped as unchecked',
+    detail: 'off: vulnerabilities are not checked, and every apt and dnf approval is blocked as unchecked',
     todo: 'set SERVICE_ADVISORY_SOURCE to mirror+api, mirror or api',
   };
 }
@@ -92,7 +91,7 @@ function modesIn(dataDir: string): FileMode[] {
   const names = ['', ...readdirSync(dataDir, { recursive: true }).map(String)].slice(0, FILES_MAX);
   return names.flatMap((name) => {
     const path = join(dataDir, name);
-    // The server may have taken its temporary files away meanwhile.
+    // The server may have removed its temporary files in the meantime.
     const stat = statSync(path, { throwIfNoEntry: false });
     return stat ? [{ path, isFolder: stat.isDirectory(), mode: stat.mode }] : [];
   });
@@ -111,13 +110,13 @@ async function examineDatabase(config: Config, now: () => number): Promise<Findi
     const version = await schemaVersion(database.read);
     const expected = MIGRATIONS.at(-1)?.version ?? 0;
     if (version !== expected) {
-      const detail = `it is at version ${version ?? 'none'} and this program at ${expected}`;
+      const detail = `it is at version ${version ?? 'none'}; this program needs version ${expected}`;
       return [{ check, level: 'fail', detail, todo: remedyFor(version, expected) }];
     }
     const reached = { check, level: 'ok', detail: `${database.engine}, schema version ${version}` } as const;
     return [reached, ...(await examineContent(config, database, now))];
   } catch (error) {
-    // Whatever the driver says is the finding: nothing else can be asked of this database.
+    // The driver's message is the finding: this database can answer no other check.
     const todo = isSqlite ? 'restore a backup' : 'start PostgreSQL, or correct SERVICE_DATABASE_URL';
     return [{ check, level: 'fail', detail: `it cannot be used: ${messageOf(error)}`, todo }];
   } finally {
@@ -129,17 +128,17 @@ function remedyFor(version: number | null, expected: number): string {
   if (version !== null && version > expected)
     return 'use the newer program, or restore a backup made before the upgrade';
   if (version !== null && isBeforeFirstRelease(version, MIGRATIONS))
-    return 'it is from before the first release: begin anew with an empty data folder or database';
+    return 'it is from before the first release: start with an empty data folder or database';
   return 'start the server once: it brings the database up to date';
 }
 
 async function examineContent(config: Config, database: Database, now: () => number): Promise<Finding[]> {
   const integrity = await judgeIntegrity(database);
-  // What else is asked of a damaged database is not answered, or answered wrong.
+  // A damaged database fails the other checks, or answers them wrong.
   if (integrity.level === 'fail') return [integrity];
   const [newest] = await listEvents(database.read, { filter: {}, scope: null, limit: 1, before: null });
   const databaseMs = await databaseNowMs(database);
-  // Looked at together: what was asked before took its time, which is no difference of clocks.
+  // All read at this moment, so that the time of earlier checks does not look like a clock difference.
   const clock = judgeClock({ nowMs: now(), newestEventMs: newest?.created_at ?? null, databaseMs });
   return [
     integrity,
@@ -153,7 +152,7 @@ async function examineContent(config: Config, database: Database, now: () => num
   ];
 }
 
-/** Without the secret nothing can be said of operators: their rows are refused, here as in the server. */
+/** Without the secret operators cannot be judged: their rows are refused, here as in the server. */
 async function judgeSealedRows(config: Config, database: Database): Promise<Finding[]> {
   const { jwtSecret: configured, dataDir } = config;
   if (!readSecrets({ configured, dataDir })) return [NO_SECRET];
@@ -163,7 +162,7 @@ async function judgeSealedRows(config: Config, database: Database): Promise<Find
 async function judgeIntegrity(database: Database): Promise<Finding> {
   const check = 'integrity';
   const faults = await checkIntegrity(database);
-  if (faults.length === 0) return { check, level: 'ok', detail: 'pages, indexes and references are whole' };
+  if (faults.length === 0) return { check, level: 'ok', detail: 'pages, indexes and references are intact' };
   const todo = 'stop the server, keep a copy of the database, and restore the newest backup';
   return { check, level: 'fail', detail: faults.join('; '), todo };
 }
@@ -173,9 +172,14 @@ async function judgeKeys(config: Config, { read }: Database): Promise<Finding> {
   const rows = await listKeys(read);
   const current = rows.find((row) => row.in_use === 1);
   const todo =
-    'bring the key folder back from a backup, or give the key as SERVICE_SIGNING_PRIVATE_KEY; see `tidegate keys list`';
+    'restore the key folder from a backup, or give the key as SERVICE_SIGNING_PRIVATE_KEY; see `tidegate keys list`';
   if (!current)
-    return { check, level: 'fail', detail: 'no key is in use', todo: 'start the server once: it makes one' };
+    return {
+      check,
+      level: 'fail',
+      detail: 'no key is in use',
+      todo: 'start the server once: it creates one',
+    };
   const folder = existsSync(join(config.dataDir, 'keys'))
     ? openKeyFolder(config.dataDir)
     : { readAll: () => [] };
@@ -185,14 +189,14 @@ async function judgeKeys(config: Config, { read }: Database): Promise<Finding> {
     return {
       check,
       level: 'fail',
-      detail: `the private half of version ${current.version}, which is in use, is not here`,
+      detail: `version ${current.version} is in use, but its private half is not here`,
       todo,
     };
   }
   return {
     check,
     level: 'ok',
-    detail: `version ${current.version} is in use; ${held.keys.size} private halves are here and fit`,
+    detail: `version ${current.version} is in use; ${held.keys.size} private halves are here and match`,
   };
 }
 
@@ -209,14 +213,19 @@ async function judgeEpochFile({ dataDir }: Config, { read }: Database): Promise<
   }
   const fleet = await readFleet(read);
   if (epoch.file === null) {
-    const todo = 'bring it back, or be ready for the next start to count as one after a restore';
-    return { check, level: 'warn', detail: 'there is none beside this database', todo };
+    const todo = 'restore the file; otherwise the next start counts as one after a restore';
+    return { check, level: 'warn', detail: 'this database has none', todo };
   }
   const { epoch: known, events } = epoch.file;
   const head = await readHead(read);
   if (known > (fleet?.epoch ?? 0) || (known === fleet?.epoch && events.position > (head?.position ?? 0))) {
-    const detail = 'the database is older than what this server last wrote down: it was put back';
-    return { check, level: 'warn', detail, todo: 'the next start begins a new epoch and says what was lost' };
+    const detail = 'the database is older than this file: it was replaced by an earlier copy';
+    return {
+      check,
+      level: 'warn',
+      detail,
+      todo: 'start the server: it begins a new epoch and reports what was lost',
+    };
   }
   return { check, level: 'ok', detail: `epoch ${known}, up to event ${events.position}` };
 }
@@ -226,11 +235,11 @@ async function judgeLog({ read }: Database): Promise<Finding> {
   const newest = await newestCheckpoint(read);
   const head = (await readHead(read))?.position ?? 0;
   if (newest && newest.position > head) {
-    const detail = `it ends at ${head}, before its checkpoint at ${newest.position}: its end was cut off`;
+    const detail = `it ends at ${head}, before its checkpoint at ${newest.position}: its end is missing`;
     return { check, level: 'fail', detail, todo: 'run `tidegate doctor --verify-events`' };
   }
   const signed = newest === null ? 'not signed yet' : `signed up to ${newest.position}`;
-  return { check, level: 'ok', detail: `${head} events, ${signed}; --verify-events walks it` };
+  return { check, level: 'ok', detail: `${head} events, ${signed}; --verify-events checks them all` };
 }
 
 async function judgeOperators({ read }: Database): Promise<Finding> {
@@ -240,8 +249,8 @@ async function judgeOperators({ read }: Database): Promise<Finding> {
   return {
     check,
     level: 'warn',
-    detail: 'there is none',
-    todo: 'open the link of the start, or make one: `tidegate operators link`',
+    detail: 'there are none',
+    todo: 'open the link printed at the start, or make another: `tidegate operators link`',
   };
 }
 

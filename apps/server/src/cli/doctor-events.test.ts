@@ -8,7 +8,7 @@ import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 interface LogPlace extends CliPlace {
-  /** Runs statements on the database as whoever has its password could: without its guards. */
+  /** Runs statements on the database as anyone with its password could: without its triggers. */
   tamper(...statements: string[]): Promise<void>;
   doctor(...words: string[]): Promise<Ran>;
   /** Writes an export and the public keys; returns the words that verify it. */
@@ -58,16 +58,16 @@ const CUT = [
 ];
 
 describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (engine) => {
-  test('a whole log is told to be, beside a running server too', async () => {
+  test('an intact log is reported as such, also while the server runs', async () => {
     const it = await place(engine);
     await it.start();
     const ran = await it.spawn(['doctor', '--verify-events', '--json']);
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.out)).toMatchObject({ ok: true, fault: null, from_position: 1, warnings: [] });
-    expect((await it.doctor()).out).toMatch(/^The log of events is whole: \d+ rows, from the first of all/);
+    expect((await it.doctor()).out).toMatch(/^The log of events is intact: \d+ rows, from the first event/);
   });
 
-  test('a changed row is named, and the exit status is 1 (RT25)', async () => {
+  test('a changed row is named, with exit status 1 (RT25)', async () => {
     const it = await place(engine);
     await it.tamper("UPDATE events SET content = '{}' WHERE position = 4");
     const ran = await it.doctor();
@@ -75,7 +75,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     expect(ran.out).toMatch(/First bad row: position 4 \(event [0-9a-f-]{36}\): it does not fit its hash/);
   });
 
-  test('a log that was cut off with its head and its checkpoints is caught by the file beside it', async () => {
+  test('a log truncated together with its head and checkpoints is caught by the file beside it', async () => {
     const it = await place(engine);
     await it.exported('all.ndjson');
     await it.tamper(...CUT, 'DELETE FROM event_checkpoints WHERE position > 6');
@@ -84,7 +84,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     expect(ran.out).toContain('kept in the file beside the database');
   });
 
-  test('and without that file by the heads that hosts keep (T6)', async () => {
+  test('without that file, by the heads that hosts keep (T6)', async () => {
     const it = await place(engine);
     const whole = JSON.parse((await it.doctor('--json')).out);
     await it.tamper(...CUT, 'DELETE FROM event_checkpoints WHERE position > 6');
@@ -109,7 +109,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     const it = await place(engine);
     const { file, words } = await it.exported('all.ndjson');
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    // Nothing of the installation is there any more.
+    // The verifying side has no installation.
     const env = { SERVICE_DATA_DIR: '/nowhere', SERVICE_DATABASE_URL: '' };
     const ran = await it.run(['doctor', '--verify-events', '--json', ...words], { env });
     const verified = JSON.parse(ran.out);
@@ -172,7 +172,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     expect(await it.doctor(...words)).toMatchObject({ code: 1, out: expect.stringContaining(message) });
   });
 
-  test('a head that is newer than the export says nothing, one that is older does', async () => {
+  test('a head newer than the export proves nothing; an older one does', async () => {
     const it = await place(engine);
     const { words } = await it.exported('all.ndjson');
     const status = (seen: string) =>
@@ -196,8 +196,8 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     ['events', 'events needs', 2],
     ['events export --from 0', 'a whole number from 1', 2],
     ['events export --json', '--json goes with --out', 2],
-    ['events export --out /nowhere/file', 'cannot be made (ENOENT)', 1],
-  ])('%s is told what is wrong', async (words, message, code) => {
+    ['events export --out /nowhere/file', 'cannot be created (ENOENT)', 1],
+  ])('%s says what is wrong', async (words, message, code) => {
     const it = await place(engine);
     expect(await it.run(words.split(' '))).toMatchObject({
       code,
@@ -206,7 +206,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
     });
   });
 
-  test('where no private key is, no checkpoint can be believed', async () => {
+  test('without a private key here, no checkpoint can be trusted', async () => {
     const it = await place(engine);
     for (const name of readdirSync(it.file('keys'))) rmSync(join(it.file('keys'), name));
     expect(await it.doctor()).toMatchObject({

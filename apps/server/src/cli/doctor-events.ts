@@ -9,7 +9,7 @@ import { keysOfFile, keysOfInstallation } from './doctor-keys.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
 
 const HEADS_FILE_MAX_BYTES = 32 * 1024 * 1024;
-/** Longest line of an export: an event is bounded by who writes it, far below this. */
+/** Longest line of an export: the limits of the writers keep events far below it. */
 const LINE_MAX_CHARS = 4 * 1024 * 1024;
 
 interface Asked {
@@ -17,13 +17,13 @@ interface Asked {
   json: boolean;
 }
 
-/** Walks the log in the database, held against table, file, and the heads of hosts. */
+/** Verifies the log in the database against its table of checkpoints, the file, and the heads of hosts. */
 export function verifyInstalledEvents(world: CliWorld, { heads, json }: Asked): Promise<ExitCode> {
   return withInstallation(world, async (installation) => {
     const { trusted } = await keysOfInstallation(installation);
     if (trusted.keys.length === 0) {
       throw new CommandFault(
-        'no private signing key is here, so no checkpoint can be believed: run this where the key folder is, or verify an export with --file and --keys',
+        'no private signing key is here, so no checkpoint can be trusted: run this where the key folder is, or verify an export with --file and --keys',
       );
     }
     const walked = await verifyDatabase(installation.platform.database.read, {
@@ -77,14 +77,14 @@ function headsOf(given: string): HostHead[] {
   );
 }
 
-/** Lines of a file without its whole in memory. */
+/** The lines of a file, without reading all of it into memory. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = '';
   for await (const part of createReadStream(path, 'utf8')) {
     const lines = `${rest}${part}`.split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > LINE_MAX_CHARS)
-      throw new CommandFault(`${path} has a line of more than 4 MiB: no export has`);
+      throw new CommandFault(`${path} has a line of more than 4 MiB, so it is no export`);
     yield* lines;
   }
   if (rest !== '') yield rest;
@@ -126,15 +126,15 @@ function report({ out, err }: CliWorld, walked: Walked, json: boolean): ExitCode
     );
     return EXIT.failed;
   }
-  const begin = start.position === 0 ? 'the first of all' : `behind the anchor at position ${start.position}`;
-  out(`The log of events is whole: ${rows} rows, from ${begin} to position ${last.position}.`);
+  const begin = start.position === 0 ? 'the first event' : `after the anchor at position ${start.position}`;
+  out(`The log of events is intact: ${rows} rows, from ${begin} to position ${last.position}.`);
   if (pinned === null) out('No checkpoint covers them yet: the server signs one within five minutes.');
   else {
     out(
-      `Signed up to position ${pinned.position}, by ${pinned.source}; ${checkpoints} checkpoints and heads were compared.`,
+      `Signed up to position ${pinned.position}, by ${pinned.source}; ${checkpoints} checkpoints and heads agree.`,
     );
     if (pinned.position < last.position) {
-      out(`The ${last.position - pinned.position} rows behind it are chained and not signed yet.`);
+      out(`The ${last.position - pinned.position} rows after it are chained, but not signed yet.`);
     }
   }
   if (restoredAt !== null) out(`The server was restored from a backup at position ${restoredAt}.`);

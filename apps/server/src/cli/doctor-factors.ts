@@ -6,10 +6,10 @@ import type { Database } from '../platform/db/engine.ts';
 import type { Finding } from './doctor-rules.ts';
 
 const PAGE = 200;
-/** Operators that are named; of the others, how many there are. */
+/** Operators that are named; the others are counted. */
 const NAMED = 20;
 
-/** Who can log in with the password alone; a warning where the settings ask them for more. */
+/** Names who can log in with the password alone; a warning when the settings require more. */
 export async function judgeSecondFactors(
   { secondFactor: who }: Config,
   { read }: Database,
@@ -31,6 +31,6 @@ export async function judgeSecondFactors(
   const more = without.length > NAMED ? ` and ${without.length - NAMED} more` : '';
   const detail = `none for ${without.slice(0, NAMED).join(', ')}${more}`;
   if (asked === 0) return { check, level: 'ok', detail: `${detail} (SERVICE_SECOND_FACTOR is ${who})` };
-  const todo = `SERVICE_SECOND_FACTOR is ${who}: ${asked} of them can soon do nothing but enrol one; tell them`;
+  const todo = `SERVICE_SECOND_FACTOR is ${who}: tell ${asked} of them to enrol one soon; after that they can do nothing else`;
   return { check, level: 'warn', detail, todo };
 }

@@ -16,15 +16,15 @@ import { standingSet } from '../signing-keys/vouched-keys.ts';
 import { CommandFault, type Installation } from './open-installation.ts';
 
 export interface InstallationKeys {
-  /** Empty where no private half is here. */
+  /** Empty when no private half is here. */
   trusted: CheckpointKeys;
-  /** Null where the private half of the key in use is not here. */
+  /** Null when the private half of the key in use is not here. */
   signer: CheckpointSigner | null;
 }
 
 /**
- * Who may have signed the checkpoints of this installation: the keys whose private halves are here, and those of the
- * newest key set that one of them signed. What the table of keys says counts for nothing: it is what is being judged.
+ * The keys trusted for this installation's checkpoints: those whose private halves are here, and those of the newest key
+ * set that one of them signed. The table of keys is not trusted: the database is what is being verified.
  */
 export async function keysOfInstallation({ config, platform }: Installation): Promise<InstallationKeys> {
   const db = platform.database.read;
@@ -63,13 +63,13 @@ const KeysFile = Type.Object({
 });
 const KEYS_FILE_MAX_BYTES = 8 * 1024 * 1024;
 
-/** Public keys in the form in which the server answers for them (E8); of its key set also those revoked since. */
+/** Public keys as the server's endpoint returns them (E8), including those of its key set that were revoked since. */
 export function keysOfFile(path: string): CheckpointKeys {
   const bytes = readFileSync(path);
   const parsed = bytes.length > KEYS_FILE_MAX_BYTES ? null : parseStrictJson(bytes);
   if (!parsed?.ok || !Value.Check(KeysFile, parsed.value)) {
     throw new CommandFault(
-      `${path} does not hold public keys; allowed: what GET /api/v1/public-keys answers`,
+      `${path} does not hold public keys; allowed: the response of GET /api/v1/public-keys`,
     );
   }
   const given = parsed.value.keys.map((key) => ({ keyId: key.key_id, publicKeyHex: key.public_key_hex }));

@@ -3,11 +3,11 @@ import { heaviestUsage, type UsageRow } from '../outsiders/store.ts';
 import type { Database } from '../platform/db/engine.ts';
 import type { Finding } from './doctor-rules.ts';
 
-/** Share of a budget from which somebody is named. */
+/** Share of a budget from which a subject is named. */
 const NAMED_FROM = 0.5;
 const NAMED_MAX = 5;
 
-/** Who outside wrote so much yesterday and today that a budget is spent, or soon will be. */
+/** Names outsiders whose writes of yesterday or today spent a budget, or nearly did. */
 export async function judgeOutsiders({ read }: Database, now: () => number): Promise<Finding> {
   const check = 'outsiders';
   const named: string[] = [];
@@ -22,10 +22,10 @@ export async function judgeOutsiders({ read }: Database, now: () => number): Pro
     }
   }
   if (named.length === 0) {
-    return { check, level: 'ok', detail: 'nobody outside has written half of what a day allows' };
+    return { check, level: 'ok', detail: "no outsider has written half of a day's budget" };
   }
-  const detail = `${named.slice(0, NAMED_MAX).join('; ')}${isSpent ? '; what came after is counted and dropped' : ''}`;
-  const todo = 'look at the host or address: revoke it, or block it before the server';
+  const detail = `${named.slice(0, NAMED_MAX).join('; ')}${isSpent ? '; further writes are counted and dropped' : ''}`;
+  const todo = 'inspect the host or address; revoke the host, or block the address in front of the server';
   return { check, level: 'warn', detail, todo };
 }
 

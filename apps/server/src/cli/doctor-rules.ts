@@ -1,10 +1,10 @@
-/** One thing that was looked at; `todo` says what to do where it is not as it should be. */
+/** The result of one check; `todo` says what to do about a problem. */
 export type Finding =
   | { check: string; level: 'ok'; detail: string }
   | { check: string; level: 'warn' | 'fail'; detail: string; todo: string };
 
 const MIB = 1024 * 1024;
-/** Below this much room the server is about to stop, or soon will. */
+/** With less free space the server is about to stop, or will soon. */
 const DISK_FAIL_BYTES = 100 * MIB;
 const DISK_WARN_BYTES = 1024 * MIB;
 
@@ -17,13 +17,13 @@ export function judgeDisk({ path, freeBytes }: { path: string; freeBytes: number
   return { check, level: 'ok', detail };
 }
 
-/** No version of this program is older; a clock before it is wrong. */
+/** This program is younger than this date, so an earlier clock is wrong. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
-/** How far an agent's clock may be from a signed time. */
+/** How far an agent's clock may differ from a signed time. */
 const CLOCK_FAIL_MS = 5 * 60_000;
 const CLOCK_WARN_MS = 5_000;
 
-/** Held against what was written before: time does not go back. `databaseMs` is the clock of another machine. */
+/** Compares the clock with times written before, since time does not go back. `databaseMs`: another machine's clock. */
 export function judgeClock(facts: {
   nowMs: number;
   newestEventMs: number | null;
@@ -31,19 +31,19 @@ export function judgeClock(facts: {
 }): Finding {
   const { nowMs, newestEventMs, databaseMs } = facts;
   const check = 'clock';
-  const todo = 'set the clock and keep it by NTP: expiry of tokens, commands and keys is judged by it';
+  const todo = 'set the clock and run NTP: tokens, commands and keys expire by it';
   if (nowMs < EARLIEST_MS) {
     return { check, level: 'fail', detail: 'the clock is years behind', todo };
   }
   if (newestEventMs !== null && newestEventMs - nowMs > CLOCK_WARN_MS) {
     const seconds = Math.ceil((newestEventMs - nowMs) / 1_000);
-    const detail = `the newest event was written ${seconds} s from now: the clock was ahead, or is behind`;
+    const detail = `the newest event is ${seconds} s in the future: the clock was ahead, or is behind`;
     const level = newestEventMs - nowMs > CLOCK_FAIL_MS ? 'fail' : 'warn';
     return { check, level, detail, todo };
   }
   const apartMs = databaseMs === null ? 0 : Math.abs(databaseMs - nowMs);
   const detail =
-    databaseMs === null ? 'not behind what was written' : `${Math.round(apartMs)} ms from the database's`;
+    databaseMs === null ? 'not behind the newest event' : `${Math.round(apartMs)} ms from the database's`;
   if (apartMs > CLOCK_FAIL_MS) return { check, level: 'fail', detail, todo };
   if (apartMs > CLOCK_WARN_MS) return { check, level: 'warn', detail, todo };
   return { check, level: 'ok', detail };
@@ -58,18 +58,22 @@ export interface FileMode {
 /** Files named at most. */
 const OPEN_MAX = 5;
 
-/** Whatever the server writes is for its own user alone: folders 0700, files 0600. */
+/** The server's files are for its own user only: folders 0700, files 0600. */
 export function judgeModes(files: readonly FileMode[]): Finding {
   const check = 'permissions';
   const open = files.filter(({ mode }) => (mode & 0o077) !== 0);
   if (open.length === 0)
-    return { check, level: 'ok', detail: `${files.length} files and folders are for their owner alone` };
+    return {
+      check,
+      level: 'ok',
+      detail: `${files.length} files and folders are accessible to their owner only`,
+    };
   const named = open.slice(0, OPEN_MAX).map(({ path, mode }) => `${path} (${(mode & 0o777).toString(8)})`);
   const more = open.length > OPEN_MAX ? ` and ${open.length - OPEN_MAX} more` : '';
   return {
     check,
     level: 'fail',
-    detail: `others may reach ${named.join(', ')}${more}`,
-    todo: 'chmod -R u+rwX,go-rwx on the data folder, and make new keys where somebody may have read them',
+    detail: `other users can access ${named.join(', ')}${more}`,
+    todo: 'run chmod -R u+rwX,go-rwx on the data folder, and replace keys that others may have read',
   };
 }

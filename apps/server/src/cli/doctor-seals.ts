@@ -10,21 +10,21 @@ const check = 'row seals';
 export const NO_SECRET: Finding = {
   check,
   level: 'fail',
-  detail: 'the token secret that seals them is not here',
-  todo: 'bring jwt-secret back from a backup with keys, or set SERVICE_JWT_SECRET as the server has it',
+  detail: 'the token secret, which seals them, is not here',
+  todo: "restore jwt-secret from a backup with keys, or set SERVICE_JWT_SECRET to the server's value",
 };
 
-/** Every row that gives a right, held against its seal: who else writes to the database is found here too. */
+/** Checks the seal of every row that grants a right: this also finds rows that others wrote. */
 export async function judgeSeals({ read }: Database): Promise<Finding> {
   const broken = await findBrokenSeals(read);
   if (broken.length === 0)
-    return { check, level: 'ok', detail: 'every row that gives a right bears its seal' };
+    return { check, level: 'ok', detail: 'every row that grants a right has a valid seal' };
   const named = broken.slice(0, NAMED_MAX).map(({ table, row, reason }) => `${table} ${row} (${reason})`);
   const more = broken.length > NAMED_MAX ? ` and ${broken.length - NAMED_MAX} more` : '';
   return {
     check,
     level: 'fail',
-    detail: `${broken.length} rows that give rights bear no valid seal and are refused: ${named.join(', ')}${more}`,
-    todo: 'find out who writes to the database; `tidegate seals` lists them all, `tidegate seals remove` ends them',
+    detail: `${broken.length} rows that grant rights have no valid seal and are refused: ${named.join(', ')}${more}`,
+    todo: 'find out who else writes to the database; `tidegate seals` lists the rows, `tidegate seals remove` deletes them',
   };
 }

@@ -37,18 +37,18 @@ test.each([
   expect(judgeClock(facts).level).toBe(level);
 });
 
-test('files that others may reach are named, five of them', () => {
+test('files that others can access are named, at most five', () => {
   const files = Array.from({ length: 7 }, (_, i) => ({ path: `f${i}`, isFolder: false, mode: 0o100644 }));
   expect(judgeModes(files)).toMatchObject({
     level: 'fail',
-    detail: 'others may reach f0 (644), f1 (644), f2 (644), f3 (644), f4 (644) and 2 more',
+    detail: 'other users can access f0 (644), f1 (644), f2 (644), f3 (644), f4 (644) and 2 more',
   });
   expect(judgeModes([{ path: 'f', isFolder: true, mode: 0o40700 }]).level).toBe('ok');
 });
 
 type Level = 'ok' | 'warn' | 'fail';
 
-/** The doctor compares it with that of PostgreSQL, which goes on, too. */
+/** Follows the real clock, because the doctor compares it with PostgreSQL's, which keeps running. */
 function machineClock(): Clock {
   let aheadMs = 0;
   return {
@@ -83,7 +83,7 @@ async function execute(it: CliPlace, statement: string): Promise<void> {
 }
 
 describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
-  test('a server that is as it should be has nothing but ok, running or not', async () => {
+  test('a healthy server gets only ok, running or not', async () => {
     const it = await place(engine);
     const checks = [
       'configuration',
@@ -107,7 +107,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect((await it.spawn(['doctor'])).out).toMatch(/^ok {3}configuration: every setting is valid$/m);
   });
 
-  test('who has no second factor is named, as a warning where the settings ask for one', async () => {
+  test('operators without a second factor are named, as a warning if the settings require one', async () => {
     const it = await place(engine);
     const of = async (who: string) =>
       (await it.run(['doctor'], { env: { SERVICE_SECOND_FACTOR: who } })).out
@@ -117,7 +117,7 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await of('admins')).toMatch(/^WARN second factors: none for olga/);
   });
 
-  test('who outside has written most of what a day allows is named', async () => {
+  test('outsiders who wrote most of a day’s budget are named', async () => {
     const it = await place(engine);
     const day = Math.floor(Date.now() / 86_400_000);
     await execute(
@@ -129,11 +129,11 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
     expect(await it.levels()).toMatchObject({ code: 0, bad: [['outsiders', 'warn']] });
     const { out } = await it.run(['doctor'], { env: { SERVICE_ADVISORY_SOURCE: 'mirror' } });
     expect(out).toContain(
-      'outsiders: agent:loud 450 % of agent_events; 192.0.2.1 60 % of failed_logins; what came after is counted and dropped',
+      'outsiders: agent:loud 450 % of agent_events; 192.0.2.1 60 % of failed_logins; further writes are counted and dropped',
     );
   });
 
-  test('nothing is made where there is nothing', async () => {
+  test('a missing data folder is not created', async () => {
     const it = await createCliPlace(engine);
     const before = readdirSync(it.dataDir);
     expect((await it.run(['doctor'])).code).toBe(1);
@@ -223,9 +223,9 @@ describe.each(ENGINES)('tidegate doctor on $name', (engine) => {
 describe('integrity on sqlite', () => {
   const [engine] = ENGINES;
 
-  test('a page that is damaged is told', async () => {
+  test('a damaged page is reported', async () => {
     const it = await place(engine ?? expect.unreachable());
-    // All of it in one file, without a journal beside it.
+    // Everything in one file, without a write-ahead log beside it.
     const database = new DatabaseSync(it.file(SQLITE_FILE));
     database.exec(`VACUUM INTO '${it.file('whole.db')}'`);
     const find = "SELECT rootpage FROM sqlite_schema WHERE name = 'events_type'";
@@ -240,7 +240,7 @@ describe('integrity on sqlite', () => {
     expect([code, bad]).toEqual([1, expect.arrayContaining([['integrity', 'fail']])]);
   });
 
-  test('a row that refers to one that is gone is told', async () => {
+  test('a dangling reference is reported', async () => {
     const it = await place(engine ?? expect.unreachable());
     const database = new DatabaseSync(it.file(SQLITE_FILE), { enableForeignKeyConstraints: false });
     database.exec("INSERT INTO agent_presence (agent_id, last_seen_at) VALUES ('gone', 1)");

@@ -6,20 +6,20 @@ import type { Finding } from './doctor-rules.ts';
 const MARK = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL' } as const;
 
 export const doctorCommand: CliCommand = {
-  summary: 'look for what is wrong, and verify the log of events',
+  summary: 'check the installation, and verify the log of events',
   usage: `Usage: tidegate doctor [--json]
        tidegate doctor --verify-events [--head FILE|HEX:POSITION]... [--json]
        tidegate doctor --verify-events --file EXPORT --keys KEYS [--head …]... [--json]
 
-Looks at configuration, data folder, permissions, disk, database, keys, epoch file, log, operators and clock, changes
-nothing, and says what to do where something is not as it should be. Exit status 1 where anything fails.
+Checks configuration, data folder, permissions, disk, database, keys, epoch file, log, operators and clock. It changes
+nothing, and says what to do about each problem. Exit status 1 if any check fails.
 
---verify-events walks the hash chain of the log, also while the server runs, and names the first row that is not what
-was written. It is held against the signed checkpoints of the database and of the file beside it.
-  --head      what hosts saw signed: HEX:POSITION, or a file of such lines or of what
+--verify-events checks the hash chain of the log, also while the server runs, and names the first bad row. It compares
+the chain with the signed checkpoints in the database and in the file beside it.
+  --head      signed heads that hosts have seen: HEX:POSITION, or a file of such lines or of what
               \`tidegate-agent status --json\` prints; may be given more than once
   --file      verify an export (\`tidegate events export\`) instead; needs no server
-  --keys      for --file: public keys, as GET /api/v1/public-keys answers them`,
+  --keys      for --file: public keys, as GET /api/v1/public-keys returns them`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       'verify-events': { type: 'boolean' },

@@ -11,12 +11,12 @@ export const eventsCommand: CliCommand = {
   summary: 'export the log of events so that others can verify it',
   usage: `Usage: tidegate events export [--from POSITION] [--to POSITION] [--out FILE] [--json]
 
-Writes the log of events as lines of JSON: where it begins, the signed checkpoints, every event exactly as it was
-hashed, and where it ends. Who has the file and the public keys (GET /api/v1/public-keys) can verify it anywhere:
+Writes the log of events as lines of JSON: a header, the signed checkpoints, every event exactly as it was hashed, and an
+end. With the file and the public keys (GET /api/v1/public-keys) anyone can verify it anywhere:
 tidegate doctor --verify-events --file FILE --keys KEYS
-  --from, --to   first and last position; the whole log unless given, whose end is signed first
+  --from, --to   first and last position; by default the whole log, with its end signed first
   --out FILE     a new file instead of the standard output
-  --json         with --out: say what was written as JSON
+  --json         with --out: describe the export as JSON
 It works on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server.`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
@@ -66,12 +66,12 @@ async function runExport(installation: Installation, world: CliWorld, asked: Ask
   return EXIT.ok;
 }
 
-/** So that the export vouches for its very last row. */
+/** Signs a checkpoint at the end, so that the export proves its very last row. */
 async function signEnd(installation: Installation, world: CliWorld): Promise<void> {
   const { config, platform } = installation;
   const { signer } = await keysOfInstallation(installation);
   if (signer === null) {
-    world.err('The key in use is not here: the rows behind the last checkpoint are exported without one.');
+    world.err('The key in use is not here: rows after the last checkpoint are exported unsigned.');
     return;
   }
   const file = openCheckpointFile(config.dataDir);
@@ -88,7 +88,7 @@ async function writeNew(path: string, parts: AsyncIterable<string[]>): Promise<n
     file = openSync(path, 'wx', 0o600);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    throw new CommandFault(`${path} cannot be made (${code})`);
+    throw new CommandFault(`${path} cannot be created (${code})`);
   }
   let count = 0;
   try {
@@ -106,5 +106,5 @@ async function writeNew(path: string, parts: AsyncIterable<string[]>): Promise<n
 function positionOf(option: string, given: string | undefined): number | null {
   if (given === undefined) return null;
   if (/^[1-9][0-9]{0,14}$/.test(given)) return Number(given);
-  throw new UsageError(`${option} is a position: a whole number from 1`);
+  throw new UsageError(`${option} needs a position: a whole number from 1`);
 }

@@ -12,7 +12,7 @@ import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './comm
 import { type KeyDesk, KeyFault, rowOf, vouchersAt, withKeyDesk } from './keys-desk.ts';
 import { readInput, versionOf } from './keys-input.ts';
 
-/** `tidegate keys add`: the next version, vouched for by the keys that are here, or waiting for the root. */
+/** `tidegate keys add`: the next version, signed into a key set by the keys here, or pending the root's signatures. */
 export async function addKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
     'public-key': { type: 'string' },
@@ -22,14 +22,14 @@ export async function addKeyCommand(args: readonly string[], world: CliWorld): P
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { 'public-key': publicKey, 'private-key': privateKey } = values;
   if (publicKey !== undefined && privateKey !== undefined) {
-    throw new UsageError('--public-key and --private-key exclude one another');
+    throw new UsageError('--public-key and --private-key exclude each other');
   }
   return withKeyDesk(world, async (desk) => {
     const { platform, rows, actor } = desk;
     const made = publicKey === undefined ? await takePrivateKey(desk, world, privateKey) : null;
     const publicKeyHex = made?.key.publicKeyHex ?? soundPublicKey(publicKey ?? '');
     if (rows.some((row) => row.public_key_hex === publicKeyHex))
-      throw new KeyFault('this key is known already');
+      throw new KeyFault('this key is already known');
     const keyId = made?.key.keyId ?? platform.newId();
     const hasRoot = claimedSet(await newestKeySet(platform.database.read)).root !== null;
     const vouchers = vouchersAt(desk) ?? (hasRoot && made ? ([made.key] as const) : null);
@@ -57,9 +57,7 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
     const { database } = desk.platform;
     const { entries } = claimedSet(await newestKeySet(database.read));
     if (entries.get(row.key_id)?.status !== 'active') {
-      throw new KeyFault(
-        `no key set has signing key version ${version}: the row was put into the table by hand`,
-      );
+      throw new KeyFault(`no key set contains signing key version ${version}: its row was added by hand`);
     }
     const vouchers = vouchersOf(key, desk.held);
     await database.transact((tx) => putKeyInUse(tx, desk.platform, vouchers));
@@ -87,16 +85,16 @@ export async function revokeKeyCommand(args: readonly string[], world: CliWorld)
     if (stranded.count > 0 && !values.force) {
       if (values.json) world.out(JSON.stringify({ refused: 'agents_stranded', stranded }, null, 2));
       throw new KeyFault(
-        `${stranded.count} agents hold a key set that no stored key set leads on from, and do not know the key in use: ` +
-          `after the revocation they would trust nobody and have to be enrolled again. --force revokes all the same`,
+        `${stranded.count} agents hold a key set from which no stored chain of key sets continues, and do not know the key in use: ` +
+          `after the revocation they would trust no key and would have to be enrolled again. --force revokes anyway`,
       );
     }
     const change = { version, vouchers, actor };
     const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
     if (outcome === 'in_use')
-      throw new KeyFault('this key is in use: put another one in use first (keys use)');
+      throw new KeyFault('this key is in use: switch to another one first (tidegate keys use)');
     if (outcome === 'already_revoked')
-      throw new KeyFault(`signing key version ${version} is revoked already`);
+      throw new KeyFault(`signing key version ${version} is already revoked`);
     const behind = await agentsBehindKeySet(platform.database.read, {
       version: current?.first_key_set_version ?? 0,
     });
@@ -119,12 +117,12 @@ export async function resetKeysCommand(args: readonly string[], world: CliWorld)
   });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   if (!values['every-host-is-enrolled-again']) {
-    throw new UsageError('no agent will believe the new key: say --every-host-is-enrolled-again');
+    throw new UsageError('no agent will trust the new key: confirm with --every-host-is-enrolled-again');
   }
   return withKeyDesk(world, async (desk) => {
     if (vouchersAt(desk) !== null) {
       throw new KeyFault(
-        'a private half is here that agents trust: use keys use or keys add, and no host is lost',
+        'a private half that agents trust is here: use keys use or keys add, and no host is lost',
       );
     }
     const made = await takePrivateKey(desk, world, undefined);
@@ -135,18 +133,18 @@ export async function resetKeysCommand(args: readonly string[], world: CliWorld)
     );
     if (outcome.kind === 'has_root') {
       throw new KeyFault(
-        'the offline root can bring in a new key and no host is lost: keys add, then keys pending',
+        'the offline root can introduce a new key, and no host is lost: run keys add, then keys pending',
       );
     }
     const { row } = outcome;
     if (values.json) world.out(JSON.stringify(shown(row), null, 2));
-    else world.out(`Signing key version ${row.version} is in use, and every other one is revoked.`);
+    else world.out(`Signing key version ${row.version} is in use, and all others are revoked.`);
     return EXIT.ok;
   });
 }
 
 const NOBODY_VOUCHES =
-  'no private half is here that agents trust, so nothing can vouch for a change: see the runbook for a lost key';
+  'no private half that agents trust is here, so nothing can sign a change: see the runbook for a lost key';
 
 interface Made {
   key: SigningKey;
@@ -181,7 +179,7 @@ function sound<T>(load: () => T): T {
   }
 }
 
-/** Agents that no chain of key sets would bring back: they hold a set from before the chain begins. */
+/** Agents that no chain of key sets can bring up to date: their set is older than the chain. */
 async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefined): Promise<AgentsBehind> {
   const { read } = platform.database;
   return agentsBehindKeySet(read, { version: await leastKeySet(read, current), seenOnly: true });
@@ -190,7 +188,7 @@ async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefi
 interface Readiness {
   row: SigningKeyRow;
   behind: AgentsBehind;
-  /** How many of them cannot come back by themselves any more. */
+  /** How many of them cannot recover by themselves. */
   stranded: number;
   text: string;
 }
@@ -208,8 +206,8 @@ function tellReadiness(world: CliWorld, readiness: Readiness, isJson: boolean | 
 function catchUpText({ count, total }: AgentsBehind, stranded: number): string {
   if (count === 0) return `All ${total} agents know the key in use.`;
   const late = `${count} of ${total} agents have not fetched the key in use yet`;
-  if (stranded > 0) return `${late}; ${stranded} of them have to be enrolled again.`;
-  return `${late}; each does so by itself at its next check-in.`;
+  if (stranded > 0) return `${late}; ${stranded} of them must be enrolled again.`;
+  return `${late}; they will at their next check-in.`;
 }
 
 function shown(row: SigningKeyRow) {
@@ -220,7 +218,7 @@ function shown(row: SigningKeyRow) {
 function addedText(row: SigningKeyRow, isHeld: boolean): string {
   const added = `Signing key version ${row.version} added: ${row.public_key_hex}`;
   if (awaitsRoot(row)) {
-    return `${added}\nNobody trusts it yet: write the key set for the root to sign with: tidegate keys pending --out FILE`;
+    return `${added}\nNo agent trusts it yet. Write the key set for the root to sign: tidegate keys pending --out FILE`;
   }
-  return isHeld ? `${added}\nIt signs after: tidegate keys use ${row.version}` : added;
+  return isHeld ? `${added}\nIt signs once you run: tidegate keys use ${row.version}` : added;
 }

@@ -8,7 +8,7 @@ import { listKeys, readFleet, type SigningKeyRow } from '../signing-keys/store.t
 import type { CliWorld, ExitCode } from './command.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
 
-/** The keys of the data directory, beside a server that may be running on it. */
+/** The signing keys of the data directory, where a server may be running. */
 export interface KeyDesk {
   platform: Platform;
   folder: KeyFolder;
@@ -16,17 +16,17 @@ export interface KeyDesk {
   /** Newest first. */
   rows: readonly SigningKeyRow[];
   held: Map<string, SigningKey>;
-  /** Who did it, for the events. */
+  /** Who acts, for the events. */
   actor: string;
 }
 
-/** What stops a command, told in one line. */
+/** Stops a keys command with one line of text. */
 export class KeyFault extends CommandFault {}
 
 /**
- * Opens database and key folder as the server of this environment would, does the work, and closes them. It works on the
- * data and not over the API: keys are changed when the server does not start as well, which a lost key is a reason for,
- * and whoever may read the key folder needs no token on top. A running server reads the keys again within ten seconds.
+ * Opens database and key folder as the server of this environment would, does the work, and closes them. It bypasses the
+ * API: keys must be changeable when the server does not start, as after losing a key, and whoever can read the key folder
+ * needs no token as well. A running server reloads the keys within ten seconds.
  */
 export function withKeyDesk(world: CliWorld, use: (desk: KeyDesk) => Promise<ExitCode>): Promise<ExitCode> {
   return withInstallation(world, async ({ config, platform }) => {
@@ -42,7 +42,7 @@ export function withKeyDesk(world: CliWorld, use: (desk: KeyDesk) => Promise<Exi
   });
 }
 
-/** Who can vouch for a change: the key in use, or where its private half is lost the newest other one that is here. */
+/** Who can sign a change: the key in use, or if its private half is lost, the newest other one here. */
 export function vouchersAt({ rows, held }: KeyDesk): Vouchers | null {
   const known = rows.filter((row) => row.status === 'active' && !awaitsRoot(row) && held.has(row.key_id));
   const first = known.find((row) => row.in_use === 1) ?? known[0];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type CliWorld, UsageError } from './command.ts';
 import { KeyFault } from './keys-desk.ts';
 
-/** A private key is 129 bytes, a document some kilobytes. */
+/** A private key has 129 bytes, a document a few kilobytes. */
 const INPUT_MAX_BYTES = 1024 * 1024;
 
 /** Reads a small file, or the standard input for `-`: secrets are never arguments, which every process can read. */
@@ -19,11 +19,11 @@ export async function readInput({ stdin }: CliWorld, path: string): Promise<stri
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** A version as the command line gives it. @throws UsageError */
+/** A version from the command line. @throws UsageError */
 export function versionOf(words: readonly string[]): number {
   const [word, ...rest] = words;
   if (word === undefined || rest.length > 0 || !/^[1-9][0-9]{0,8}$/.test(word)) {
-    throw new UsageError('one version is needed, as `tidegate keys list` shows it');
+    throw new UsageError('give one version, as `tidegate keys list` shows it');
   }
   return Number(word);
 }
@@ -31,7 +31,7 @@ export function versionOf(words: readonly string[]): number {
 /** One word, such as a file name. @throws UsageError */
 export function onlyWord(words: readonly string[], what: string): string {
   const [word, ...rest] = words;
-  if (word === undefined || rest.length > 0) throw new UsageError(`${what} is needed, and nothing else`);
+  if (word === undefined || rest.length > 0) throw new UsageError(`give ${what}, and nothing else`);
   return word;
 }
 

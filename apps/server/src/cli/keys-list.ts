@@ -7,7 +7,7 @@ import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 import { type KeyDesk, withKeyDesk } from './keys-desk.ts';
 
-/** `tidegate keys list`: what there is, what signs, whose private half is here, and who trusts it. */
+/** `tidegate keys list`: all keys, which one signs, whose private half is here, and how many agents know each. */
 export async function listKeysCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
@@ -67,9 +67,9 @@ function textOf({ keys, agents, key_set, root }: Listed): string {
   const table = [['VERSION', 'STATUS', 'PRIVATE HALF HERE', 'AGENTS THAT KNOW IT', 'PUBLIC HALF'], ...rows];
   const widths = [0, 1, 2, 3].map((at) => Math.max(...table.map((row) => (row[at] ?? '').length)));
   const lines = table.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '));
-  const set = key_set ? `Key set ${key_set.version}, believed until ${key_set.expires_at}.` : 'No key set.';
+  const set = key_set ? `Key set ${key_set.version}, valid until ${key_set.expires_at}.` : 'No key set.';
   const offline = root
-    ? `Offline root ${root.version}: ${root.threshold} of ${root.keys.length} keys bring in a new signing key.`
+    ? `Offline root ${root.version}: ${root.threshold} of ${root.keys.length} keys must sign a new signing key.`
     : 'No offline root.';
   return [...lines.map((line) => line.trimEnd()), '', set, offline].join('\n');
 }

@@ -11,7 +11,7 @@ import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './comm
 import { KeyFault } from './keys-desk.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 
-/** `tidegate keys root make`: needs no server, no data and no network: for the machine that stays apart. */
+/** `tidegate keys root make`: needs no server, data or network, so that it runs on an offline machine. */
 export async function makeRootKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
@@ -23,12 +23,12 @@ export async function makeRootKeyCommand(args: readonly string[], world: CliWorl
   if (values.json) world.out(JSON.stringify({ file: out, public_key_hex: publicKeyHex }));
   else world.out(publicKeyHex);
   world.err(
-    `The private half is in ${out}, for its owner alone. Keep it, and a copy of it, apart from the server.`,
+    `The private half is in ${out}, readable by its owner only. Keep it and a copy away from the server.`,
   );
   return EXIT.ok;
 }
 
-/** `tidegate keys root sign FILE`: shows what is inside, and adds a signature. */
+/** `tidegate keys root sign FILE`: shows the content, and adds a signature. */
 export async function signCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { key: { type: 'string' }, json: { type: 'boolean' } });
   const file = onlyWord(positionals, 'the FILE to sign');
@@ -64,7 +64,7 @@ function loadRootKey(text: string): SigningKey {
 
 type Unsigned = Omit<Envelope, 'signatures'> & { signatures: Envelope['signatures'] };
 
-/** An envelope that may have no signature yet. */
+/** An envelope, possibly without signatures. */
 function isUnsigned(document: unknown): document is Unsigned {
   if (typeof document !== 'object' || document === null || !('signatures' in document)) return false;
   const { signatures } = document;
@@ -72,7 +72,7 @@ function isUnsigned(document: unknown): document is Unsigned {
   return Value.Check(Envelope, { ...document, signatures: [...signatures, { keyid: '', sig: '-' }] });
 }
 
-/** What one is about to sign, in words; null for what the root has no say in. */
+/** The content to sign, in words; null for documents that the root does not sign. */
 function contentOf(document: unknown): string[] | null {
   if (!isUnsigned(document)) return null;
   const payload = parseStrictJson(Buffer.from(document.payload, 'base64'));
@@ -93,7 +93,7 @@ function contentOf(document: unknown): string[] | null {
   return null;
 }
 
-/** Made with its mode and never over another file: a private key that is overwritten is gone. */
+/** Created with its mode, and never over another file: an overwritten private key is lost. */
 function writeSecret(file: string, text: string): void {
   try {
     const descriptor = openSync(file, 'wx', 0o600);

@@ -12,7 +12,7 @@ import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './comm
 import { type KeyDesk, KeyFault, vouchersAt, withKeyDesk } from './keys-desk.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 
-/** `tidegate keys root init`: the root document that the holders of its keys then sign. */
+/** `tidegate keys root init`: writes the root document that the holders of its keys then sign. */
 export async function initRootCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, {
     threshold: { type: 'string' },
@@ -48,7 +48,7 @@ export async function initRootCommand(args: readonly string[], world: CliWorld):
   });
 }
 
-/** `tidegate keys pending`: what the root's holders are asked to sign. */
+/** `tidegate keys pending`: writes the key set that the root's holders should sign. */
 export async function pendingCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { out: { type: 'string' }, json: { type: 'boolean' } });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
@@ -59,9 +59,9 @@ export async function pendingCommand(args: readonly string[], world: CliWorld): 
     const pending = await pendingKeySet(platform.database.read, { held: [...held.values()], now });
     switch (pending.kind) {
       case 'no_root':
-        throw new KeyFault('there is no offline root, so no key set waits for one');
+        throw new KeyFault('there is no offline root, so no key set waits for its signatures');
       case 'nothing_waits':
-        throw new KeyFault('no signing key waits for the root; keys add makes one');
+        throw new KeyFault('no signing key waits for the root; keys add creates one');
       case 'pending':
         break;
     }
@@ -77,13 +77,13 @@ export async function pendingCommand(args: readonly string[], world: CliWorld): 
       return EXIT.ok;
     }
     const lines = waiting.map((row) => `  version ${row.version}  ${row.public_key_hex}`);
-    const asked = `Key set ${version} written to ${out}; ${threshold} root keys have to sign it. It brings in:`;
+    const asked = `Key set ${version} written to ${out}; ${threshold} root keys have to sign it. It adds:`;
     world.out([asked, ...lines].join('\n'));
     return EXIT.ok;
   });
 }
 
-/** `tidegate keys root install FILE`: a root document or a key set that the root signed. */
+/** `tidegate keys root install FILE`: installs a root document or a key set that the root signed. */
 export async function installCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
   const file = onlyWord(positionals, 'the signed FILE');
@@ -113,7 +113,7 @@ async function installRootFile(
   const { platform, actor } = desk;
   const vouchers = vouchersAt(desk);
   if (vouchers === null)
-    throw new KeyFault('no private half is here that agents trust, so they would not learn of the root');
+    throw new KeyFault('no private half that agents trust is here, so they would not learn of the root');
   const outcome = await platform.database.transact((tx) =>
     installRoot(tx, platform, { envelope, vouchers, actor }),
   );
@@ -122,7 +122,7 @@ async function installRootFile(
       if (isJson) world.out(JSON.stringify({ root_version: outcome.version }));
       else
         world.out(
-          `Root ${outcome.version} is in force: agents take no new signing key without it from now on.`,
+          `Root ${outcome.version} is in force: from now on agents accept no new signing key without it.`,
         );
       return EXIT.ok;
     case 'not_enough_signatures':
@@ -138,15 +138,15 @@ async function installRootFile(
     case 'threshold_too_high':
       throw new KeyFault('the threshold is higher than the number of keys');
     case 'weak_key':
-      throw new KeyFault('a key of the document is weak or no public key');
+      throw new KeyFault('a key of the document is weak, or is no public key');
     case 'wrong_fleet':
       throw new KeyFault('this root document is for another fleet');
     case 'wrong_version':
       throw new KeyFault(
-        `the next root is version ${outcome.expected}: make the document anew with root init`,
+        `the next root is version ${outcome.expected}: write the document again with keys root init`,
       );
     case 'too_many':
-      throw new KeyFault('this fleet has as many root documents as it can have');
+      throw new KeyFault('this fleet has reached its limit of root documents');
   }
 }
 
@@ -168,7 +168,7 @@ async function installSetFile(
       if (isJson) world.out(JSON.stringify({ key_set_version: outcome.version, keys: versions }));
       else
         world.out(
-          `Key set ${outcome.version} is in force. It brings in signing key version ${versions.join(', ')}.`,
+          `Key set ${outcome.version} is in force. It adds signing key version ${versions.join(', ')}.`,
         );
       return EXIT.ok;
     }
@@ -182,16 +182,16 @@ async function installSetFile(
       throw new KeyFault('this key set is for another fleet');
     case 'outdated':
       throw new KeyFault(
-        'the keys have changed since this key set was written: write it anew with keys pending',
+        'the keys have changed since this key set was written: write it again with keys pending',
       );
     case 'expired':
-      throw new KeyFault('this key set has expired: write it anew with keys pending');
+      throw new KeyFault('this key set has expired: write it again with keys pending');
   }
 }
 
 function soundKeys(given: readonly string[]): string[] {
   if (given.length === 0 || given.length > ROOT_KEYS_MAX) {
-    throw new UsageError(`--key HEX is needed for each key of the root, 1 to ${ROOT_KEYS_MAX} of them`);
+    throw new UsageError(`give --key HEX for each key of the root, 1 to ${ROOT_KEYS_MAX}`);
   }
   const keys = given.map((publicKeyHex) => {
     try {
@@ -201,14 +201,14 @@ function soundKeys(given: readonly string[]): string[] {
       throw error;
     }
   });
-  if (new Set(keys).size !== keys.length) throw new UsageError('one key is given twice');
+  if (new Set(keys).size !== keys.length) throw new UsageError('one --key is given twice');
   return keys;
 }
 
 function thresholdOf(text: string | undefined, keys: number): number {
   const threshold = Number(text);
   if (text !== undefined && /^[1-9]$/.test(text) && threshold <= keys) return threshold;
-  throw new UsageError(`--threshold is needed: a number from 1 to the number of keys, ${keys}`);
+  throw new UsageError(`--threshold needs a number from 1 to the number of keys (${keys})`);
 }
 
 function payloadTypeOf(envelope: unknown): string | null {
@@ -216,7 +216,7 @@ function payloadTypeOf(envelope: unknown): string | null {
   return typeof envelope.payloadType === 'string' ? envelope.payloadType : null;
 }
 
-/** Never over a file that is there: it may hold signatures that were hard to get. */
+/** Never overwrites a file: it may hold signatures that were hard to get. */
 function writeNew(file: string, document: UnsignedEnvelope): void {
   const temporary = `${file}.${process.pid}`;
   try {

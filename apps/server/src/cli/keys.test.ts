@@ -16,7 +16,7 @@ import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { NO_REGISTRIES_ENV } from '../testing/no-registries.ts';
 import { runCommand } from './run-command.ts';
 
-/** A data directory on which a server has been, and the command line beside it. */
+/** A data directory that a server has used, and the command line on it. */
 async function place(engine: TestEngine) {
   const { dataDir, databaseUrl } = await engine.place();
   const env = {
@@ -85,7 +85,7 @@ async function place(engine: TestEngine) {
     return made;
   }
 
-  /** Takes out of the database what leads from the first key set to the next. */
+  /** Deletes the link from the first key set to the next. */
   async function breakChain(): Promise<void> {
     const database = open();
     await database.transact((tx) => tx.deleteFrom('key_sets').where('version', '=', 1).execute());
@@ -115,10 +115,10 @@ function dropPrivateHalves(dataDir: string): void {
 }
 
 describe.each(ENGINES)('tidegate keys on $name', (engine) => {
-  test('a rotation is add, use, revoke, and a server that starts afterwards takes it as it is (R4)', async () => {
+  test('a rotation is add, use, revoke, and the next server start accepts it (R4)', async () => {
     const { keys, json, start } = await place(engine);
     expect((await keys('add')).out).toMatch(
-      /^Signing key version 2 added: [0-9a-f]{64}\nIt signs after: tidegate keys use 2$/,
+      /^Signing key version 2 added: [0-9a-f]{64}\nIt signs once you run: tidegate keys use 2$/,
     );
     expect(await keys('use 2')).toMatchObject({
       code: 0,
@@ -156,7 +156,7 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     expect(run.err).not.toContain('\n');
   });
 
-  test('use and revoke say who is behind, and revoke refuses to strand hosts that no chain brings back', async () => {
+  test('use and revoke count the agents behind, and revoke refuses to strand hosts that no chain can update', async () => {
     const { keys, json, agents, breakChain } = await place(engine);
     const [asleep, awake] = await agents([1, 2]);
     await keys('add');
@@ -166,16 +166,16 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     await breakChain();
     const refused = await keys('revoke 1');
     expect(refused).toMatchObject({ code: 1, out: '' });
-    expect(refused.err).toMatch(/^1 agents hold a key set that no stored key set leads on from/);
+    expect(refused.err).toMatch(/^1 agents hold a key set from which no stored chain/);
     expect(JSON.parse((await keys('revoke 1 --json')).out)).toMatchObject({
       stranded: { count: 1, ids: [asleep] },
     });
     expect((await keys('revoke 1 --force')).out).toBe(
-      'Signing key version 1 is revoked.\n1 of 2 agents have not fetched the key in use yet; 1 of them have to be enrolled again.',
+      'Signing key version 1 is revoked.\n1 of 2 agents have not fetched the key in use yet; 1 of them must be enrolled again.',
     );
   });
 
-  test('a lost private half of the key in use: another one that is here takes over', async () => {
+  test('after the private half in use is lost, another one here takes over', async () => {
     const { keys, json, start, dataDir } = await place(engine);
     const [first] = (await json('list')).keys;
     await keys('add');
@@ -189,13 +189,13 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
     await server.stop();
   });
 
-  test('every private half lost, no root: nothing is vouched for but a reset, which says what it costs', async () => {
+  test('with every private half lost and no root, only a reset works, and it asks to accept the cost', async () => {
     const { keys, json, start, dataDir } = await place(engine);
     dropPrivateHalves(dataDir);
-    expect((await keys('add')).err).toContain('nothing can vouch for a change');
+    expect((await keys('add')).err).toContain('nothing can sign a change');
     expect((await keys('reset')).code).toBe(2);
     expect((await keys('reset --every-host-is-enrolled-again')).out).toBe(
-      'Signing key version 2 is in use, and every other one is revoked.',
+      'Signing key version 2 is in use, and all others are revoked.',
     );
     expect(statusOf(await json('list'))).toEqual([
       [2, 'in use'],
@@ -239,9 +239,9 @@ describe('the offline root', () => {
     expect((await install('root.json')).out).toContain('Root 1 is in force');
     expect((await install('root.json')).err).toContain('the next root is version 2');
 
-    expect((await keys('add')).out).toContain('Nobody trusts it yet');
+    expect((await keys('add')).out).toContain('No agent trusts it yet');
     expect((await keys('use 2')).err).toContain('waits for the root');
-    // The server holds the private half, and brings it in by itself neither at its start nor at a renewal of the set.
+    // The server holds the private half, but introduces the key neither at its start nor at a renewal of the set.
     const server = await start();
     if (!server.ok) throw new Error(server.fault);
     clock.advance(80 * 86_400_000);
@@ -252,9 +252,7 @@ describe('the offline root', () => {
     await sign('set.json', 'a');
     expect((await install('set.json')).err).toBe('1 keys of the root have signed; 2 are needed');
     await sign('set.json', 'c');
-    expect((await install('set.json')).out).toBe(
-      'Key set 4 is in force. It brings in signing key version 2.',
-    );
+    expect((await install('set.json')).out).toBe('Key set 4 is in force. It adds signing key version 2.');
     expect((await keys('use 2')).code).toBe(0);
     expect(statusOf(await json('list'))).toEqual([
       [2, 'in use'],
@@ -262,7 +260,7 @@ describe('the offline root', () => {
     ]);
   });
 
-  test('a key set is installed only while it is the one that would be asked for', async () => {
+  test('a key set is installed only while it is still the pending one', async () => {
     const { keys, sign, install, file } = await rooted();
     await sign('root.json', 'a', 'b');
     await install('root.json');
@@ -274,7 +272,7 @@ describe('the offline root', () => {
     expect((await install('set.json')).err).toContain('the keys have changed since');
   });
 
-  test('changes by a threshold of the old and of the new', async () => {
+  test('is replaced by a threshold of the old and of the new root', async () => {
     const { keys, sign, install, file, publicKeys } = await rooted();
     await sign('root.json', 'a', 'b');
     await install('root.json');
@@ -287,7 +285,7 @@ describe('the offline root', () => {
     expect((await install('next.json')).out).toContain('Root 2 is in force');
   });
 
-  test('every private half of the server lost: the root alone brings in a new key', async () => {
+  test('with every private half of the server lost, the root alone introduces a new key', async () => {
     const { keys, json, sign, install, file, dataDir, start } = await rooted();
     await sign('root.json', 'a', 'b');
     await install('root.json');
@@ -305,7 +303,7 @@ describe('the offline root', () => {
     await server.stop();
   });
 
-  test('a private key is read from a file or the standard input, and printed nowhere', async () => {
+  test('a private key is read from a file or the standard input, and never printed', async () => {
     const { keys, file, printed, sign } = await rooted();
     const secrets = ['a', 'b', 'c'].map((name) => readFileSync(file(name), 'utf8').trim());
     const [first = ''] = secrets;
@@ -324,7 +322,7 @@ describe('the offline root', () => {
     }
   });
 
-  test('a file that is there is never written over', async () => {
+  test('an existing file is never overwritten', async () => {
     const { keys, file } = await rooted();
     const before = readFileSync(file('a'), 'utf8');
     expect((await keys(`root make --out ${file('a')}`)).err).toContain('EEXIST');
@@ -336,8 +334,8 @@ describe('the offline root', () => {
 test.each([
   ['keys', /needs one of: list, add, use, revoke, pending, reset, root/],
   ['keys root', /needs one of: make, init, sign, install/],
-  ['keys use', /one version is needed/],
-  ['keys use two', /one version is needed/],
+  ['keys use', /give one version/],
+  ['keys use two', /give one version/],
   ['keys list more', /unknown words: more/],
   ['keys root make', /--out FILE is needed/],
   ['keys root sign a.json', /--key FILE is needed/],

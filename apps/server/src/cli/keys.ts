@@ -35,11 +35,11 @@ export const keysCommand: CliCommand = {
        tidegate keys root sign FILE --key FILE
        tidegate keys root install FILE
 
-A rotation is add, use, revoke. add makes a key and keeps its private half in the data folder. With an offline root the
-new key waits: pending writes the key set that the root's holders sign, install brings it back. revoke is for good.
-reset is the last resort, where every private half is lost and there is no root.
-root make and root sign need no server: they run on a machine that stays apart. FILE may be - for the standard input
-where a private key is read; a key is never an argument.
+To rotate: add, use, revoke. add makes a key and stores its private half in the data folder. With an offline root the new
+key waits: pending writes the key set that the root's holders sign, and root install installs it. revoke is permanent.
+reset is the last resort, when every private half is lost and there is no root.
+root make and root sign need no server: run them on an offline machine. Where a private key is read, FILE may be - for
+the standard input; a key is never an argument.
 The others work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, which
 follows within ten seconds. All of them take --json.`,
   async run(args, world) {

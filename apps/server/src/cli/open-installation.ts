@@ -22,12 +22,12 @@ export interface Installation {
   platform: Platform;
 }
 
-/** What stops a command, told in one line. */
+/** Stops a command with one line of text. */
 export class CommandFault extends Error {}
 
 /**
- * Opens the database that the server of this environment uses, does the work, and closes it. Changes nothing by itself:
- * neither a database nor a folder is made, and one of another version is refused.
+ * Opens the database that the server of this environment uses, does the work, and closes it. Creates neither database nor
+ * folder, and refuses a database of another schema version.
  */
 export async function withInstallation(
   world: CliWorld,
@@ -60,13 +60,13 @@ export async function withInstallation(
   }
 }
 
-/** Seals under the secret of a server's data folder; the first one throws where there is no secret. */
+/** Row seals under the secret of a server's data folder; the first use throws when there is no secret. */
 export function sealsBeside({ jwtSecret, dataDir }: Config): RowSeals {
   return createRowSeals(() => {
     const secrets = readSecrets({ configured: jwtSecret, dataDir });
     if (secrets) return secrets.rowSeals;
     throw new CommandFault(
-      `the token secret that seals the rows of operators and tokens is not in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR or SERVICE_JWT_SECRET as the server has them`,
+      `the token secret, which seals operators and tokens, is not in ${JSON.stringify(dataDir)}; set SERVICE_DATA_DIR or SERVICE_JWT_SECRET to the server's value`,
     );
   });
 }
@@ -81,9 +81,7 @@ async function openExisting(config: Config): Promise<Database> {
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
-    throw new CommandFault(
-      `${JSON.stringify(dataDir)} is not yours to change; run this as the server's user`,
-    );
+    throw new CommandFault(`you may not write to ${JSON.stringify(dataDir)}; run this as the server's user`);
   }
   const database = openDatabase(config, { seals: sealsBeside(config), beforeCommit: chainEvents });
   const version = await schemaVersion(database.read);
@@ -93,6 +91,6 @@ async function openExisting(config: Config): Promise<Database> {
   if (version !== null && isBeforeFirstRelease(version, MIGRATIONS))
     throw new CommandFault(beforeReleaseFault(version));
   throw new CommandFault(
-    `the database is at version ${version ?? 'none'} and this program at ${expected}: use the program that the server runs`,
+    `the database is at version ${version ?? 'none'}, and this program needs version ${expected}: use the version of the program that the server runs`,
   );
 }

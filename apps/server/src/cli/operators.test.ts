@@ -7,7 +7,7 @@ import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
 const PASSWORD = 'correct horse battery';
 
-/** A data directory on which a server has been. */
+/** A data directory that a server has used. */
 async function place(engine: TestEngine): Promise<CliPlace> {
   const it = await createCliPlace(engine);
   await (await it.start()).stop();
@@ -45,7 +45,7 @@ async function tokenOf(url: string, username: string): Promise<string> {
 }
 
 describe.each(ENGINES)('tidegate operators on $name', (engine) => {
-  test('beside a running server: one who is added logs in, and a new password ends the old one', async () => {
+  test('while the server runs: an added operator logs in, and a new password replaces the old one', async () => {
     const it = await createCliPlace(engine);
     const { url } = await it.start();
     const added = await it.spawn(['operators', 'add', 'Olga', '--role', 'admin'], { stdin: PASSWORD });
@@ -56,7 +56,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     expect([await logIn(url, 'olga'), await logIn(url, 'olga', 'another long one')]).toEqual([401, 200]);
   });
 
-  test('a new password ends the sessions that are open, unless --keep names them', async () => {
+  test('a new password ends open sessions, unless --keep names them', async () => {
     const it = await place(engine);
     await add(it, 'olga', 'admin');
     const first = await it.start();
@@ -71,15 +71,15 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
       return status;
     };
     const kept =
-      'The password of olga is new; what else let in has ended, but for the authenticator app, sessions.';
+      'The password of olga is changed; factors, sessions and API tokens have ended, except the authenticator app, sessions.';
     expect(await setPassword('--keep', 'sessions,totp')).toMatchObject({ code: 0, out: kept });
     expect(await statusAfter()).toBe(200);
-    const ended = 'The password of olga is new; factors, sessions and API tokens have ended.';
+    const ended = 'The password of olga is changed; factors, sessions and API tokens have ended.';
     expect(await setPassword()).toMatchObject({ code: 0, out: ended });
     expect(await statusAfter()).toBe(401);
   });
 
-  test('the sole admin who lost the app of codes gets in again by reset-factors, which is an event', {
+  test('reset-factors lets in the sole admin, who lost the authenticator app, and leaves an event', {
     timeout: 60_000,
   }, async () => {
     const it = await place(engine);
@@ -102,7 +102,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     const reset = await it.run(['operators', 'reset-factors', 'OLGA']);
     expect(reset).toEqual({
       code: 0,
-      out: 'olga has no second factor any more; factors, sessions and API tokens have ended.',
+      out: 'The second factors of olga are removed; factors, sessions and API tokens have ended.',
       err: '',
     });
     const { url } = await it.start();
@@ -117,7 +117,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     const it = await place(engine);
     expect((await add(it, 'olga', 'admin')).code).toBe(0);
     expect((await add(it, 'vera', 'viewer')).code).toBe(0);
-    expect((await it.run(['operators', 'set-role', 'vera', 'approver'])).out).toBe('vera is approver now.');
+    expect((await it.run(['operators', 'set-role', 'vera', 'approver'])).out).toBe('vera is now approver.');
     expect((await it.run(['operators', 'disable', 'vera'])).code).toBe(0);
     expect(await statesOf(it)).toEqual([
       ['olga', 'admin', false],
@@ -146,7 +146,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     ]);
   });
 
-  test('link makes another first link where the first one has expired, and none where an operator is', async () => {
+  test('link renews an expired set-up link, but not once an operator exists', async () => {
     const it = await place(engine);
     it.clock.advance(3_600_000);
     const made = await it.run(['operators', 'link']);
@@ -172,7 +172,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     ['add olga --role viewer', PASSWORD, 'exists already', 1],
     ['add vera --role viewer', 'short', '8 to 256 characters', 1],
     ['add vera --role viewer', '', '8 to 256 characters', 1],
-    ['add ve/ra --role viewer', PASSWORD, 'is no name', 1],
+    ['add ve/ra --role viewer', PASSWORD, 'is not a valid name', 1],
     ['set-password nobody', PASSWORD, 'there is no operator', 1],
     ['add vera', PASSWORD, 'viewer, approver, admin', 2],
     ['add vera --role king', PASSWORD, 'viewer, approver, admin', 2],
@@ -185,7 +185,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     ['list more', '', 'nothing else', 2],
     ['shout', '', 'needs one of', 2],
     ['', '', 'needs one of', 2],
-  ])('%s is told what is wrong', async (words, stdin, message, code) => {
+  ])('%s says what is wrong', async (words, stdin, message, code) => {
     const it = await place(engine);
     await add(it, 'olga', 'admin');
     const ran = await it.run(['operators', ...words.split(' ')], { stdin });
@@ -193,7 +193,7 @@ describe.each(ENGINES)('tidegate operators on $name', (engine) => {
     expect(await statesOf(it)).toEqual([['olga', 'admin', false]]);
   });
 
-  test('a folder where no server has been is refused, and nothing is made in it', async () => {
+  test('a folder that no server has used is refused, and stays empty', async () => {
     const it = await createCliPlace(engine);
     const ran = await it.run(['operators', 'list']);
     expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/there is no database|version none/) });

@@ -15,12 +15,12 @@ import { CommandFault, type Installation, withInstallation } from './open-instal
 import { readNewPassword } from './read-password.ts';
 import { showTable } from './show-table.ts';
 
-/** Every act is an event with this actor; it ends no session but those that the act itself ends. */
+/** Every change is an event with this actor. No session is spared, because none is the caller's. */
 const BY: Changer = { username: 'cli', sessionId: '', address: null };
 const PAGE = 200;
 
 export const operatorsCommand: CliCommand = {
-  summary: 'operators: list, add, change, disable, a lost second factor, and a new first link',
+  summary: 'operators: list, add, change, disable, reset second factors, renew the set-up link',
   usage: `Usage: tidegate operators list
        tidegate operators add NAME --role viewer|approver|admin
        tidegate operators set-password NAME [--keep WHAT]
@@ -31,14 +31,14 @@ export const operatorsCommand: CliCommand = {
        tidegate operators link
 
 A password is asked for at the terminal, or is the first line of the standard input; it is never an argument. A new
-password ends what else lets that operator in: authenticator app, passkeys, sessions and API tokens; --keep names what
-stays: totp, passkeys, sessions, api_tokens, separated by commas. A disabled operator's sessions end. The last admin is
-never disabled. reset-factors takes every second factor of an operator away, for whom lost them all: the password lets
-in again; sessions and API tokens end too, but for those that --keep names. link makes a new
-one-time link for the first operator, where there is none yet and the link of the start has expired; where nobody knows
-a password any more, set-password is the way.
-They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
-change is an event with the actor "cli". All of them take --json.`,
+password ends everything else that lets the operator in: authenticator app, passkeys, sessions and API tokens. --keep
+names exceptions, separated by commas: totp, passkeys, sessions, api_tokens. Disabling an operator ends its sessions. The
+last admin cannot be disabled. reset-factors is for an operator who lost every second factor: it removes them all, so
+that the password alone logs in; sessions and API tokens end too, except those that --keep names. link makes a new
+one-time link for the first operator, if none exists and the link printed at the start has expired. If nobody knows a
+password any more, use set-password.
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and
+take --json. Each change is an event with the actor "cli".`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       role: { type: 'string' },
@@ -125,7 +125,7 @@ async function add(desk: Desk): Promise<ExitCode> {
   const username = nameOf(desk);
   if (!Value.Check(Username, username)) {
     throw new CommandFault(
-      `${JSON.stringify(username)} is no name; allowed: 1 to 64 letters, digits and . _ @ -`,
+      `${JSON.stringify(username)} is not a valid name; allowed: 1 to 64 letters, digits and . _ @ -`,
     );
   }
   if (role === null) throw new UsageError('operators add needs --role');
@@ -139,14 +139,14 @@ async function setPassword(desk: Desk): Promise<ExitCode> {
   const { id, username } = await operatorOf(desk);
   const password = await newPassword(desk.world, username);
   const row = await change(desk, id, { password, keep: [...desk.keep] });
-  return told(desk, row, `The password of ${username} is new; ${endedBut(desk.keep)}.`);
+  return told(desk, row, `The password of ${username} is changed; ${endedBut(desk.keep)}.`);
 }
 
 async function setRole(desk: Desk): Promise<ExitCode> {
   const { id, username } = await operatorOf(desk);
   if (desk.role === null) throw new UsageError('operators set-role needs a ROLE');
   const row = await change(desk, id, { role: desk.role });
-  return told(desk, row, `${username} is ${row.role} now.`);
+  return told(desk, row, `${username} is now ${row.role}.`);
 }
 
 async function setDisabled(desk: Desk, disabled: boolean): Promise<ExitCode> {
@@ -160,14 +160,14 @@ async function reset(desk: Desk): Promise<ExitCode> {
   const { id, username } = await operatorOf(desk);
   const keep = KEPT_BY_FACTORS.filter((what) => desk.keep.includes(what));
   const row = await resetFactors(desk.platform, { id, by: BY, keep, endTokens: revokeTokensOf });
-  return told(desk, row, `${username} has no second factor any more; ${endedBut(keep)}.`);
+  return told(desk, row, `The second factors of ${username} are removed; ${endedBut(keep)}.`);
 }
 
 async function link({ config, platform, world, json }: Desk): Promise<ExitCode> {
   const path = await makeSetupLink(platform, { actor: BY.username });
   if (path === null) {
     throw new CommandFault(
-      'there are operators: `tidegate operators set-password NAME` lets one in again, `add` makes another',
+      'operators exist already: use `tidegate operators set-password NAME` for a lost password, or `add` for another operator',
     );
   }
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
@@ -185,7 +185,7 @@ function change({ platform }: Desk, id: string, asked: Parameters<typeof changeO
 
 function endedBut(keep: readonly ResetEnds[]): string {
   if (keep.length === 0) return 'factors, sessions and API tokens have ended';
-  return `what else let in has ended, but for ${keep.map((what) => WORDS[what]).join(', ')}`;
+  return `factors, sessions and API tokens have ended, except ${keep.map((what) => WORDS[what]).join(', ')}`;
 }
 
 const WORDS: Readonly<Record<ResetEnds, string>> = {
@@ -225,10 +225,10 @@ async function operatorOf(desk: Desk): Promise<OperatorRow> {
 async function newPassword(world: CliWorld, username: string): Promise<Static<typeof NewPassword>> {
   const password = await readNewPassword(world, username);
   if (Value.Check(NewPassword, password)) return password;
-  throw new CommandFault('a password has 8 to 256 characters; the one given has not');
+  throw new CommandFault('the password is too short or too long; allowed: 8 to 256 characters');
 }
 
 function roleOf(given: string | null): Role {
   if (given !== null && Value.Check(Role, given)) return given;
-  throw new UsageError(`a role is one of: ${ROLES.join(', ')}`);
+  throw new UsageError(`unknown role; allowed: ${ROLES.join(', ')}`);
 }

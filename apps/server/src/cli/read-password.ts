@@ -5,12 +5,12 @@ import { CommandFault } from './open-installation.ts';
 /** A password has at most 256 characters. */
 const INPUT_MAX_CHARS = 4_096;
 
-/** Asks twice at a terminal, without showing what is typed; elsewhere takes the first line of the standard input. */
+/** Asks twice at a terminal, without echo; otherwise takes the first line of the standard input. */
 export async function readNewPassword({ stdin, err }: CliWorld, username: string): Promise<string> {
   if (!(stdin instanceof ReadStream)) return firstLine(stdin);
-  err(`New password of ${username} (15 characters or more, 8 with a second factor; it is not shown):`);
+  err(`New password for ${username} (15 characters or more, 8 with a second factor; not shown):`);
   const password = await typed(stdin);
-  err('The same again:');
+  err('Repeat the password:');
   if ((await typed(stdin)) !== password) throw new CommandFault('the two passwords differ');
   return password;
 }
@@ -19,13 +19,14 @@ async function firstLine(stdin: CliWorld['stdin']): Promise<string> {
   let text = '';
   for await (const part of stdin) {
     text += typeof part === 'string' ? part : Buffer.from(part).toString('utf8');
-    if (text.length > INPUT_MAX_CHARS) throw new CommandFault('the standard input is no password');
+    if (text.length > INPUT_MAX_CHARS)
+      throw new CommandFault('the standard input is too long for a password');
     if (text.includes('\n')) break;
   }
   return (text.split('\n')[0] ?? '').replace(/\r$/, '');
 }
 
-/** One line of keys, without echo. Control-C ends the command, as it does elsewhere. */
+/** Reads one line without echo. Control-C ends the command as usual. */
 function typed(terminal: ReadStream): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const keys: string[] = [];
@@ -36,7 +37,7 @@ function typed(terminal: ReadStream): Promise<string> {
         return;
       }
       if (key === '\u0003') {
-        end(() => reject(new CommandFault('nothing was changed')));
+        end(() => reject(new CommandFault('cancelled; nothing was changed')));
         return;
       }
       if (key === '\u007f' || key === '\b') keys.pop();

@@ -12,21 +12,21 @@ import { sealsOfFolder } from '../restore/seals-of-folder.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
 export const restoreCommand: CliCommand = {
-  summary: 'put a backup in the place of the database',
+  summary: 'replace the database with a backup',
   usage: `Usage: tidegate restore FILE [--resync-hours N] [--identity KEYFILE] [--unverified] [--json]
 
-Puts a backup in the place of the database while no server runs. The backup is checked first; the
-database before is kept aside. On PostgreSQL SERVICE_DATABASE_URL must name an empty database.
-The next start begins a new epoch and revokes again what was revoked since the backup.
+Replaces the database with a backup while no server runs. The backup is checked first, and the old
+database is kept aside. On PostgreSQL SERVICE_DATABASE_URL must name an empty database.
+The next start begins a new epoch, and revokes again everything revoked since the backup.
 
-  --resync-hours N   take hosts along, for ${RESYNC_MAX_HOURS} hours at most, whose tokens are newer than the
-                     backup, each once. Without it their next renewal counts as reuse, which
-                     revokes them; they have to be enrolled again
-  --identity KEYFILE  a file of age identities, for a backup that is encrypted
-  --unverified       restore also what bears no MAC of the token secret that is here: a backup of an
-                     older version, or of a server whose secret is lost. Whatever is in the file
-                     counts then; rows that give rights count after \`tidegate seals accept\` alone
-  --json             say what was restored as JSON`,
+  --resync-hours N   for N hours (at most ${RESYNC_MAX_HOURS}) each host whose token is newer than the backup may
+                     resync once. Without it the next renewal of such a host counts as reuse, which
+                     revokes it; it must then be enrolled again
+  --identity KEYFILE  a file of age identities, for an encrypted backup
+  --unverified       restore also a file without a MAC under this token secret: a backup of an older
+                     version, or of a server whose secret is lost. Its content is then trusted, but
+                     rows that grant rights count only after \`tidegate seals accept\`
+  --json             describe what was restored as JSON`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       'resync-hours': { type: 'string' },
@@ -35,7 +35,7 @@ The next start begins a new epoch and revokes again what was revoked since the b
       json: { type: 'boolean' },
     });
     const [file, ...more] = positionals;
-    if (file === undefined || more.length > 0) throw new UsageError('name one backup file');
+    if (file === undefined || more.length > 0) throw new UsageError('give exactly one backup file');
     const resyncHours = hoursOf(values['resync-hours']);
     const { identity = null, unverified = false, json = false } = values;
     return restore(world, { file, resyncHours, identity, unverified, json });
@@ -67,7 +67,7 @@ async function restore(world: CliWorld, { file, resyncHours, json, ...wanted }: 
   const { dataDir, databaseUrl } = read.config;
   const { now, random } = world;
   const identities = wanted.identity === null ? [] : identitiesOf(wanted.identity);
-  if (identities === null) return fail(`${wanted.identity} is no file of age identities that can be read`);
+  if (identities === null) return fail(`${wanted.identity} cannot be read as a file of age identities`);
   const secrets = readSecrets({ configured: read.config.jwtSecret, dataDir });
   const log = createLog({ level: 'warn', format: 'text', now, write: world.err });
   let outcome: RestoreOutcome;
@@ -98,33 +98,33 @@ function identitiesOf(path: string): string[] | null {
   return existsSync(path) ? readIdentities(readFileSync(path, 'utf8')) : null;
 }
 
-/** What the operator has to know and to decide next. */
+/** What the operator must know and decide next. */
 function adviceOn(outcome: Extract<RestoreOutcome, { ok: true }>, resyncHours: number | null): string[] {
   const { manifest, aside, secrets, journalEntries, authenticity } = outcome;
   const families = manifest.tables.refresh_families ?? 0;
   const list = (names: string[]) => names.join(', ');
   return [
     `Restored: the database of ${manifest.created_at}, epoch ${manifest.epoch}; the next start begins a new epoch.`,
-    ...(aside === null ? [] : [`The database before is kept: ${aside}`]),
+    ...(aside === null ? [] : [`The old database is kept: ${aside}`]),
     ...ORIGIN[authenticity],
     ...(secrets.taken.length === 0 ? [] : [`Secrets taken from the backup: ${list(secrets.taken)}`]),
     ...(secrets.kept.length === 0
       ? []
-      : [`Secrets that differ and stay as they are here: ${list(secrets.kept)}`]),
-    `The revocation journal names ${journalEntries}: they are revoked again at the next start.`,
-    'Logins have ended. Seats of registration tokens and operators are as they were at the time of the backup: look through both.',
+      : [`Secrets that differ from the backup and were kept: ${list(secrets.kept)}`]),
+    `Revocations in the journal: ${journalEntries}; the next start applies them again.`,
+    'Logins have ended. Operators and seats of registration tokens are as they were at the backup: review both.',
     resyncHours === null
-      ? `Hosts that renewed since the backup (up to ${families}) are revoked at their next renewal and have to be enrolled again, unless you open a resync: POST /api/v1/admin/resync {hours, reason}.`
-      : `For ${resyncHours} hours hosts that renewed since the backup are taken along, each once, with a critical event. Close it early: DELETE /api/v1/admin/resync.`,
+      ? `Hosts that renewed since the backup (up to ${families}) are revoked at their next renewal and must be enrolled again, unless you open a resync: POST /api/v1/admin/resync {hours, reason}.`
+      : `For ${resyncHours} hours each host that renewed since the backup may resync once, with a critical event. To close the resync early: DELETE /api/v1/admin/resync.`,
   ];
 }
 
 const ORIGIN = {
   own: [],
   carried: [
-    'The backup holds the token secret that it is signed off with: whoever made the file says so, and nobody else.',
+    'The backup contains the token secret that authenticates it, so nothing but the file itself vouches for its content.',
   ],
   unverified: [
-    'NOT VERIFIED: nothing shows who made this backup. Look through operators and tokens; rows whose seal is of another secret are refused until you run `tidegate seals accept --yes`.',
+    'NOT VERIFIED: nothing shows who made this backup. Review operators and tokens; rows sealed with another secret are refused until you run `tidegate seals accept --yes`.',
   ],
 } as const;

@@ -26,7 +26,7 @@ async function run(...args: string[]) {
   return { code: await runCommand(args, world), ...said };
 }
 
-test('--help lists every command, and each explains itself', async () => {
+test('--help lists every command, and each has its own help', async () => {
   const help = await run('--help');
   expect(help).toMatchObject({ code: 0, err: '' });
   for (const [name, { summary, usage }] of COMMANDS) {
@@ -36,22 +36,19 @@ test('--help lists every command, and each explains itself', async () => {
   }
 });
 
-test('an unknown command says which there are, exit 2', async () => {
+test('an unknown command lists the known ones, exit 2', async () => {
   const { code, out, err } = await run('sever');
   expect([code, out]).toEqual([2, '']);
   expect(err).toContain(`unknown command "sever"; allowed: ${[...COMMANDS.keys()].join(', ')}`);
 });
 
-test.each([...COMMANDS.keys()])(
-  '%s answers an option that it does not take with its usage, exit 2',
-  async (name) => {
-    const { code, out, err } = await run(name, '--no-such-option');
-    expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(/^(?!Usage).+\nUsage: tidegate/);
-  },
-);
+test.each([...COMMANDS.keys()])('%s prints its usage for an unknown option, exit 2', async (name) => {
+  const { code, out, err } = await run(name, '--no-such-option');
+  expect([code, out]).toEqual([2, '']);
+  expect(err).toMatch(/^(?!Usage).+\nUsage: tidegate/);
+});
 
-test('a reader that has gone is no fault', async () => {
+test('a closed output is no error', async () => {
   const child = spawn(process.execPath, [MAIN, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   let said = '';

@@ -1,7 +1,7 @@
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
-/** Runs the command that the first word names; `tidegate` alone is the server. */
+/** Runs the command named by the first word; `tidegate` alone runs the server. */
 export async function runCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const [first] = args;
   if (first === '--help' || first === '-h') {

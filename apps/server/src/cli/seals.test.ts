@@ -26,16 +26,16 @@ const names = async (it: CliPlace) => {
 };
 
 describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
-  test('says that all is well', async () => {
+  test('reports that all seals are valid', async () => {
     const it = await place(engine);
     expect(await it.run(['seals'])).toMatchObject({
       code: 0,
-      out: 'Every row that gives a right bears its seal.',
+      out: 'Every row that grants a right has a valid seal.',
     });
     expect((await it.run(['doctor'])).out).toContain('ok   row seals: every row');
   });
 
-  test('lists what somebody else wrote, and removes it when told so', async () => {
+  test('lists rows that somebody else wrote, and removes them with --yes', async () => {
     const it = await place(engine);
     await write(it, "UPDATE operators SET groups = '[]' WHERE username = 'bob'");
     const listed = await it.run(['seals', '--json']);
@@ -53,7 +53,7 @@ describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
     expect(exported.out).toMatch(/"type":"ROWS_SEALED"/);
   });
 
-  test('a lost token secret: every row is refused until somebody with the data folder accepts them', async () => {
+  test('after the token secret is lost, every row is refused until accepted', async () => {
     const it = await place(engine);
     const env = { SERVICE_JWT_SECRET: 'another secret, of forty-eight bytes or even more of them' };
     expect(JSON.parse((await it.run(['operators', 'list', '--json'], { env })).out).operators).toEqual([]);
@@ -67,7 +67,7 @@ describe.each(ENGINES)('tidegate seals, on $name', (engine) => {
     expect(await names(it)).toEqual([]);
   });
 
-  test('wrong words are told', async () => {
+  test('wrong words print the usage', async () => {
     const it = await place(engine);
     expect((await it.run(['seals', 'renew'])).code).toBe(2);
   });

@@ -8,20 +8,20 @@ import { CommandFault, type Installation, withInstallation } from './open-instal
 import { showTable } from './show-table.ts';
 
 export const sealsCommand: CliCommand = {
-  summary: 'rows of the database that give rights and bear no valid seal: list, remove, accept',
+  summary: 'rows that grant rights without a valid seal: list, remove, accept',
   usage: `Usage: tidegate seals [list] [--json]
        tidegate seals remove --yes [--json]
        tidegate seals accept --yes [--json]
 
-Operators, their factors and sessions, API tokens and other rows that give rights bear a seal: a MAC under the token
-secret (SERVICE_JWT_SECRET, or jwt-secret in the data folder). The server refuses a row without one.
+Operators, their factors and sessions, API tokens and other rows that grant rights carry a seal: a MAC under the token
+secret (SERVICE_JWT_SECRET, or jwt-secret in the data folder). The server refuses a row without a valid one.
 
-  list     the rows that are refused; exit status 1 where there is any
+  list     the refused rows; exit status 1 if there are any
   remove   deletes those rows: somebody else wrote or changed them
-  accept   seals those rows AS THEY ARE: for a database whose token secret was lost, and after a restore on a machine
-           that has another one. Whatever somebody wrote into the database counts from then on: look through the list,
-           the operators and the tokens first
-  --yes    remove and accept do nothing without it
+  accept   seals those rows AS THEY ARE: for a database whose token secret was lost, or that was restored on a machine
+           with another one. Anything that somebody else wrote into the database then counts: review the list, the
+           operators and the tokens first
+  --yes    required for remove and accept
 
 Both are critical events with the actor "cli".`,
   async run(args, world) {
@@ -48,7 +48,7 @@ function isAct(text: string): text is keyof typeof ACTS {
 async function list({ platform, world, json }: Desk): Promise<ExitCode> {
   const broken = await findBrokenSeals(platform.database.read);
   if (json) world.out(JSON.stringify({ broken }, null, 2));
-  else if (broken.length === 0) world.out('Every row that gives a right bears its seal.');
+  else if (broken.length === 0) world.out('Every row that grants a right has a valid seal.');
   else
     world.out(
       showTable([['TABLE', 'ROW', 'SEAL'], ...broken.map((one) => [one.table, one.row, one.reason])]),
@@ -76,7 +76,7 @@ async function accept(desk: Desk): Promise<ExitCode> {
   return told(desk, rows, 'sealed as they are');
 }
 
-/** Records what was done to how many rows of each table, as an event; nothing where there was none. Returns the sum. */
+/** Records as an event how many rows of each table were changed; no event without rows. Returns the sum. */
 async function record(
   tx: Tx,
   platform: Platform,
@@ -96,7 +96,7 @@ async function record(
 }
 
 function demandYes({ yes }: Desk, what: string): void {
-  if (!yes) throw new CommandFault(`this ${what}: add --yes where that is meant`);
+  if (!yes) throw new CommandFault(`this ${what}: add --yes to confirm`);
 }
 
 function told({ world, json }: Desk, rows: number, what: string): ExitCode {

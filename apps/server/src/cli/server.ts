@@ -4,7 +4,7 @@ import { startServer } from '../start.ts';
 import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
 
-/** Longest time for requests under way when the server is told to stop. */
+/** How long a stopping server waits for requests under way, in milliseconds. */
 const STOP_TIMEOUT_MS = 15_000;
 const ORPHAN_CHECK_MS = 250;
 
@@ -20,7 +20,7 @@ Runs until it gets SIGTERM or SIGINT. Settings come from SERVICE_* variables: do
   },
 };
 
-/** Resolves where the server does not start; one that runs ends the process when it stops. */
+/** Resolves only if the server does not start; a running one ends the process when it stops. */
 async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode> {
   const refuse = (fault: string): ExitCode => {
     err(`The server does not start: ${fault}`);
@@ -56,18 +56,18 @@ async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode>
   process.on('SIGTERM', () => void stop('SIGTERM'));
   process.on('SIGINT', () => void stop('SIGINT'));
   if (env.npm_lifecycle_event !== undefined) whenOrphaned(() => void stop('npm has ended'));
-  // What nobody caught has left the program in a state nobody knows: say so and let the supervisor start it again.
+  // After an uncaught rejection the state is unknown: log it, and let the supervisor restart the process.
   process.on('unhandledRejection', (error) => {
     log.error('unhandled rejection', {
       error: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
     process.exit(1);
   });
-  // It ends by process.exit, above.
+  // The process ends by process.exit, above.
   return new Promise(() => {});
 }
 
-/** npm hands SIGTERM to its shell alone, and the server would stay behind: a new parent is the sign of it. */
+/** npm sends SIGTERM only to its shell, and the server would stay behind: a new parent shows that npm has ended. */
 function whenOrphaned(act: () => void): void {
   const parent = process.ppid;
   const timer = setInterval(() => {

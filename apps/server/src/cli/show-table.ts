@@ -1,4 +1,4 @@
-/** Columns that line up, each as wide as its widest cell; the first row is the heading. */
+/** Aligned columns, each as wide as its widest cell; the first row is the heading. */
 export function showTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   return rows

@@ -26,7 +26,7 @@ async function enrol(url: string, token: string): Promise<number> {
 }
 
 describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
-  test('beside a running server: add prints the secret alone, a host enrols with it, revoke ends it', async () => {
+  test('while the server runs: add prints only the secret, a host enrols with it, revoke ends it', async () => {
     const it = await createCliPlace(engine);
     const { url } = await it.start();
     const made = await it.spawn(['tokens', 'add', '--label', 'rack 4', '--seats', '2']);
@@ -57,12 +57,12 @@ describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
     ['add --label x --expires-at tomorrow', 'a time such as', 2],
     ['add --label x --expires-at 2027-11-21T09:00:00Z', 'at most 90 days', 1],
     ['add --label x more', 'unknown words', 2],
-    ['list --label x', 'only tokens add takes --label', 2],
+    ['list --label x', '--label works only with tokens add', 2],
     ['revoke', 'needs one ID', 2],
     ['revoke 01900000-0000-7000-8000-000000000001', 'there is no registration token', 1],
     ['revoke x', 'there is no registration token', 1],
     ['shout', 'needs one of', 2],
-  ])('%s is told what is wrong', async (words, message, code) => {
+  ])('%s says what is wrong', async (words, message, code) => {
     const it = await place(engine);
     const ran = await it.run(['tokens', ...words.split(' ')]);
     expect(ran).toMatchObject({ code, out: '', err: expect.stringContaining(message) });

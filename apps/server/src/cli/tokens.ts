@@ -22,9 +22,9 @@ A registration token lets a host enrol. add prints the secret once, alone on the
   --seats N           hosts that may enrol with it (1)
   --expires-at TIME   RFC 3339, at most 90 days from now (24 hours from now)
   --group NAME        the group that those hosts get (none)
-Hosts that enrolled stay when their token is revoked.
-They work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and each
-change is an event with the actor "cli". All of them take --json.`,
+Revoking a token keeps the hosts that enrolled with it.
+All of them work on the data directory (SERVICE_DATA_DIR, SERVICE_DATABASE_URL), with or without a running server, and
+take --json. Each change is an event with the actor "cli".`,
   async run(args, world) {
     const { values, positionals } = readArgs(args, {
       label: { type: 'string' },
@@ -36,7 +36,7 @@ change is an event with the actor "cli". All of them take --json.`,
     const { json = false, ...options } = values;
     const [name, ...words] = positionals;
     if (name !== 'add' && Object.keys(options).length > 0) {
-      throw new UsageError(`only tokens add takes --${Object.keys(options)[0]}`);
+      throw new UsageError(`--${Object.keys(options)[0]} works only with tokens add`);
     }
     if (name === 'revoke') {
       const [id, ...more] = words;
@@ -119,7 +119,9 @@ async function revoke({ platform, world, json }: Desk, id: string): Promise<Exit
     );
   }
   world.out(
-    json ? JSON.stringify({ id, revoked: true }) : `Registration token ${id} enrols no host any more.`,
+    json
+      ? JSON.stringify({ id, revoked: true })
+      : `Registration token ${id} is revoked: no host can enrol with it.`,
   );
   return EXIT.ok;
 }
