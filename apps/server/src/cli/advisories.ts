@@ -13,7 +13,7 @@ import { CommandFault, type Installation, withInstallation } from './open-instal
 import { showTable } from './show-table.ts';
 
 /** Ids that the table names per ecosystem; `--json` has all of them. */
-const NAMED_ILLEGIBLE = 3;
+const NAMED_UNREADABLE = 3;
 
 export const advisoriesCommand: CliCommand = {
   summary: 'the mirror of vulnerabilities: status, refresh, import',
@@ -57,17 +57,17 @@ sets it to 192. All three work with or without a running server, and take --json
   },
 };
 
-interface Desk extends Installation {
+interface Context extends Installation {
   world: CliWorld;
   json: boolean;
 }
 
-async function status(desk: Desk): Promise<ExitCode> {
-  const states = await statesOf(desk);
-  const { advisorySource: source } = desk.config;
-  const shown = states.map((state) => viewOf(desk, state));
-  if (desk.json) {
-    desk.world.out(JSON.stringify({ source, ecosystems: shown }, null, 2));
+async function status(context: Context): Promise<ExitCode> {
+  const states = await statesOf(context);
+  const { advisorySource: source } = context.config;
+  const shown = states.map((state) => viewOf(context, state));
+  if (context.json) {
+    context.world.out(JSON.stringify({ source, ecosystems: shown }, null, 2));
     return EXIT.ok;
   }
   const heading = ['ECOSYSTEM', 'STATE', 'AS OF', 'RECORDS', 'BAD', 'UNREADABLE', 'RELEASES', 'LOAD'];
@@ -77,12 +77,12 @@ async function status(desk: Desk): Promise<ExitCode> {
     one.as_of === null ? '-' : `${one.as_of} (${one.as_of_kind?.replace('_', ' ')})`,
     String(one.records ?? '-'),
     String(one.bad_records ?? '-'),
-    illegibleText(one.illegible),
+    unreadableText(one.illegible),
     one.releases.join(', '),
     one.load ?? '-',
   ]);
-  desk.world.err(`Vulnerabilities come from: ${source}`);
-  desk.world.out(
+  context.world.err(`Vulnerabilities come from: ${source}`);
+  context.world.out(
     shown.length > 0
       ? showTable([heading, ...rows])
       : 'No host has reported an ecosystem that the mirror covers.',
@@ -90,7 +90,7 @@ async function status(desk: Desk): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-function viewOf({ platform, config }: Desk, { base, releases, snapshot, load }: EcosystemState) {
+function viewOf({ platform, config }: Context, { base, releases, snapshot, load }: EcosystemState) {
   const at = { nowMs: platform.now(), maxAgeMs: config.advisoryMaxAgeHours * 3_600_000 };
   const isHeld = snapshot !== null && releases.every((one) => snapshot.releases.includes(one));
   return {
@@ -111,9 +111,9 @@ function viewOf({ platform, config }: Desk, { base, releases, snapshot, load }: 
 }
 
 /** Unreadable records: they keep every package of the ecosystem from being called clear. */
-function illegibleText(ids: readonly string[]): string {
-  if (ids.length <= NAMED_ILLEGIBLE) return ids.length > 0 ? ids.join(', ') : '-';
-  return `${ids.slice(0, NAMED_ILLEGIBLE).join(', ')} and ${ids.length - NAMED_ILLEGIBLE} more`;
+function unreadableText(ids: readonly string[]): string {
+  if (ids.length <= NAMED_UNREADABLE) return ids.length > 0 ? ids.join(', ') : '-';
+  return `${ids.slice(0, NAMED_UNREADABLE).join(', ')} and ${ids.length - NAMED_UNREADABLE} more`;
 }
 
 function loadText({ phase, done, total, error }: NonNullable<EcosystemState['load']>): string {
@@ -121,8 +121,8 @@ function loadText({ phase, done, total, error }: NonNullable<EcosystemState['loa
   return `${phase} ${done}${total > 0 ? ` of ${total}` : ''}`;
 }
 
-async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
-  const { platform, config, world } = desk;
+async function refresh(context: Context, isFull: boolean): Promise<ExitCode> {
+  const { platform, config, world } = context;
   const { advisorySource: source, advisoryExportUrl: baseUrl } = config;
   if (source !== 'mirror' && source !== 'mirror+api') {
     throw new CommandFault(`SERVICE_ADVISORY_SOURCE is ${source}: there is no mirror to refresh`);
@@ -139,11 +139,11 @@ async function refresh(desk: Desk, isFull: boolean): Promise<ExitCode> {
       onStep: stepsTo(world),
     };
     const failed: string[] = [];
-    for (const state of await statesOf(desk)) {
+    for (const state of await statesOf(context)) {
       const isDone = await refreshEcosystem(deps, state, isFull ? 'full' : dueNow(state));
       if (!isDone) failed.push(state.base);
     }
-    await status(desk);
+    await status(context);
     if (failed.length === 0) return EXIT.ok;
     world.err(`Not refreshed: ${failed.join(', ')}`);
     return EXIT.failed;
@@ -157,7 +157,7 @@ function dueNow({ snapshot, releases }: EcosystemState): 'full' | 'changes' {
   return snapshot && releases.every((one) => snapshot.releases.includes(one)) ? 'changes' : 'full';
 }
 
-function statesOf({ platform, config }: Desk): Promise<EcosystemState[]> {
+function statesOf({ platform, config }: Context): Promise<EcosystemState[]> {
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const folder = join(config.dataDir, MIRROR_FOLDER);
   return createMirrorKeeper({ platform, exportClient: null, api: null, folder, maxAgeMs }).states();

@@ -91,10 +91,10 @@ async function* linesOf(path: string): AsyncGenerator<string> {
 }
 
 function progressOn({ err, isTerminal }: CliWorld): (done: number, total: number | null) => void {
-  let told = 0;
+  let reported = 0;
   return (done, total) => {
-    if (!isTerminal || done - told < 50_000) return;
-    told = done;
+    if (!isTerminal || done - reported < 50_000) return;
+    reported = done;
     err(`  ${done}${total === null ? '' : ` of ${total}`} events`);
   };
 }

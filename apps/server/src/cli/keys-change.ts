@@ -9,7 +9,7 @@ import { resetKeys } from '../signing-keys/reset-keys.ts';
 import { listKeys, newestKeySet, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
-import { type KeyDesk, KeyFault, rowOf, vouchersAt, withKeyDesk } from './keys-desk.ts';
+import { type KeyContext, KeyFault, rowOf, vouchersAt, withKeyContext } from './key-context.ts';
 import { readInput, versionOf } from './keys-input.ts';
 
 /** `tidegate keys add`: the next version, signed into a key set by the keys here, or pending the root's signatures. */
@@ -24,15 +24,15 @@ export async function addKeyCommand(args: readonly string[], world: CliWorld): P
   if (publicKey !== undefined && privateKey !== undefined) {
     throw new UsageError('--public-key and --private-key exclude each other');
   }
-  return withKeyDesk(world, async (desk) => {
-    const { platform, rows, actor } = desk;
-    const made = publicKey === undefined ? await takePrivateKey(desk, world, privateKey) : null;
+  return withKeyContext(world, async (context) => {
+    const { platform, rows, actor } = context;
+    const made = publicKey === undefined ? await takePrivateKey(context, world, privateKey) : null;
     const publicKeyHex = made?.key.publicKeyHex ?? soundPublicKey(publicKey ?? '');
     if (rows.some((row) => row.public_key_hex === publicKeyHex))
       throw new KeyFault('this key is already known');
     const keyId = made?.key.keyId ?? platform.newId();
     const hasRoot = claimedSet(await newestKeySet(platform.database.read)).root !== null;
-    const vouchers = vouchersAt(desk) ?? (hasRoot && made ? ([made.key] as const) : null);
+    const vouchers = vouchersAt(context) ?? (hasRoot && made ? ([made.key] as const) : null);
     if (vouchers === null) throw new KeyFault(NOBODY_VOUCHES);
     made?.keep();
     const key = { keyId, publicKeyHex, inUse: false };
@@ -47,22 +47,22 @@ export async function addKeyCommand(args: readonly string[], world: CliWorld): P
 export async function useKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
   const version = versionOf(positionals);
-  return withKeyDesk(world, async (desk) => {
-    const row = rowOf(desk, version);
-    const key = desk.held.get(row.key_id);
+  return withKeyContext(world, async (context) => {
+    const row = rowOf(context, version);
+    const key = context.held.get(row.key_id);
     if (row.status === 'revoked') throw new KeyFault(`signing key version ${version} is revoked`);
     if (awaitsRoot(row))
       throw new KeyFault(`signing key version ${version} waits for the root: see keys pending`);
     if (!key) throw new KeyFault(`the private half of signing key version ${version} is not here`);
-    const { database } = desk.platform;
+    const { database } = context.platform;
     const { entries } = claimedSet(await newestKeySet(database.read));
     if (entries.get(row.key_id)?.status !== 'active') {
       throw new KeyFault(`no key set contains signing key version ${version}: its row was added by hand`);
     }
-    const vouchers = vouchersOf(key, desk.held);
-    await database.transact((tx) => putKeyInUse(tx, desk.platform, vouchers));
+    const vouchers = vouchersOf(key, context.held);
+    await database.transact((tx) => putKeyInUse(tx, context.platform, vouchers));
     const behind = await agentsBehindKeySet(database.read, { version: row.first_key_set_version });
-    tellReadiness(
+    printReadiness(
       world,
       { row: { ...row, in_use: 1 }, behind, stranded: 0, text: `Signing key version ${version} is in use.` },
       values.json,
@@ -75,13 +75,13 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
 export async function revokeKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { force: { type: 'boolean' }, json: { type: 'boolean' } });
   const version = versionOf(positionals);
-  return withKeyDesk(world, async (desk) => {
-    const { platform, actor } = desk;
-    rowOf(desk, version);
-    const vouchers = vouchersAt(desk);
+  return withKeyContext(world, async (context) => {
+    const { platform, actor } = context;
+    rowOf(context, version);
+    const vouchers = vouchersAt(context);
     if (vouchers === null) throw new KeyFault(NOBODY_VOUCHES);
-    const current = desk.rows.find((row) => row.in_use === 1);
-    const stranded = await strandedBy(desk, current);
+    const current = context.rows.find((row) => row.in_use === 1);
+    const stranded = await strandedBy(context, current);
     if (stranded.count > 0 && !values.force) {
       if (values.json) world.out(JSON.stringify({ refused: 'agents_stranded', stranded }, null, 2));
       throw new KeyFault(
@@ -100,7 +100,7 @@ export async function revokeKeyCommand(args: readonly string[], world: CliWorld)
     });
     const row = (await listKeys(platform.database.read)).find((each) => each.version === version);
     if (row)
-      tellReadiness(
+      printReadiness(
         world,
         { row, behind, stranded: stranded.count, text: `Signing key version ${version} is revoked.` },
         values.json,
@@ -119,14 +119,14 @@ export async function resetKeysCommand(args: readonly string[], world: CliWorld)
   if (!values['every-host-is-enrolled-again']) {
     throw new UsageError('no agent will trust the new key: confirm with --every-host-is-enrolled-again');
   }
-  return withKeyDesk(world, async (desk) => {
-    if (vouchersAt(desk) !== null) {
+  return withKeyContext(world, async (context) => {
+    if (vouchersAt(context) !== null) {
       throw new KeyFault(
         'a private half that agents trust is here: use keys use or keys add, and no host is lost',
       );
     }
-    const made = await takePrivateKey(desk, world, undefined);
-    const { platform, actor } = desk;
+    const made = await takePrivateKey(context, world, undefined);
+    const { platform, actor } = context;
     made.keep();
     const outcome = await platform.database.transact((tx) =>
       resetKeys(tx, platform, { key: made.key, actor }),
@@ -153,7 +153,7 @@ interface Made {
 }
 
 async function takePrivateKey(
-  { platform, folder }: KeyDesk,
+  { platform, folder }: KeyContext,
   world: CliWorld,
   path: string | undefined,
 ): Promise<Made> {
@@ -180,7 +180,10 @@ function sound<T>(load: () => T): T {
 }
 
 /** Agents that no chain of key sets can bring up to date: their set is older than the chain. */
-async function strandedBy({ platform }: KeyDesk, current: SigningKeyRow | undefined): Promise<AgentsBehind> {
+async function strandedBy(
+  { platform }: KeyContext,
+  current: SigningKeyRow | undefined,
+): Promise<AgentsBehind> {
   const { read } = platform.database;
   return agentsBehindKeySet(read, { version: await leastKeySet(read, current), seenOnly: true });
 }
@@ -193,7 +196,7 @@ interface Readiness {
   text: string;
 }
 
-function tellReadiness(world: CliWorld, readiness: Readiness, isJson: boolean | undefined): void {
+function printReadiness(world: CliWorld, readiness: Readiness, isJson: boolean | undefined): void {
   const { row, behind, stranded, text } = readiness;
   if (isJson) {
     const { total: agents, count, ids: behind_ids } = behind;

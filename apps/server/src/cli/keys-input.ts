@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type CliWorld, UsageError } from './command.ts';
-import { KeyFault } from './keys-desk.ts';
+import { KeyFault } from './key-context.ts';
 
 /** A private key has 129 bytes, a document a few kilobytes. */
 const INPUT_MAX_BYTES = 1024 * 1024;

@@ -5,26 +5,26 @@ import { namedRoot } from '../signing-keys/read-root.ts';
 import { newestKeySet, rootsAfter, type SigningKeyRow } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
-import { type KeyDesk, withKeyDesk } from './keys-desk.ts';
+import { type KeyContext, withKeyContext } from './key-context.ts';
 
 /** `tidegate keys list`: all keys, which one signs, whose private half is here, and how many agents know each. */
 export async function listKeysCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { json: { type: 'boolean' } });
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
-  return withKeyDesk(world, async (desk) => {
-    const listed = await readList(desk);
+  return withKeyContext(world, async (context) => {
+    const listed = await readList(context);
     world.out(values.json ? JSON.stringify(listed, null, 2) : textOf(listed));
     return EXIT.ok;
   });
 }
 
-async function readList(desk: KeyDesk) {
-  const db = desk.platform.database.read;
+async function readList(context: KeyContext) {
+  const db = context.platform.database.read;
   const newest = await newestKeySet(db);
   const set = claimedSet(newest);
   const root = namedRoot(await rootsAfter(db, 0), set.root);
   const keys = [];
-  for (const row of desk.rows) keys.push(await describe(desk, row, set.entries.has(row.key_id)));
+  for (const row of context.rows) keys.push(await describe(context, row, set.entries.has(row.key_id)));
   const { total } = await agentsBehindKeySet(db, { version: 0 });
   return {
     keys,
@@ -38,7 +38,7 @@ async function readList(desk: KeyDesk) {
   };
 }
 
-async function describe({ platform, held }: KeyDesk, row: SigningKeyRow, isInSet: boolean) {
+async function describe({ platform, held }: KeyContext, row: SigningKeyRow, isInSet: boolean) {
   const behind = await agentsBehindKeySet(platform.database.read, { version: row.first_key_set_version });
   return {
     key_id: row.key_id,

@@ -8,7 +8,7 @@ import { KeyError } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { writeSecretFile } from '../platform/secrets.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
-import { KeyFault } from './keys-desk.ts';
+import { KeyFault } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 
 /** `tidegate keys root make`: needs no server, data or network, so that it runs on an offline machine. */

@@ -9,7 +9,7 @@ import { installRoot } from '../signing-keys/install-root.ts';
 import { newestKeySet } from '../signing-keys/store.ts';
 import { claimedSet } from '../signing-keys/vouched-keys.ts';
 import { type CliWorld, EXIT, type ExitCode, readArgs, UsageError } from './command.ts';
-import { type KeyDesk, KeyFault, vouchersAt, withKeyDesk } from './keys-desk.ts';
+import { type KeyContext, KeyFault, vouchersAt, withKeyContext } from './key-context.ts';
 import { onlyWord, readInput } from './keys-input.ts';
 
 /** `tidegate keys root init`: writes the root document that the holders of its keys then sign. */
@@ -25,7 +25,7 @@ export async function initRootCommand(args: readonly string[], world: CliWorld):
   if (out === undefined) throw new UsageError('--out FILE is needed');
   const keys = soundKeys(values.key ?? []);
   const threshold = thresholdOf(values.threshold, keys.length);
-  return withKeyDesk(world, async ({ platform, fleetId }) => {
+  return withKeyContext(world, async ({ platform, fleetId }) => {
     const { root } = claimedSet(await newestKeySet(platform.database.read));
     const version = (root?.version ?? 0) + 1;
     const issued_at = rfc3339Seconds(platform.now());
@@ -54,7 +54,7 @@ export async function pendingCommand(args: readonly string[], world: CliWorld): 
   if (positionals.length > 0) throw new UsageError(`unknown words: ${positionals.join(' ')}`);
   const { out } = values;
   if (out === undefined) throw new UsageError('--out FILE is needed');
-  return withKeyDesk(world, async ({ platform, held }) => {
+  return withKeyContext(world, async ({ platform, held }) => {
     const now = platform.now();
     const pending = await pendingKeySet(platform.database.read, { held: [...held.values()], now });
     switch (pending.kind) {
@@ -90,12 +90,12 @@ export async function installCommand(args: readonly string[], world: CliWorld): 
   const text = await readInput(world, file);
   const envelope = parseStrictJson(text);
   if (!envelope.ok) throw new KeyFault(`${file} ${envelope.reason}`);
-  return withKeyDesk(world, async (desk) => {
+  return withKeyContext(world, async (context) => {
     const type = payloadTypeOf(envelope.value);
     if (type === ROOT_TYPE)
-      return installRootFile(desk, world, { envelope: envelope.value, isJson: values.json });
+      return installRootFile(context, world, { envelope: envelope.value, isJson: values.json });
     if (type === KEYSET_TYPE)
-      return installSetFile(desk, world, { envelope: envelope.value, isJson: values.json });
+      return installSetFile(context, world, { envelope: envelope.value, isJson: values.json });
     throw new KeyFault(`${file} is neither a root document nor a key set`);
   });
 }
@@ -106,12 +106,12 @@ interface Brought {
 }
 
 async function installRootFile(
-  desk: KeyDesk,
+  context: KeyContext,
   world: CliWorld,
   { envelope, isJson }: Brought,
 ): Promise<ExitCode> {
-  const { platform, actor } = desk;
-  const vouchers = vouchersAt(desk);
+  const { platform, actor } = context;
+  const vouchers = vouchersAt(context);
   if (vouchers === null)
     throw new KeyFault('no private half that agents trust is here, so they would not learn of the root');
   const outcome = await platform.database.transact((tx) =>
@@ -151,12 +151,12 @@ async function installRootFile(
 }
 
 async function installSetFile(
-  desk: KeyDesk,
+  context: KeyContext,
   world: CliWorld,
   { envelope, isJson }: Brought,
 ): Promise<ExitCode> {
-  const { platform, actor } = desk;
-  const [first, ...others] = vouchersAt(desk) ?? desk.held.values();
+  const { platform, actor } = context;
+  const [first, ...others] = vouchersAt(context) ?? context.held.values();
   if (first === undefined) throw new KeyFault('no private half of a signing key is here');
   const held = [first, ...others] as const;
   const outcome = await platform.database.transact((tx) =>

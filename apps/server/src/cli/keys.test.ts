@@ -139,7 +139,7 @@ describe.each(ENGINES)('tidegate keys on $name', (engine) => {
 
   test.each([
     ['use 9', /no signing key version 9; there are: 1$/],
-    ['revoke 1', /in use: put another one in use first/],
+    ['revoke 1', /in use: switch to another one first/],
     ['pending --out p.json', /there is no offline root/],
     ['reset --every-host-is-enrolled-again', /no host is lost/],
     ['root install absent.json', /cannot be read \(ENOENT\)/],

@@ -1,6 +1,6 @@
 import { type CliCommand, type CliWorld, EXIT, type ExitCode, UsageError } from './command.ts';
+import { KeyFault } from './key-context.ts';
 import { addKeyCommand, resetKeysCommand, revokeKeyCommand, useKeyCommand } from './keys-change.ts';
-import { KeyFault } from './keys-desk.ts';
 import { listKeysCommand } from './keys-list.ts';
 import { makeRootKeyCommand, signCommand } from './keys-offline.ts';
 import { initRootCommand, installCommand, pendingCommand } from './keys-root.ts';

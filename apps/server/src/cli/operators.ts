@@ -67,7 +67,7 @@ interface Asked {
   json: boolean;
 }
 
-interface Desk extends Installation {
+interface Context extends Installation {
   world: CliWorld;
   words: readonly string[];
   role: Role | null;
@@ -80,7 +80,7 @@ interface Act {
   needsRole?: boolean;
   /** What --keep may name. */
   keeps?: readonly ResetEnds[];
-  run(desk: Desk): Promise<ExitCode>;
+  run(context: Context): Promise<ExitCode>;
 }
 
 const KEPT_BY_FACTORS = ['sessions', 'api_tokens'] as const satisfies readonly ResetEnds[];
@@ -90,13 +90,13 @@ const ACTS: ReadonlyMap<string, Act> = new Map<string, Act>([
   ['add', { words: ['a NAME'], needsRole: true, run: add }],
   ['set-password', { words: ['a NAME'], keeps: RESET_ENDS, run: setPassword }],
   ['set-role', { words: ['a NAME', 'a ROLE'], needsRole: true, run: setRole }],
-  ['disable', { words: ['a NAME'], run: (desk) => setDisabled(desk, true) }],
-  ['enable', { words: ['a NAME'], run: (desk) => setDisabled(desk, false) }],
+  ['disable', { words: ['a NAME'], run: (context) => setDisabled(context, true) }],
+  ['enable', { words: ['a NAME'], run: (context) => setDisabled(context, false) }],
   ['reset-factors', { words: ['a NAME'], keeps: KEPT_BY_FACTORS, run: reset }],
   ['link', { words: [], run: link }],
 ]);
 
-async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+async function list({ platform, world, json }: Context): Promise<ExitCode> {
   const operators: OperatorRow[] = [];
   for (;;) {
     const after = operators.at(-1)?.username ?? null;
@@ -120,9 +120,9 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-async function add(desk: Desk): Promise<ExitCode> {
-  const { platform, world, role } = desk;
-  const username = nameOf(desk);
+async function add(context: Context): Promise<ExitCode> {
+  const { platform, world, role } = context;
+  const username = nameOf(context);
   if (!Value.Check(Username, username)) {
     throw new CommandFault(
       `${JSON.stringify(username)} is not a valid name; allowed: 1 to 64 letters, digits and . _ @ -`,
@@ -132,38 +132,38 @@ async function add(desk: Desk): Promise<ExitCode> {
   const password = await newPassword(world, username);
   const passwords = createPasswords({ random: platform.random });
   const row = await addOperator(platform, passwords, { asked: { username, password, role }, by: BY });
-  return told(desk, row, `Operator ${row.username} added as ${row.role}.`);
+  return report(context, row, `Operator ${row.username} added as ${row.role}.`);
 }
 
-async function setPassword(desk: Desk): Promise<ExitCode> {
-  const { id, username } = await operatorOf(desk);
-  const password = await newPassword(desk.world, username);
-  const row = await change(desk, id, { password, keep: [...desk.keep] });
-  return told(desk, row, `The password of ${username} is changed; ${endedBut(desk.keep)}.`);
+async function setPassword(context: Context): Promise<ExitCode> {
+  const { id, username } = await operatorOf(context);
+  const password = await newPassword(context.world, username);
+  const row = await change(context, id, { password, keep: [...context.keep] });
+  return report(context, row, `The password of ${username} is changed; ${endedBut(context.keep)}.`);
 }
 
-async function setRole(desk: Desk): Promise<ExitCode> {
-  const { id, username } = await operatorOf(desk);
-  if (desk.role === null) throw new UsageError('operators set-role needs a ROLE');
-  const row = await change(desk, id, { role: desk.role });
-  return told(desk, row, `${username} is now ${row.role}.`);
+async function setRole(context: Context): Promise<ExitCode> {
+  const { id, username } = await operatorOf(context);
+  if (context.role === null) throw new UsageError('operators set-role needs a ROLE');
+  const row = await change(context, id, { role: context.role });
+  return report(context, row, `${username} is now ${row.role}.`);
 }
 
-async function setDisabled(desk: Desk, disabled: boolean): Promise<ExitCode> {
-  const { id, username } = await operatorOf(desk);
-  const row = await change(desk, id, { disabled });
+async function setDisabled(context: Context, disabled: boolean): Promise<ExitCode> {
+  const { id, username } = await operatorOf(context);
+  const row = await change(context, id, { disabled });
   const text = disabled ? 'is disabled; its sessions have ended' : 'is active again';
-  return told(desk, row, `${username} ${text}.`);
+  return report(context, row, `${username} ${text}.`);
 }
 
-async function reset(desk: Desk): Promise<ExitCode> {
-  const { id, username } = await operatorOf(desk);
-  const keep = KEPT_BY_FACTORS.filter((what) => desk.keep.includes(what));
-  const row = await resetFactors(desk.platform, { id, by: BY, keep, endTokens: revokeTokensOf });
-  return told(desk, row, `The second factors of ${username} are removed; ${endedBut(keep)}.`);
+async function reset(context: Context): Promise<ExitCode> {
+  const { id, username } = await operatorOf(context);
+  const keep = KEPT_BY_FACTORS.filter((what) => context.keep.includes(what));
+  const row = await resetFactors(context.platform, { id, by: BY, keep, endTokens: revokeTokensOf });
+  return report(context, row, `The second factors of ${username} are removed; ${endedBut(keep)}.`);
 }
 
-async function link({ config, platform, world, json }: Desk): Promise<ExitCode> {
+async function link({ config, platform, world, json }: Context): Promise<ExitCode> {
   const path = await makeSetupLink(platform, { actor: BY.username });
   if (path === null) {
     throw new CommandFault(
@@ -178,7 +178,7 @@ async function link({ config, platform, world, json }: Desk): Promise<ExitCode> 
   return EXIT.ok;
 }
 
-function change({ platform }: Desk, id: string, asked: Parameters<typeof changeOperator>[1]['change']) {
+function change({ platform }: Context, id: string, asked: Parameters<typeof changeOperator>[1]['change']) {
   const passwords = createPasswords({ random: platform.random });
   return changeOperator({ platform, passwords, endTokens: revokeTokensOf }, { id, change: asked, by: BY });
 }
@@ -204,18 +204,18 @@ function keptOf(given: string | undefined, allowed: readonly ResetEnds[]): reado
   );
 }
 
-async function told({ platform, world, json }: Desk, row: OperatorRow, text: string): Promise<ExitCode> {
+async function report({ platform, world, json }: Context, row: OperatorRow, text: string): Promise<ExitCode> {
   world.out(json ? JSON.stringify(await operatorView(platform.database.read, row)) : text);
   return EXIT.ok;
 }
 
-function nameOf({ words }: Desk): string {
+function nameOf({ words }: Context): string {
   return words[0] ?? '';
 }
 
-async function operatorOf(desk: Desk): Promise<OperatorRow> {
-  const name = nameOf(desk);
-  const row = await findOperatorByName(desk.platform.database.read, name);
+async function operatorOf(context: Context): Promise<OperatorRow> {
+  const name = nameOf(context);
+  const row = await findOperatorByName(context.platform.database.read, name);
   if (row) return row;
   throw new CommandFault(
     `there is no operator ${JSON.stringify(name)}; \`tidegate operators list\` shows them`,

@@ -33,7 +33,7 @@ Both are critical events with the actor "cli".`,
   },
 };
 
-interface Desk extends Installation {
+interface Context extends Installation {
   world: CliWorld;
   json: boolean;
   yes: boolean;
@@ -45,7 +45,7 @@ function isAct(text: string): text is keyof typeof ACTS {
   return text in ACTS;
 }
 
-async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+async function list({ platform, world, json }: Context): Promise<ExitCode> {
   const broken = await findBrokenSeals(platform.database.read);
   if (json) world.out(JSON.stringify({ broken }, null, 2));
   else if (broken.length === 0) world.out('Every row that grants a right has a valid seal.');
@@ -56,24 +56,24 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
   return broken.length === 0 ? EXIT.ok : EXIT.failed;
 }
 
-async function remove(desk: Desk): Promise<ExitCode> {
-  demandYes(desk, 'deletes every row that `tidegate seals` lists');
-  const { platform } = desk;
+async function remove(context: Context): Promise<ExitCode> {
+  demandYes(context, 'deletes every row that `tidegate seals` lists');
+  const { platform } = context;
   const rows = await platform.database.transact(async (tx) => {
     const tables = await removeBrokenRows(tx);
     return record(tx, platform, { tables, content: { act: 'removed', reason: 'removed by hand' } });
   });
-  return told(desk, rows, 'removed');
+  return report(context, rows, 'removed');
 }
 
-async function accept(desk: Desk): Promise<ExitCode> {
-  demandYes(desk, 'lets every row that `tidegate seals` lists count as it is');
-  const { platform } = desk;
+async function accept(context: Context): Promise<ExitCode> {
+  demandYes(context, 'lets every row that `tidegate seals` lists count as it is');
+  const { platform } = context;
   const rows = await platform.database.transact(async (tx) => {
     const tables = await sealBrokenRows(tx);
     return record(tx, platform, { tables, content: { reason: 'accepted by hand' } });
   });
-  return told(desk, rows, 'sealed as they are');
+  return report(context, rows, 'sealed as they are');
 }
 
 /** Records as an event how many rows of each table were changed; no event without rows. Returns the sum. */
@@ -95,11 +95,11 @@ async function record(
   return rows;
 }
 
-function demandYes({ yes }: Desk, what: string): void {
+function demandYes({ yes }: Context, what: string): void {
   if (!yes) throw new CommandFault(`this ${what}: add --yes to confirm`);
 }
 
-function told({ world, json }: Desk, rows: number, what: string): ExitCode {
+function report({ world, json }: Context, rows: number, what: string): ExitCode {
   world.out(json ? JSON.stringify({ rows }) : `${rows} rows ${what}.`);
   return EXIT.ok;
 }

@@ -51,7 +51,7 @@ take --json. Each change is an event with the actor "cli".`,
   },
 };
 
-interface Desk extends Installation {
+interface Context extends Installation {
   world: CliWorld;
   json: boolean;
 }
@@ -75,7 +75,7 @@ function requestOf(options: {
   );
 }
 
-async function list({ platform, world, json }: Desk): Promise<ExitCode> {
+async function list({ platform, world, json }: Context): Promise<ExitCode> {
   const tokens: RegistrationTokenRow[] = [];
   for (;;) {
     const before = tokens.at(-1)?.id ?? null;
@@ -97,7 +97,7 @@ async function list({ platform, world, json }: Desk): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-async function add({ platform, world, json }: Desk, request: CreateRegistrationToken): Promise<ExitCode> {
+async function add({ platform, world, json }: Context, request: CreateRegistrationToken): Promise<ExitCode> {
   const made = await createRegistrationToken(platform, { request, actor: ACTOR });
   if (!made.ok) throw new CommandFault(`--expires-at ${made.message}`);
   const view = tokenView(made.row);
@@ -110,7 +110,7 @@ async function add({ platform, world, json }: Desk, request: CreateRegistrationT
   return EXIT.ok;
 }
 
-async function revoke({ platform, world, json }: Desk, id: string): Promise<ExitCode> {
+async function revoke({ platform, world, json }: Context, id: string): Promise<ExitCode> {
   const isKnown =
     isAgentId(id) && (await withdrawRegistrationToken(platform, { id, scope: null, actor: ACTOR }));
   if (!isKnown) {

@@ -9,7 +9,7 @@ import type { CliWorld, ExitCode } from './command.ts';
 import { CommandFault, withInstallation } from './open-installation.ts';
 
 /** The signing keys of the data directory, where a server may be running. */
-export interface KeyDesk {
+export interface KeyContext {
   platform: Platform;
   folder: KeyFolder;
   fleetId: string;
@@ -28,7 +28,10 @@ export class KeyFault extends CommandFault {}
  * API: keys must be changeable when the server does not start, as after losing a key, and whoever can read the key folder
  * needs no token as well. A running server reloads the keys within ten seconds.
  */
-export function withKeyDesk(world: CliWorld, use: (desk: KeyDesk) => Promise<ExitCode>): Promise<ExitCode> {
+export function withKeyContext(
+  world: CliWorld,
+  use: (context: KeyContext) => Promise<ExitCode>,
+): Promise<ExitCode> {
   return withInstallation(world, async ({ config, platform }) => {
     const { read } = platform.database;
     const folder = openKeyFolder(config.dataDir);
@@ -43,14 +46,14 @@ export function withKeyDesk(world: CliWorld, use: (desk: KeyDesk) => Promise<Exi
 }
 
 /** Who can sign a change: the key in use, or if its private half is lost, the newest other one here. */
-export function vouchersAt({ rows, held }: KeyDesk): Vouchers | null {
+export function vouchersAt({ rows, held }: KeyContext): Vouchers | null {
   const known = rows.filter((row) => row.status === 'active' && !awaitsRoot(row) && held.has(row.key_id));
   const first = known.find((row) => row.in_use === 1) ?? known[0];
   const key = first && held.get(first.key_id);
   return key ? vouchersOf(key, held) : null;
 }
 
-export function rowOf({ rows }: KeyDesk, version: number): SigningKeyRow {
+export function rowOf({ rows }: KeyContext, version: number): SigningKeyRow {
   const row = rows.find((each) => each.version === version);
   if (row) return row;
   const versions = rows.map((each) => each.version).reverse();
