@@ -1,7 +1,7 @@
 #!/bin/sh
-# Signs the approval that the server answered with, so that a host that wants a second signature takes it.
+# Adds the second signature that a host's policy may require to an approval of the server.
 # Usage: countersign.sh KEY.pem KEY_ID < envelope.json      prints {"keyid": …, "sig": …}
-# Needs openssl 3 and coreutils. It judges nothing: read what you sign first (the payload is base64 of JSON).
+# Needs openssl 3 and coreutils. It checks nothing: read what you sign first (the payload is base64 of JSON).
 set -eu
 key=$1
 key_id=$2
@@ -14,7 +14,7 @@ grep -qF "\"$type\"" "$work/envelope" || { echo "this is not an approval" >&2; e
 sed -n 's/.*"payload" *: *"\([A-Za-z0-9+/=]*\)".*/\1/p' "$work/envelope" | base64 -d >"$work/payload"
 [ -s "$work/payload" ] || { echo "the envelope has no payload" >&2; exit 1; }
 
-# DSSE: the type, the bytes, and the length of either.
+# DSSE: the type and the bytes, each after its length.
 printf 'DSSEv1 %d %s %d ' "${#type}" "$type" "$(wc -c <"$work/payload")" >"$work/signed"
 cat "$work/payload" >>"$work/signed"
 openssl pkeyutl -sign -inkey "$key" -rawin -in "$work/signed" -out "$work/sig"
