@@ -88,10 +88,11 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     operators: operators.guard,
   });
   closing.defer(() => http.close());
+  const { routes } = http;
   mountEvents(http, { platform, apart: clientErrorsApart });
   mountRateLimits(http, rateLimits);
   mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet, agentsBehindKeySet });
-  mountAgentCredentials(http, {
+  mountAgentCredentials(routes, {
     ...agents.credentials,
     directory: agentDirectory,
     resync: createResyncGate(journal),
@@ -111,16 +112,16 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
     ...{ platform, large, voidApproval: createVoidApproval(platform) },
     noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
   });
-  mountCheckIn(http, agents.checkIn);
+  mountCheckIn(routes, agents.checkIn);
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);
-  mountApiTokens(http, { platform });
+  mountApiTokens(routes, { platform });
   mountResync(http, { platform });
   mountStream(http, { platform, watch: changeWatch, identify });
   mountOverview(http, { platform, snapshots, advisories: sources.advisories.status });
   mountHealth(http, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
-  mountClientErrors(http, { platform });
-  mountViews(http, { platform });
+  mountClientErrors(routes, { platform });
+  mountViews(routes, { platform });
   mountOpenApi(http);
   await mountConsole(http, { folder: resolve(ROOT, config.consoleDir) });
 

@@ -3,7 +3,7 @@ import { MACHINE_ID_HEADER } from '@tidegate/protocol/headers';
 import { rfc3339 } from '../platform/clock.ts';
 import { isMachineId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import { enforceLimit, type Limiter } from '../rate-limits/limiter.ts';
 import type { AccessTokens } from './access-tokens.ts';
@@ -15,30 +15,31 @@ export interface AgentCredentialsDeps extends RenewalDeps {
   accessTokens: AccessTokens;
 }
 
-/** E1: a refresh token against a new pair. */
-export function mountAgentCredentials(app: App, deps: AgentCredentialsDeps): void {
+/** E1: exchanges a refresh token for a new pair of tokens. */
+export function mountAgentCredentials(routes: Routes, deps: AgentCredentialsDeps): void {
   const { platform, limiter, accessTokens, tagKey } = deps;
-  app.route({
+  routes.own({
     method: 'POST',
     url: '/api/v1/agents/renew',
-    config: { access: { kind: 'own', limit: 'agent_renewal', counts: 'refusals' } },
+    access: { limit: 'agent_renewal', counts: 'refusals' },
     schema: {
       tags: ['agents'],
       summary: 'Exchange the refresh token for a new pair of tokens (E1)',
       body: RenewRequest,
       response: { 200: TokenPair },
     },
-    async handler(request, reply) {
+    handler: async ({ credential, body, request, reply }) => {
       reply.header('cache-control', 'no-store');
-      const token = parseRefreshToken(request.body.refresh_token);
-      // A family that the bearer merely names has no budget of its own: or one host could use up another's.
-      request.isGenuine = token !== null && isGenuine(tagKey, token);
-      const key = token && request.isGenuine ? token.familyId : addressKey(request);
+      const token = parseRefreshToken(body.refresh_token);
+      const genuine = token !== null && isGenuine(tagKey, token) ? token : null;
+      if (genuine) credential.markGenuine();
+      // Only a genuine token counts against its family: otherwise one host could use up another's budget.
+      const key = genuine?.familyId ?? addressKey(request);
       enforceLimit(limiter, { limitClass: 'agent_renewal', key, reply });
       if (!token) throw refuseToken();
       const header = request.headers[MACHINE_ID_HEADER];
       const machineId = isMachineId(header) ? header : null;
-      const requestId = request.body.request_id ?? null;
+      const requestId = body.request_id ?? null;
       const outcome = await renewTokens(deps, { token, machineId, requestId, address: request.ip });
       if (outcome.ok) {
         const access = await accessTokens.issue(outcome);
@@ -62,7 +63,7 @@ export function mountAgentCredentials(app: App, deps: AgentCredentialsDeps): voi
   });
 }
 
-/** One answer for all reasons: which it was is for the log, not for who holds the token. */
+/** One answer for every reason; only the log says which it was. */
 function refuseToken(): Refusal {
   return new Refusal('refresh_token_invalid', { detail: 'The refresh token is not valid; enrol again.' });
 }

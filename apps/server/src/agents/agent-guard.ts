@@ -1,6 +1,6 @@
-import type { FastifyRequest } from 'fastify';
+import type { Guards } from '../platform/http/admit.ts';
+import { pathAgentIdOf } from '../platform/http/create-routes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { Guards } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { AgentDoor } from './agent-door.ts';
 import { recordMismatch } from './record-mismatch.ts';
@@ -27,9 +27,4 @@ export function createAgentGuard({
         });
     }
   };
-}
-
-function pathAgentIdOf({ params }: FastifyRequest): string | null {
-  if (typeof params !== 'object' || params === null || !('agent_id' in params)) return null;
-  return typeof params.agent_id === 'string' ? params.agent_id : null;
 }

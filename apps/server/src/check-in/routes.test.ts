@@ -29,7 +29,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     // What is gathered is written when a test says so.
     const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
     const app = createSliceApp({ ...platform, random: randomBytes });
-    mountCheckIn(app, {
+    mountCheckIn(app.routes, {
       platform: { ...platform, random: randomBytes },
       config: { minAgentVersion },
       keyRing,

@@ -5,7 +5,6 @@ import { Type } from 'typebox';
 import { bindMachine } from '../agents/bind-machine.ts';
 import type { Sighting } from '../agents/clone-rules.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
-import { ownAgent } from '../agents/own-agent.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
 import { noteBoot, noteUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
 import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
@@ -14,7 +13,7 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { AgentCaller } from '../platform/http/access.ts';
 import { CHECK_IN_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { CHECK_IN_ACCESS } from './access.ts';
@@ -38,16 +37,14 @@ const NO_COMMANDS: readonly string[] = [];
  * The check-in, the request that a fleet makes most. Where nothing has happened it costs the guard's one coalesced
  * read and a note of `last_seen`: nothing is written in the request, and nothing signed.
  */
-export function mountCheckIn(app: App, deps: CheckInDeps): void {
+export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
   const { platform, keyRing, lastSeen, addresses } = deps;
   const answers = createAnswers(platform.random);
-  app.route({
+  routes.agent({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/check-in',
-    config: {
-      access: CHECK_IN_ACCESS,
-      bodyMaxBytes: CHECK_IN_MAX_BYTES,
-    },
+    access: CHECK_IN_ACCESS,
+    bodyMaxBytes: CHECK_IN_MAX_BYTES,
     schema: {
       summary: 'What an agent says of itself, and what it is to do',
       tags: ['agents'],
@@ -56,9 +53,7 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       // Sent as text that is JSON already.
       response: { 200: Type.Unsafe<string>(CheckInAnswer), 400: Problem, 409: Problem },
     },
-    handler: async (request, reply) => {
-      const caller = ownAgent(request, request.params.agent_id);
-      const facts = request.body;
+    handler: async ({ agent: caller, body: facts, request, reply }) => {
       const nowMs = platform.now();
       const seen = { atMs: nowMs, bootId: facts.boot_id, address: request.ip };
       const intervalSeconds = answers.intervalOf(caller);
@@ -82,7 +77,8 @@ export function mountCheckIn(app: App, deps: CheckInDeps): void {
       }
       lastSeen.note(agentId, nowMs, intervalSeconds);
       const text = answers.text({ caller, facts, nowMs, state: await keyRing.state(), commands });
-      return reply.header('content-type', 'application/json; charset=utf-8').send(text);
+      reply.header('content-type', 'application/json; charset=utf-8');
+      return text;
     },
   });
 }

@@ -1,9 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { installOpenApi } from '../openapi/document.ts';
 import type { OperatorGuard } from '../operators/operator-guard.ts';
+import type { Guards } from '../platform/http/admit.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
 import { installSecurityHeaders } from '../platform/http/security-headers.ts';
-import { type App, createHttpServer, type Guards, type PlainRoute } from '../platform/http/server.ts';
+import { type App, createHttpServer, type PlainRoute } from '../platform/http/server.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { VERSION } from '../version.ts';
 import { isHttps, type Opening } from './parts.ts';

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import { PROBLEM_MEDIA_TYPE, Problem } from '@tidegate/protocol/problems';
 import type { FastifySchema, RouteOptions } from 'fastify';
-import type { Access } from '../platform/http/access.ts';
+import type { Access, OperatorAccess } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import { NO_BODY } from '../platform/http/strict-routes.ts';
 import { scopeNeeded } from '../platform/http/token-scopes.ts';
@@ -107,11 +107,11 @@ function describeAccess(access: Access, method: string): string {
   }
 }
 
-function stepUpOf({ stepUp }: Extract<Access, { kind: 'operator' }>): string {
+function stepUpOf({ stepUp }: OperatorAccess): string {
   return stepUp ? ' Asks for a fresh second factor where one is enrolled.' : '';
 }
 
-function tokensOf(access: Extract<Access, { kind: 'operator' }>, method: string): string {
+function tokensOf(access: OperatorAccess, method: string): string {
   const scope = scopeNeeded(access, method);
   const fleet = access.reach === 'fleet' ? ' Refused to who is bound to groups of hosts.' : '';
   return `${scope === null ? ' No API token.' : ` API tokens: scope \`${scope}\`.`}${fleet}`;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Db } from '../platform/db/engine.ts';
 import { type Hosted, reaches } from '../platform/db/group-scope.ts';
-import type { Access, OperatorCaller } from '../platform/http/access.ts';
+import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 
 /** Same words as the routes use: a row outside of the caller's groups looks like one that does not exist. */
@@ -22,7 +22,7 @@ export async function demandReach(
     groups,
   }: {
     request: Pick<FastifyRequest, 'params'>;
-    access: Extract<Access, { kind: 'operator' }>;
+    access: OperatorAccess;
     groups: OperatorCaller['groups'];
   },
 ): Promise<void> {

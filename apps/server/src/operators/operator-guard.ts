@@ -3,9 +3,9 @@ import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { FastifyRequest } from 'fastify';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
+import type { Guards } from '../platform/http/admit.ts';
 import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { Guards } from '../platform/http/server.ts';
 import {
   demandFreshCredentials,
   demandFreshFactor,

@@ -1,5 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
-import type { Guards } from '../platform/http/server.ts';
+import type { Guards } from '../platform/http/admit.ts';
 import type { RandomBytes } from '../platform/ids.ts';
 import type { Budgets } from './budgets.ts';
 import { addressKey } from './keys.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { OperatorCaller } from '../platform/http/access.ts';
-import type { Guards } from '../platform/http/server.ts';
+import type { Guards } from '../platform/http/admit.ts';
 import { addressKey, callerKey } from './keys.ts';
 import { enforceLimit, type Limiter } from './limiter.ts';
 

@@ -88,7 +88,7 @@ export function createAgentsApp(
       },
     },
   });
-  mountAgentCredentials(app, { ...renewal, limiter, accessTokens });
+  mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
   mountAgents(app, {
     platform,
     queueCommand: async (_tx, { newId }, command) => {

@@ -98,8 +98,8 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   mountPasskeys(app, auth);
   mountSetupPage(app, { platform, passwords });
   mountOperators(app, { platform, passwords, endTokens: revokeTokensOf });
-  mountApiTokens(app, { platform });
-  mountClientErrors(app, { platform });
+  mountApiTokens(app.routes, { platform });
+  mountClientErrors(app.routes, { platform });
   mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
   mountOpenApi(app);
   const first = await prepareFirstOperator(platform, { passwords, configured: withAdmin ? ADMIN : null });

@@ -8,7 +8,7 @@ describe.each(ENGINES)('saved views on $name', (engine) => {
   async function setUp() {
     const platform = createTestPlatform(await engine.open());
     const app = createSliceApp(platform);
-    mountViews(app, { platform });
+    mountViews(app.routes, { platform });
     onTestFinished(() => app.close());
     async function call(method: 'GET' | 'POST' | 'DELETE', path = '', payload?: object, groups?: string) {
       const headers = groups === undefined ? {} : { 'x-test-groups': groups };

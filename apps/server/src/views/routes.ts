@@ -5,36 +5,36 @@ import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countViews, deleteView, findView, insertView, listViews, type ViewRow } from './store.ts';
 
 const URL = '/api/v1/views';
 const tags = ['views'];
-const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' } as const;
-const changing = { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none' } as const;
+const reading: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'none' };
+const changing: OperatorAccess = { ...reading, limit: 'admin_operations' };
 
-/** Filters under a name, of one operator or for all of them. Who is bound to groups has its own alone. */
-export function mountViews(app: App, { platform }: { platform: Platform }): void {
+/** Named filters, private or shared. Operators who are bound to groups of hosts see only their own. */
+export function mountViews(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access: reading },
+    access: reading,
     schema: {
       summary: 'Saved views: the own ones, and those that are shared',
       tags,
       querystring: strict(PageQuery),
       response: { 200: pageOf(SavedView), 400: Problem },
     },
-    handler: async (request) => {
-      const { operatorId, groups } = operatorOf(request);
-      const limit = pageLimit(request.query);
-      const { cursor } = request.query;
+    handler: async ({ operator: { operatorId, groups }, query }) => {
+      const limit = pageLimit(query);
+      const { cursor } = query;
       const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
       const of = { operatorId, seesShared: groups === null };
       const rows = await listViews(database.read, { ...of, limit: limit + 1, after });
@@ -48,19 +48,20 @@ export function mountViews(app: App, { platform }: { platform: Platform }): void
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: URL,
-    config: { access: changing, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    access: changing,
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Save a view; only an admin may share one',
       tags,
       body: NewView,
       response: { 201: SavedView, 400: Problem, 403: Problem, 409: Problem },
     },
-    handler: async (request, reply) => {
-      const { operatorId, username, role, groups } = operatorOf(request);
-      const { name, page, query, shared = false } = request.body;
+    handler: async ({ operator, body }) => {
+      const { operatorId, username, role, groups } = operator;
+      const { name, page, query, shared = false } = body;
       requireQuery(page, query);
       if (shared && (role !== 'admin' || groups !== null)) {
         throw new Refusal('forbidden', { detail: 'Only an admin of the whole fleet may share a view.' });
@@ -78,23 +79,23 @@ export function mountViews(app: App, { platform }: { platform: Platform }): void
         }
         if (shared) await noteChange(tx, platform, { row, change: 'added', actor: username });
       });
-      return reply.code(201).send(viewItem(row, operatorId));
+      return viewItem(row, operatorId);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: { access: changing },
+    access: changing,
     schema: {
       summary: 'Delete a view: an own one, or as an admin one that is shared',
       tags,
       params: strict({ id: Uuid }),
     },
-    handler: async (request, reply) => {
-      const { operatorId, username, role, groups } = operatorOf(request);
+    handler: async ({ operator, params }) => {
+      const { operatorId, username, role, groups } = operator;
       await database.transact(async (tx) => {
-        const row = await findView(tx, request.params.id);
+        const row = await findView(tx, params.id);
         const isOwn = row?.operator_id === operatorId;
         if (!row || !(isOwn || (row.shared === 1 && groups === null))) {
           throw new Refusal('not_found', { detail: 'There is no such view.' });
@@ -106,7 +107,6 @@ export function mountViews(app: App, { platform }: { platform: Platform }): void
           await noteChange(tx, platform, { row, change: 'deleted', actor: username });
         }
       });
-      return reply.code(204).send();
     },
   });
 }

@@ -5,65 +5,84 @@ import type { SecondFactor } from './step-up.ts';
 import 'fastify';
 
 /**
- * Who may call a route, and which limit it counts against. Every route declares it: the server does not start with
- * a route that has none.
+ * Who may call a route, and which rate limit it counts against. A route gets its access from the builder that declares
+ * it (`Routes`); the server refuses to start with a route that has none.
  */
 export type Access =
-  /** Null: it takes no body and answers from memory, as the health check does. */
-  | { kind: 'public'; limit: LimitClass | null }
-  /** Open to anyone, and counted against the operator whose credential it bears, else against its address. */
-  | { kind: 'anyone'; limit: LimitClass }
-  /**
-   * The handler checks its own credential (registration token, refresh token). The limit is that of the address, and
-   * is judged before any byte of the body is read. `refusals`: only requests without a genuine credential count, so
-   * that the hosts behind one address never pay for each other; the handler says which are genuine.
-   */
-  | { kind: 'own'; limit: LimitClass; counts: 'requests' | 'refusals' }
-  | AgentAccess
-  /**
-   * `stepUp`: asks for a proof made lately: of a second factor, or of the password where the operator has none;
-   * `credentials` asks for both, where what is made outlives the session. `scope`: what an API token needs, null where
-   * none may; `scopeNeeded` says what follows where it is not named.
-   */
-  | {
-      kind: 'operator';
-      role: OperatorRole;
-      limit: LimitClass;
-      reach: Reach;
-      stepUp?: boolean | 'credentials';
-      /** Open also to who has to enrol a second factor first. */
-      toEnrol?: boolean;
-      scope?: ApiScope | null;
-    };
+  | ({ readonly kind: 'public' } & PublicAccess)
+  | ({ readonly kind: 'anyone' } & AnyoneAccess)
+  | ({ readonly kind: 'own' } & OwnAccess)
+  | ({ readonly kind: 'agent' } & AgentAccess)
+  | ({ readonly kind: 'operator' } & OperatorAccess);
 
-/** `bind`: the call may come from an unbound agent (check-in); `old`: an agent below the minimum version may call. */
-export interface AgentAccess {
-  readonly kind: 'agent';
+/** Open to everybody. */
+export interface PublicAccess {
+  /** Null only for a route that takes no body and answers from memory, such as the health check. */
+  readonly limit: LimitClass | null;
+}
+
+/** Open to everybody; a logged-in operator has a budget of its own, other callers share that of their address. */
+export interface AnyoneAccess {
   readonly limit: LimitClass;
+}
+
+/** The handler checks a credential of its own kind: a registration token, or a refresh token. */
+export interface OwnAccess {
+  /** Counted by address, and checked before any byte of the body is read. */
+  readonly limit: LimitClass;
+  /**
+   * `refusals`: only requests without a genuine credential count, so that hosts behind one address never use up each
+   * other's budget. The handler marks the genuine ones.
+   */
+  readonly counts: 'requests' | 'refusals';
+}
+
+/** The agent that the path names. */
+export interface AgentAccess {
+  readonly limit: LimitClass;
+  /** An agent that is not bound to a machine yet may call (check-in). */
   readonly bind?: boolean;
+  /** An agent below the minimum version may call. */
   readonly old?: boolean;
 }
 
-/** An API token that calls, in place of a session. */
+/** A person with a session, or an API token. */
+export interface OperatorAccess {
+  /** The lowest role that may call. */
+  readonly role: OperatorRole;
+  readonly limit: LimitClass;
+  readonly reach: Reach;
+  /**
+   * Demands a recent proof of a second factor, or of the password where the operator has no factor. `credentials`
+   * demands both: for what outlives the session.
+   */
+  readonly stepUp?: boolean | 'credentials';
+  /** Open to operators who still have to enrol a second factor. */
+  readonly toEnrol?: boolean;
+  /** The scope that an API token needs; null refuses tokens. Without it `scopeNeeded` derives the scope. */
+  readonly scope?: ApiScope | null;
+}
+
+/** The API token of a call that has no session. */
 export interface CallerToken {
   readonly id: string;
-  /** Null: all that the role may do, but overrides. */
+  /** Null: everything that the role may do, except overrides. */
   readonly scopes: readonly ApiScope[] | null;
   readonly expiresAtMs: number;
 }
 
 /**
- * What of the fleet a route of operators reaches, for those who are bound to groups of hosts. Each route says it, so
- * that none is added that shows them more.
+ * Which hosts a route of operators reaches. Every route declares it, so that no new route shows more to operators who
+ * are bound to groups of hosts.
  */
 export type Reach =
-  /** No host: the caller itself, say. */
+  /** No host, for example only the caller's own account. */
   | 'none'
-  /** The whole fleet, or what all hosts share: refused to callers who are bound to groups. */
+  /** The whole fleet, or data that all hosts share: refused to callers who are bound to groups. */
   | 'fleet'
-  /** Hosts of the caller's groups: the handler passes `groups` as `scope` into each of its queries. */
+  /** The hosts of the caller's groups: the handler passes `groups` as `scope` into each of its queries. */
   | 'scope'
-  /** The parameter `by` of the path names one; where its host is outside of the caller's groups it is not there. */
+  /** The resource that the path parameter `by` names: not found where its host is outside the caller's groups. */
   | { readonly of: Hosted; readonly by: string };
 
 /** Rate-limit classes (docs/protocol/limits.md); the budgets are in rate-limits. */
@@ -81,41 +100,50 @@ export const LIMIT_CLASSES = [
 ] as const;
 export type LimitClass = (typeof LIMIT_CLASSES)[number];
 
-/** What the one read of a request found about its agent, for the check-in to compare with what the agent says. */
+/** What the guard's read found about the agent; the check-in compares it with what the agent reports. */
 export interface AgentFacts {
   readonly agentVersion: string;
   readonly bootId: string | null;
   readonly keySetVersion: number;
   readonly pollingIntervalSeconds: number | null;
-  /** Whether commands wait to be delivered or to be acknowledged. */
+  /** Whether commands wait for delivery or acknowledgement. */
   readonly hasOpenCommands: boolean;
   /** `{"apt":"…"}`: digest of the stored inventory report of each ecosystem, in the order of ECOSYSTEMS. */
   readonly digests: string;
 }
 
-/** The agent behind a request, after token, limit, revocation and machine binding have been checked. */
+/** An agent whose token, limit, revocation, machine binding and version have been checked. */
 export interface AgentCaller extends AgentFacts {
   readonly agentId: AgentId;
   readonly familyId: string;
-  /** The id that the request bears; equal to the recorded one unless the agent is unbound. */
+  /** The machine id in the request; equal to the recorded one unless the agent is unbound. */
   readonly machineId: MachineId;
   readonly bound: boolean;
 }
 
+/** An operator whose credential, limit, role, scope and reach have been checked. */
 export interface OperatorCaller {
   readonly operatorId: string;
   readonly username: string;
   readonly role: OperatorRole;
-  /** What it may see of the fleet: passed as `scope` into every query behind a list. */
+  /** The groups of hosts that the operator may see; null: all. Passed as `scope` into every query behind a list. */
   readonly groups: GroupScope;
   readonly sessionId: string;
-  /** Where the request came from. */
+  /** Network address of the request. */
   readonly address: string;
   /** Absent where a person has logged in. */
   readonly token?: CallerToken;
-  /** `demandFreshFactor` asks it where a route asks for a fresh one only at times. */
+  /** For `demandFreshFactor`, where a route demands a recent proof only for some requests. */
   readonly secondFactor: SecondFactor;
 }
+
+/** Whom the guard of a route has admitted; only `routes.ts` reads it, and hands the handler its typed part. */
+export type Caller =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'anyone'; readonly operator: OperatorCaller | null }
+  | { readonly kind: 'own'; isGenuine: boolean }
+  | { readonly kind: 'agent'; readonly agent: AgentCaller }
+  | { readonly kind: 'operator'; readonly operator: OperatorCaller };
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -124,9 +152,7 @@ declare module 'fastify' {
     bodyMaxBytes?: number;
   }
   interface FastifyRequest {
-    agentCaller: AgentCaller | null;
-    operatorCaller: OperatorCaller | null;
-    /** Whether the handler of a route with `own` access found a credential that this server made. */
-    isGenuine: boolean;
+    /** Null until the guard of the route has admitted the request. */
+    caller: Caller | null;
   }
 }

@@ -7,38 +7,18 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { systemRandom } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { createWorkQueue } from '../work-queue.ts';
-import type { Access, AgentCaller, OperatorCaller } from './access.ts';
+import type { AgentCaller, OperatorCaller } from './access.ts';
+import { admit, type Guards } from './admit.ts';
 import { demandKnownEncoding, installBodyParser } from './body.ts';
 import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
 import { answerFault } from './client-faults.ts';
+import { createRoutes } from './create-routes.ts';
 import { headerFault } from './header-faults.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
-import { makeStrict } from './strict-routes.ts';
+import { strictSchema } from './strict-routes.ts';
 import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
-
-/** Checks the credential and the limit of a route, in that order, and says who is calling. */
-export interface Guards {
-  public(request: FastifyRequest, access: Extract<Access, { kind: 'public' }>): void;
-  anyone(
-    request: FastifyRequest,
-    access: Extract<Access, { kind: 'anyone' }>,
-  ): Promise<OperatorCaller | null>;
-  own: OwnGuard;
-  agent(request: FastifyRequest, access: Extract<Access, { kind: 'agent' }>): Promise<AgentCaller>;
-  operator(request: FastifyRequest, access: Extract<Access, { kind: 'operator' }>): Promise<OperatorCaller>;
-}
-
-/** The limit of an address on routes that check their own credential. */
-export interface OwnGuard {
-  /** Before the body is read: throws where the address is over its limit. */
-  judge(request: FastifyRequest, access: OwnAccess, reply: FastifyReply): void;
-  /** Counts a request that was refused and bore no genuine credential. */
-  countRefusal(request: FastifyRequest, access: OwnAccess): void;
-}
-
-type OwnAccess = Extract<Access, { kind: 'own' }>;
 
 export interface HttpOptions {
   log: Log;
@@ -99,9 +79,7 @@ export function createHttpServer(options: HttpOptions) {
 
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  app.decorateRequest('agentCaller', null);
-  app.decorateRequest('operatorCaller', null);
-  app.decorateRequest('isGenuine', false);
+  app.decorateRequest('caller', null);
   installBodyParser(
     app,
     createWorkQueue({
@@ -125,7 +103,7 @@ export function createHttpServer(options: HttpOptions) {
       throw new Error(`route ${String(route.method)} ${route.url} takes a body and declares no limit`);
     }
     if (bodyMaxBytes !== undefined) route.bodyLimit = bodyMaxBytes;
-    makeStrict(route);
+    route.schema = strictSchema(route.method, route.schema);
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
@@ -135,45 +113,23 @@ export function createHttpServer(options: HttpOptions) {
     }
     // Nobody reads a body at a path that is not there: the answer is 404 whatever it holds.
     if (request.is404) return answerUnknown(routes, request, reply);
-    await admit(request, reply);
+    const { access } = request.routeOptions.config;
+    if (access) request.caller = await admit(guards, access, { request, reply });
     demandKnownEncoding(request);
   });
 
-  /** Before any byte of the body is read: credential and limit, as the route declares them. */
-  async function admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { access } = request.routeOptions.config;
-    switch (access?.kind) {
-      case undefined:
-        return;
-      case 'public':
-        guards.public(request, access);
-        return;
-      case 'anyone':
-        request.operatorCaller = await guards.anyone(request, access);
-        return;
-      case 'agent':
-        request.agentCaller = await guards.agent(request, access);
-        return;
-      case 'operator':
-        reply.header('cache-control', 'no-store');
-        request.operatorCaller = await guards.operator(request, access);
-        return;
-      case 'own':
-        guards.own.judge(request, access, reply);
-        return;
-    }
-  }
-
   app.addHook('onSend', (request, reply, _payload, done) => {
     const { access } = request.routeOptions.config;
-    if (access?.kind === 'own' && reply.statusCode >= 400 && !request.isGenuine) {
+    const { caller } = request;
+    const isGenuine = caller?.kind === 'own' && caller.isGenuine;
+    if (access?.kind === 'own' && reply.statusCode >= 400 && !isGenuine) {
       guards.own.countRefusal(request, access);
     }
     leaveUnreadBody(request.raw, reply.raw);
     done();
   });
   app.setNotFoundHandler((request, reply) => answerUnknown(routes, request, reply));
-  return app;
+  return Object.assign(app, { routes: createRoutes(app) });
 }
 
 function createNodeServer(
@@ -236,12 +192,12 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
 
 /** The caller of a route whose access is `agent`. */
 export function agentOf(request: FastifyRequest): AgentCaller {
-  if (!request.agentCaller) throw new Error('route without agent access');
-  return request.agentCaller;
+  if (request.caller?.kind !== 'agent') throw new Error('route without agent access');
+  return request.caller.agent;
 }
 
 /** The caller of a route whose access is `operator`. */
 export function operatorOf(request: FastifyRequest): OperatorCaller {
-  if (!request.operatorCaller) throw new Error('route without operator access');
-  return request.operatorCaller;
+  if (request.caller?.kind !== 'operator') throw new Error('route without operator access');
+  return request.caller.operator;
 }

@@ -1,17 +1,13 @@
 import { nullable, strict } from '@tidegate/protocol/scalars';
-import type { RouteOptions } from 'fastify';
 
 const NO_QUERY = strict({});
-/** Absent (which the framework checks as null) or empty: an act that needs no more than its path. */
+/** No body (the framework passes null) or an empty object: the path says everything. */
 export const NO_BODY = nullable(strict({}));
 /** Methods whose bodies the framework reads. */
 const WITH_BODY = ['POST', 'PUT', 'PATCH', 'DELETE'];
 
-/**
- * Requests are strict (docs/protocol/requests.md) also where a route names nothing that it takes: then it
- * takes nothing.
- */
-export function makeStrict(route: RouteOptions): void {
-  const readsBody = [route.method].flat().some((method) => WITH_BODY.includes(method));
-  route.schema = { querystring: NO_QUERY, ...(readsBody ? { body: NO_BODY } : {}), ...route.schema };
+/** Requests are strict (docs/protocol/requests.md): a route that declares no query or body refuses one. */
+export function strictSchema<S extends object>(method: string | readonly string[], schema: S | undefined) {
+  const readsBody = [method].flat().some((name) => WITH_BODY.includes(name));
+  return { querystring: NO_QUERY, ...(readsBody && { body: NO_BODY }), ...schema };
 }

@@ -1,12 +1,12 @@
 import type { ApiScope } from '@tidegate/protocol/api-tokens-api';
-import type { Access, CallerToken, OperatorCaller } from './access.ts';
+import type { CallerToken, OperatorAccess, OperatorCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
 
 /**
  * The scope that a token needs for a route; null: people alone, who log in. A route may name it; else it follows from
  * the role, and what concerns the caller itself, or what a viewer changes, is for people.
  */
-export function scopeNeeded(access: Extract<Access, { kind: 'operator' }>, method: string): ApiScope | null {
+export function scopeNeeded(access: OperatorAccess, method: string): ApiScope | null {
   if (access.scope !== undefined) return access.scope;
   if (access.reach === 'none') return null;
   switch (access.role) {
@@ -22,7 +22,7 @@ export function scopeNeeded(access: Extract<Access, { kind: 'operator' }>, metho
 /** Refuses a token what it was not made for; who has logged in passes. */
 export function demandScope(
   { token }: Pick<OperatorCaller, 'token'>,
-  { access, method }: { access: Extract<Access, { kind: 'operator' }>; method: string },
+  { access, method }: { access: OperatorAccess; method: string },
 ): void {
   if (!token) return;
   const needed = scopeNeeded(access, method);
