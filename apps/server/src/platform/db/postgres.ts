@@ -158,25 +158,34 @@ function mapped(dialect: PostgresDialect): Dialect {
   };
 }
 
+interface MappedConnection extends DatabaseConnection {
+  /** The connection that the driver made, which alone it knows. */
+  readonly plain: DatabaseConnection;
+}
+
+function isMapped(connection: DatabaseConnection): connection is MappedConnection {
+  return 'plain' in connection;
+}
+
+function plainOf(connection: DatabaseConnection): DatabaseConnection {
+  return isMapped(connection) ? connection.plain : connection;
+}
+
 function mappedDriver(driver: Driver): Driver {
-  const plain = new WeakMap<DatabaseConnection, DatabaseConnection>();
-  function plainOf(connection: DatabaseConnection): DatabaseConnection {
-    return plain.get(connection) ?? connection;
-  }
   function rethrow(error: unknown): never {
     throw mapFault(error);
   }
   return {
     init: (options) => driver.init(options),
     async acquireConnection(options) {
-      const connection = await driver.acquireConnection(options).catch(rethrow);
-      const wrapped: DatabaseConnection = {
+      const plain = await driver.acquireConnection(options).catch(rethrow);
+      const connection: MappedConnection = {
+        plain,
         executeQuery: <R>(...query: Parameters<DatabaseConnection['executeQuery']>) =>
-          connection.executeQuery<R>(...query).catch(rethrow),
-        streamQuery: (query, chunkSize, more) => connection.streamQuery(query, chunkSize, more),
+          plain.executeQuery<R>(...query).catch(rethrow),
+        streamQuery: (query, chunkSize, more) => plain.streamQuery(query, chunkSize, more),
       };
-      plain.set(wrapped, connection);
-      return wrapped;
+      return connection;
     },
     beginTransaction: (connection, settings) => driver.beginTransaction(plainOf(connection), settings),
     commitTransaction: (connection) => driver.commitTransaction(plainOf(connection)),

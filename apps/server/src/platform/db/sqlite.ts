@@ -114,21 +114,27 @@ class WaitingAdapter extends SqliteAdapter {
   }
 }
 
+/** The connection of one transaction: it may wait for its commit while the next one runs. */
+interface MemberConnection extends DatabaseConnection {
+  readonly member: Member;
+}
+
+function isMember(connection: DatabaseConnection): connection is MemberConnection {
+  return 'member' in connection;
+}
+
+function memberOf(connection: DatabaseConnection): Member {
+  if (isMember(connection)) return connection.member;
+  throw new Error('transactions run on the connection that writes');
+}
+
 function createDriver(database: DatabaseSync, { group, slices }: Sharing): Driver {
   const shared = createConnection(database, slices);
-  const members = new WeakMap<DatabaseConnection, Member>();
-  function memberOf(connection: DatabaseConnection): Member {
-    const member = members.get(connection);
-    if (!member) throw new Error('transactions run on the connection that writes');
-    return member;
-  }
   return {
     async init() {},
     async acquireConnection() {
       if (!group) return shared;
-      // One of its own for each transaction: it may wait for its commit while the next one runs.
-      const connection = { ...shared };
-      members.set(connection, await group.enter());
+      const connection: MemberConnection = { ...shared, member: await group.enter() };
       return connection;
     },
     async beginTransaction(connection) {
@@ -143,7 +149,7 @@ function createDriver(database: DatabaseSync, { group, slices }: Sharing): Drive
       memberOf(connection).rollback();
     },
     async releaseConnection(connection) {
-      members.get(connection)?.leave();
+      if (isMember(connection)) connection.member.leave();
     },
     async destroy() {
       database.close();
