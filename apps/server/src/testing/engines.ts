@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
-import { openPostgres } from '../platform/db/postgres.ts';
+import { type Connections, openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
 import { databaseOptions } from './database-options.ts';
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
   /** A fresh database with every migration applied; it goes away with the test that opened it. */
-  open(options?: Partial<DatabaseOptions>): Promise<Database>;
+  open(options?: Partial<DatabaseOptions & { connections: Connections }>): Promise<Database>;
   /** The same without any migration. */
   openEmpty(): Promise<Database>;
   /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
