@@ -2,7 +2,7 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The console as plain files: no inline script or data URL (the policy of the server allows none), nothing from elsewhere. */
+/** Static files only: no inline scripts or data URLs, which the server's policy forbids, and no external resources. */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), tailwindcss()],

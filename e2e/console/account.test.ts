@@ -26,10 +26,10 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
   };
 
-  /** A code that was not used yet: each step of the clock gives one. */
+  /** An unused code: each time step has its own. */
   const codeAfter = (secret: string, steps: number) => totpAt(secret, Date.now() + steps * STEP_MS);
 
-  test('an authenticator app is added by its code, asked for at the login, and recovery codes stand in for it once', async () => {
+  test('an authenticator app is confirmed by a code and asked for at login; each recovery code replaces it once', async () => {
     const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
@@ -40,23 +40,23 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await inspect(page, 'account-totp');
     const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
     const secret = title?.split(': ')[1] ?? '';
-    await dialog.getByLabel('Code that the app shows').fill('000000');
+    await dialog.getByLabel('Code from the app').fill('000000');
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await dialog.getByText('The code does not match the secret.').waitFor();
-    await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, 0));
+    await dialog.getByLabel('Code from the app').fill(codeAfter(secret, 0));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });
     await codes.waitFor();
     const [recovery = ''] = await codes.getByRole('listitem').allInnerTexts();
     expect(await codes.getByRole('listitem').count()).toBe(10);
-    await codes.getByRole('button', { name: 'I have kept them' }).click();
+    await codes.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByRole('button', { name: 'Remove the app' }).waitFor();
 
     await logOut(page);
     await logIn(page);
     await page.getByRole('heading', { name: 'Second factor' }).waitFor();
     await inspect(page, 'login-second-factor');
-    await page.getByLabel('Code of your authenticator app').fill(codeAfter(secret, 1));
+    await page.getByLabel('Code from your authenticator app').fill(codeAfter(secret, 1));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
 
@@ -71,7 +71,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     }
   });
 
-  test('a passkey is made by the authenticator, logs in alone, and is asked for before what matters', async () => {
+  test('a passkey is created by the authenticator, logs in alone, and is asked for before sensitive acts', async () => {
     const page = await scene.browser.openAs(localhost(scene.stage.server.url), operator);
     const session = await page.context().newCDPSession(page);
     await session.send('WebAuthn.enable');
@@ -88,15 +88,15 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await page.goto('/account');
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByLabel('Name').fill('this laptop');
-    await page.getByRole('button', { name: 'Go on to the browser' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     const codes = page.getByRole('dialog', { name: 'Recovery codes' });
-    await codes.getByRole('button', { name: 'I have kept them' }).click();
+    await codes.getByRole('button', { name: 'I have saved them' }).click();
     await page.getByText('Passkey this laptop', { exact: true }).waitFor();
 
     await logOut(page);
     await page.getByRole('button', { name: 'Log in with a passkey' }).click();
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
-    // A passkey alone has proven no password, which what outlives the session asks for.
+    // A passkey login proves no password, which is needed for acts that outlive the session.
     await page.goto('/account');
     await page.getByText('The passkey this laptop was added').waitFor();
     await inspect(page, 'account-changes');
@@ -120,39 +120,39 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
     await page.getByRole('heading', { name: 'Your account' }).waitFor();
   });
 
-  test('what matters asks for a fresh second factor, and goes on by itself once it is proven', async () => {
+  test('a sensitive act asks for a fresh second factor, and continues once it is confirmed', async () => {
     const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByRole('button', { name: 'Add an app' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an authenticator app' });
     const title = await dialog.getByTitle('Copy the secret').getAttribute('title');
     const secret = title?.split(': ')[1] ?? '';
-    await dialog.getByLabel('Code that the app shows').fill(codeAfter(secret, -1));
+    await dialog.getByLabel('Code from the app').fill(codeAfter(secret, -1));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
-    await page.getByRole('button', { name: 'I have kept them' }).click();
-    // Another session, opened by a recovery code of nobody: the password alone with the app's next code.
+    await page.getByRole('button', { name: 'I have saved them' }).click();
+    // Another session, opened by the password and the app's next code.
     await logOut(page);
     await page.goto('/login?next=/operators');
     await page.getByLabel('Username').fill(operator.username);
     await page.getByLabel('Password').fill(operator.password);
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
-    await page.getByLabel('Code of your authenticator app').fill(codeAfter(secret, 0));
+    await page.getByLabel('Code from your authenticator app').fill(codeAfter(secret, 0));
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Operators', exact: true }).waitFor();
   });
 
-  test('a session is ended from another one', async () => {
+  test('one session can end another', async () => {
     const page = await scene.openAs(operator);
     const other = await scene.openAs(operator);
     await other.goto('/account');
     await page.goto('/account');
     await page.getByRole('button', { name: /^End the session of/ }).click();
-    await page.getByText('Ended.').waitFor();
+    await page.getByText('The session has ended.').waitFor();
     await other.goto('/hosts');
     await other.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
   });
 
-  test('a new password is taken with the old one alone', async () => {
+  test('a new password needs the old one', async () => {
     const page = await scene.openAs(operator);
     await page.goto('/account');
     await page.getByLabel('Current password').fill('not the password');
@@ -170,7 +170,7 @@ describeConsole('second factors in the console', { hosts: 2 }, (scene) => {
   });
 });
 
-/** Passkeys take https or localhost: an address in numbers has none. */
+/** Passkeys need https or localhost; they do not work at an IP address. */
 function localhost(url: string): string {
   return url.replace('127.0.0.1', 'localhost');
 }

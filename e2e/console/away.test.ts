@@ -3,12 +3,12 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 describeConsole('while the server is away', { hosts: 3 }, (scene) => {
-  test('what was shown stays, says how old it is, and follows again by itself after a restart', async () => {
+  test('the list stays, says how old it is, and is live again after a restart', async () => {
     const page = await scene.openAs();
     await page.goto('/hosts');
     await page.getByText('Live', { exact: true }).waitFor();
     await scene.stage.server.kill();
-    await page.getByRole('button', { name: 'Fetch the hosts again' }).click();
+    await page.getByRole('button', { name: 'Refresh the hosts' }).click();
     await page.getByText('The server does not answer', { exact: true }).first().waitFor();
     expect(await page.getByRole('row').count()).toBe(1 + 3);
     await inspect(page, 'hosts-server-away');
@@ -17,13 +17,13 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await expect.poll(() => page.getByText('The server does not answer').count()).toBe(0);
   });
 
-  test('an act while it is away fails in words, and is not lost from the form', async () => {
+  test('an act fails with a message and the form keeps its input', async () => {
     const page = await scene.openAs();
     await page.goto('/operators');
     await page.getByRole('button', { name: 'Add an operator' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an operator' });
     await dialog.getByLabel('Username').fill('walter');
-    await dialog.getByLabel('First password').fill('correct horse battery');
+    await dialog.getByLabel('Initial password').fill('correct horse battery');
     await scene.stage.server.kill();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.getByText('The server does not answer.').waitFor();
@@ -33,12 +33,12 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await page.getByRole('row', { name: /walter/ }).waitFor();
   });
 
-  test('a page that fails takes nothing else with it, and the server hears of it (E7)', async () => {
+  test('a page that fails leaves the others working and is reported to the server (E7)', async () => {
     const page = await scene.openUnwatched();
     await page
       .context()
       .request.post('/api/v1/auth/login', { data: { username: 'olga', password: 'a long enough password' } });
-    // A server that lies in its shape is the way to make a page fail.
+    // A response of the wrong shape makes the page fail.
     await page.route('**/api/v1/updates?**', (route) =>
       route.fulfill({ json: { items: [{}], next_cursor: null, total: 1 } }),
     );
@@ -47,7 +47,7 @@ describeConsole('while the server is away', { hosts: 3 }, (scene) => {
     await inspect(page, 'page-failed');
     await page.getByRole('link', { name: 'Hosts', exact: true }).click();
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
-    const told = async () => (await scene.stage.operator.events({ type: 'client_error' })).length;
-    await expect.poll(told, { timeout: 10_000 }).toBeGreaterThan(0);
+    const reports = async () => (await scene.stage.operator.events({ type: 'client_error' })).length;
+    await expect.poll(reports, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 });

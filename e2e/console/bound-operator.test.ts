@@ -11,7 +11,7 @@ const PASSWORD = 'a long enough password';
 const GROUP = 'rack 4';
 const APPROVER = { username: 'berta', password: PASSWORD };
 const ADMIN = { username: 'adam', password: PASSWORD };
-/** Their own hosts, and those of nobody's group. */
+/** Hosts of their group, and hosts without a group. */
 const OWN = ['web-00000.example.invalid', 'web-00001.example.invalid'];
 const FOREIGN = ['web-00002.example.invalid', 'web-00003.example.invalid'];
 /** Pages about the whole fleet. */
@@ -22,7 +22,7 @@ const OF_THE_FLEET = [
   ['/rate-limits', 'Rate limits'],
   ['/operators', 'Operators'],
 ] as const;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
@@ -46,17 +46,17 @@ async function bindOperators(stage: ConsoleStage): Promise<void> {
 
 const scenery = { hosts: 4, prepare: bindOperators };
 
-describeConsole('an operator who is bound to a group of hosts, in the console', scenery, (scene) => {
+describeConsole('an operator who is bound to a host group, in the console', scenery, (scene) => {
   async function foreignHost(): Promise<string> {
     const host = (await hostsOf(scene.stage)).find(({ hostname }) => hostname === FOREIGN[0]);
     return host?.id ?? '';
   }
 
-  test('sees the hosts of the group and what belongs to them, and nothing of others in any list', async () => {
+  test('sees only the hosts of the group in every list', async () => {
     const page = await scene.openAs(APPROVER);
     await page.goto('/hosts');
     await poll(() => rows(page).count()).toBe(2);
-    await page.getByText(`sees ${GROUP}`).waitFor();
+    await page.getByText(`Can see: ${GROUP}`).waitFor();
     await inspect(page, 'bound-hosts');
     await page.goto('/updates?state=pending');
     await poll(() => rows(page).count()).toBe(12);
@@ -70,7 +70,7 @@ describeConsole('an operator who is bound to a group of hosts, in the console', 
     await page.getByRole('heading', { name: 'No updates match the filter' }).waitFor();
   });
 
-  test('is told of a host of another group what is told of one that is not there', async () => {
+  test('gets the same answer for a host of another group as for one that does not exist', async () => {
     const page = await scene.openAs(APPROVER);
     const id = await foreignHost();
     for (const path of [`/hosts/${id}`, `/hosts/${id}/inventory`]) {
@@ -89,7 +89,7 @@ describeConsole('an operator who is bound to a group of hosts, in the console', 
     await poll(() => scene.stage.operator.commands({ action: 'scan' })).toHaveLength(1);
   });
 
-  test('has an overview of the group that says why it has no past, and shows no line for it', async () => {
+  test('has an overview of the group that says why it has no history, and draws none', async () => {
     const page = await scene.openAs(APPROVER);
     await page.goto('/');
     await page.getByText(`The hosts of ${GROUP}, as of`).waitFor();
@@ -97,20 +97,20 @@ describeConsole('an operator who is bound to a group of hosts, in the console', 
       .locator('section')
       .filter({ has: page.getByRole('heading', { name: 'The hosts of your groups' }) });
     await poll(() => totals.locator('dd').first().innerText()).toBe('2');
-    await page.getByText('there is no past to show').waitFor();
+    await page.getByText('so there is no history of the hosts of').waitFor();
     expect(await page.getByRole('heading', { name: 'Age of open updates' }).count()).toBe(0);
-    expect(await page.getByRole('img', { name: /Hosts heard of|Age of open updates/ }).count()).toBe(0);
+    expect(await page.getByRole('img', { name: /Hosts seen on|Age of open updates/ }).count()).toBe(0);
     await inspect(page, 'bound-overview');
   });
 
   test.each(OF_THE_FLEET)(
-    '%s is not offered, and says by its address why it shows nothing',
+    '%s is not in the menu, and opened by its address it says why it is empty',
     async (path, title) => {
       const page = await scene.openAs(ADMIN);
       await page.goto(path);
       await page.getByRole('heading', { level: 1, name: title }).waitFor();
       await page.getByRole('heading', { name: 'This is about the whole fleet' }).waitFor();
-      await page.getByText(`You are bound to the hosts of ${GROUP}`).waitFor();
+      await page.getByText(`You can only see the hosts of ${GROUP}`).waitFor();
       const pages = page.getByRole('navigation', { name: 'Pages', exact: true });
       await pages.getByRole('link', { name: 'Updates' }).waitFor();
       expect(await pages.getByRole('link', { name: title }).count()).toBe(0);
@@ -119,13 +119,13 @@ describeConsole('an operator who is bound to a group of hosts, in the console', 
     },
   );
 
-  test('the settings say that a restore is not shown to them', async () => {
+  test('the settings say that the state of restores is hidden', async () => {
     const page = await scene.openAs(ADMIN);
     await page.goto('/settings');
     const panel = page
       .locator('section')
       .filter({ has: page.getByRole('heading', { name: 'Restore', exact: true }) });
-    await panel.getByText('what concerns every host is not shown to you').waitFor();
+    await panel.getByText('information about the whole fleet is not shown to you').waitFor();
     await inspect(page, 'bound-settings');
   });
 });

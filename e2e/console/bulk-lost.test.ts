@@ -6,7 +6,7 @@ import { describeUpdates } from '../harness/update-scene.ts';
 const APPROVE = '**/api/v1/updates/approve';
 
 describeUpdates('a bulk approval whose answer is lost', (scene) => {
-  /** Opens the dialog for everything that a host was offered. */
+  /** Opens the dialog for all updates of a host. */
   async function openDialog(page: Page, hostname: string) {
     await page.goto(`/updates?state=pending&host=${hostname}`);
     await page.getByLabel('Select all on this page').check();
@@ -14,28 +14,28 @@ describeUpdates('a bulk approval whose answer is lost', (scene) => {
     return page.getByRole('dialog');
   }
 
-  test('shows what came of it once the server is back, and guesses nothing until then', async () => {
+  test('shows the result once the server is back, and guesses nothing until then', async () => {
     const { hostname, idOf } = await scene.hostWith(['bad', 'good']);
     const page = await scene.openAs();
     await page.route(APPROVE, async (route) => {
-      await route.fetch(); // the server has done it, and is gone with its answer
+      await route.fetch(); // the server runs the request but dies before it answers
       await scene.stage.server.kill();
       await route.abort('connectionreset');
     });
     const dialog = await openDialog(page, hostname);
     await dialog.getByRole('button', { name: 'Approve 2 updates' }).click();
-    await dialog.getByText('The answer did not come.').waitFor();
+    await dialog.getByText('The connection was lost.').waitFor();
     await inspect(page, 'bulk-lost');
-    // How far it was may be told; what came of it is not.
+    // The progress may be shown, but not a result.
     expect(await dialog.getByText(/^\d+ approved, .* skipped$/).count()).toBe(0);
     await scene.stage.server.restart();
     await dialog.getByText('1 approved, 0 waiting for a plan, 1 blocked, 0 skipped').waitFor();
-    await dialog.getByText('A known vulnerability is in the closure').waitFor();
+    await dialog.getByText('A package has a known vulnerability').waitFor();
     expect(await scene.stateOf(idOf('good'))).toBe('approved');
     expect(await scene.stateOf(idOf('bad'))).toBe('pending');
   });
 
-  test('that never arrived is said to be so, and is sent once more by the same name', async () => {
+  test('is reported as not received, and sent again with the same id', async () => {
     const { hostname, idOf } = await scene.hostWith(['lone']);
     const page = await scene.openAs();
     const sent: unknown[] = [];
@@ -45,14 +45,14 @@ describeUpdates('a bulk approval whose answer is lost', (scene) => {
     });
     const dialog = await openDialog(page, hostname);
     await dialog.getByRole('button', { name: 'Approve 1 update' }).click();
-    await dialog.getByText('The server knows nothing of the request').waitFor();
+    await dialog.getByText('The server did not receive the request').waitFor();
     expect(await scene.stateOf(idOf('lone'))).toBe('pending');
     await dialog.getByRole('button', { name: 'Approve 1 update' }).click();
     await dialog.getByText('1 approved, 0 waiting for a plan, 0 blocked, 0 skipped').waitFor();
     expect(sent).toEqual([sent[0], sent[0]]);
   });
 
-  test('sent once more after all, it is done once and its first outcome is shown', async () => {
+  test('runs once when both copies arrive, and shows the first result', async () => {
     const { hostname } = await scene.hostWith(['twice']);
     const page = await scene.openAs();
     let sent = 0;
@@ -62,14 +62,14 @@ describeUpdates('a bulk approval whose answer is lost', (scene) => {
       if (sent > 1) return route.continue();
       await route.abort('connectionreset');
     });
-    // The request is on its way still when the server is asked about it, and arrives before the second.
+    // The first copy is still on its way when the page asks about it, and arrives before the second.
     await page.route('**/api/v1/bulk/*', (route) =>
       progress++ === 0 || sent === 1 ? route.fulfill(NOT_FOUND) : route.continue(),
     );
     const dialog = await openDialog(page, hostname);
     const request = page.waitForRequest(APPROVE);
     await dialog.getByRole('button', { name: 'Approve 1 update' }).click();
-    await dialog.getByText('The server knows nothing of the request').waitFor();
+    await dialog.getByText('The server did not receive the request').waitFor();
     const late = await scene.stage.operator.call(
       'POST',
       '/api/v1/updates/approve',

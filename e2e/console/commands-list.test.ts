@@ -7,14 +7,14 @@ import { describeConsole } from '../harness/describe-console.ts';
 import { addHost } from '../harness/offer-updates.ts';
 import { expectAnswer } from '../harness/operator.ts';
 
-/** More than a page holds. */
+/** More than one page. */
 const COMMANDS = 53;
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 const hrefs = (page: Page) =>
   rows(page).evaluateAll((all) => all.map((row) => row.querySelector('a')?.getAttribute('href')));
 
-/** Asks one host for so many scans, one after the other. */
+/** Requests that many scans from one host. */
 async function askOften({ server, operator }: ConsoleStage): Promise<void> {
   const { agentId } = await addHost({ url: server.url, operator }, 'busy');
   for (let n = 0; n < COMMANDS; n++) await operator.call('POST', `/api/v1/agents/${agentId}/scan`, {});
@@ -27,12 +27,12 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
   }
   const pathsOf = (commands: readonly CommandItem[]) => commands.map(({ id }) => `/commands/${id}`);
 
-  test('goes both ways by its URL, and keeps its way from page to page and when it is loaded anew', async () => {
+  test('sorts both ways by its URL, and keeps the order across pages and reloads', async () => {
     const oldestFirst = pathsOf(await commandsByAge());
     expect(oldestFirst).toHaveLength(COMMANDS);
     const page = await scene.openAs();
     await page.goto('/commands');
-    const header = page.getByRole('columnheader', { name: 'Asked', exact: true });
+    const header = page.getByRole('columnheader', { name: 'Requested', exact: true });
     expect(await header.getAttribute('aria-sort')).toBe('descending');
     await poll(() => hrefs(page)).toEqual(oldestFirst.toReversed().slice(0, 50));
     await header.getByRole('button').click();
@@ -46,7 +46,7 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
     expect(new URL(page.url()).searchParams.get('sort')).toBe('created_at');
   });
 
-  test('shows what was asked since a time and until another, as chips that are taken away one by one', async () => {
+  test('filters by time, with chips that are removed one by one', async () => {
     const oldestFirst = await commandsByAge();
     const [since, until] = [oldestFirst[10]?.created_at ?? '', oldestFirst[40]?.created_at ?? ''];
     expect(since < until).toBe(true);
@@ -64,7 +64,7 @@ describeConsole('the list of commands', { hosts: 0, prepare: askOften }, (scene)
     await poll(() => rows(page).count()).toBe(50);
   });
 
-  test('says so where nothing was asked in that time, and what is wrong with what is no time', async () => {
+  test('says that no command matches, and what is wrong with an invalid time', async () => {
     const page = await scene.openAs();
     await page.goto('/commands?until=2020-01-01T00:00:00Z');
     await page.getByRole('heading', { name: 'No commands match the filter' }).waitFor();

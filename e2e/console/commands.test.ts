@@ -20,7 +20,7 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
     const { command_id: id } = expectAnswer(asked, 202, CommandQueued);
     return { agent, hostname, id };
   }
-  /** The host fetches what it was asked for, and says at its next check-in that it has it. */
+  /** Checks in once, which fetches open commands and acknowledges `received` ones. */
   async function fetchCommands(agent: BareAgent, received: readonly string[] = []) {
     const answer = await agent.call('POST', '/check-in', {
       ...{ agent_version: '0.1.0', boot_id: 'boot', uptime_seconds: 1 },
@@ -45,13 +45,13 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
   }
   const log = (page: Page) => page.getByRole('region', { name: 'Output of the command' });
 
-  test('what a host writes appears as it is written: as text, without what it says to a terminal', async () => {
+  test('output appears as the host writes it, as text without terminal sequences', async () => {
     const { agent, hostname, id } = await hostAsked();
     await begin({ agent, id });
     const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
     await page.getByRole('heading', { name: `scan on ${hostname}` }).waitFor();
-    await page.getByText('Nothing was written yet.').waitFor();
+    await page.getByText('No output yet.').waitFor();
     await write(agent, id, { seq: 0, data: 'reading \x1b[3' });
     await write(agent, id, { seq: 1, data: '1mlists\x1b[0m <b>now</b>\n' });
     await log(page).getByText('reading lists <b>now</b>').waitFor();
@@ -73,27 +73,27 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
     await page.getByRole('button', { name: 'Follow' }).click();
     await poll(fromEnd).toBeLessThan(5);
     await end({ agent, id }, 'success');
-    await page.getByText('Ended: this is all of it.').waitFor();
+    await page.getByText('Finished: this is the complete output.').waitFor();
     await page.getByText('success').waitFor();
     await page.getByRole('button', { name: 'Copy', exact: true }).click();
     await page.getByText('The output is copied.').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^reading lists <b>now<\/b>\nmore/);
   });
 
-  test('what failed is asked for once more, by a new command', async () => {
+  test('a failed command is retried by a new command', async () => {
     const { agent, id } = await hostAsked();
     await begin({ agent, id });
     await end({ agent, id }, 'failed');
     const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
     await page.getByText('the disk is full').waitFor();
-    await page.getByRole('button', { name: 'Ask once more' }).click();
-    await page.getByText('The host is asked once more').waitFor();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('This is the new command.').waitFor();
     await poll(() => page.url()).not.toContain(id);
     await page.getByRole('button', { name: 'Cancel the command' }).waitFor();
   });
 
-  test('what its host has not fetched is cancelled after a question; afterwards it is too late', async () => {
+  test('a command is cancelled after a confirmation, until its host has fetched it', async () => {
     const { agent, id } = await hostAsked('reboot');
     const page = await scene.openAs();
     await page.goto(`/commands/${id}`);
@@ -135,11 +135,11 @@ describeConsole('commands in the console', { hosts: 0, operators: [VIEWER] }, (s
     await poll(() => new URL(page.url()).search).toBe('');
   });
 
-  test('who may only look is offered no verb', async () => {
+  test('a viewer is offered no action', async () => {
     const { id } = await hostAsked();
     const page = await scene.openAs(VIEWER);
     await page.goto(`/commands/${id}`);
     await page.getByText('pending', { exact: true }).waitFor();
-    expect(await page.getByRole('button', { name: /cancel the command|ask once more/i }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /cancel the command|retry/i }).count()).toBe(0);
   });
 });

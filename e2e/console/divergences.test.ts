@@ -17,15 +17,15 @@ describeConsole(
     },
   },
   (scene) => {
-    test('the first page leads to it, and who may only look is shown the hashes', async () => {
+    test('the overview links to it, and a viewer sees the hashes', async () => {
       const viewer = { username: 'vera', password: 'correct horse battery', role: 'viewer' } as const;
       await scene.stage.addOperator(viewer);
       const page = await scene.openAs(viewer);
       await page.goto('/');
-      await page.getByRole('link', { name: /packages with two hashes/ }).click();
+      await page.getByRole('link', { name: /packages with conflicting hashes/ }).click();
       await page.getByRole('heading', { name: 'Divergences', exact: true }).waitFor();
       await inspect(page, 'divergences');
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
       const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
       await dialog.getByText(WRONG).waitFor();
       expect(await dialog.getByRole('button', { name: /Accept/ }).count()).toBe(0);
@@ -34,7 +34,7 @@ describeConsole(
     test('one hash is accepted with a reason, and the other stays blocked', async () => {
       const page = await scene.openAs();
       await page.goto('/divergences?open=true');
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
       const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
       const accept = dialog.getByRole('button', { name: 'Accept this hash, block the others' });
       expect(await accept.isDisabled()).toBe(true);
@@ -44,31 +44,31 @@ describeConsole(
       await accept.click();
       await page.getByText('No divergences match the filter').waitFor();
       await page.goto('/divergences');
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-      await page.getByText(/^refused by an operator: blocked; first told by/).waitFor();
-      await page.locator('summary', { hasText: 'Who said what' }).click();
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
+      await page.getByText(/^refused by an operator: blocked; first reported by/).waitFor();
+      await page.locator('summary', { hasText: 'Who reported which hash' }).click();
       await page.getByRole('cell', { name: 'vault-1' }).waitFor();
-      const told = await scene.stage.operator.events({ type: 'ARTIFACT_DIVERGENCE_DECIDED' });
-      expect(told).toHaveLength(1);
+      const events = await scene.stage.operator.events({ type: 'ARTIFACT_DIVERGENCE_DECIDED' });
+      expect(events).toHaveLength(1);
     });
 
-    test('the decision is undone, and a hash that nobody told is accepted by typing it', async () => {
+    test('a decision is undone, and a hash that nobody reported is accepted by typing it', async () => {
       const page = await scene.openAs();
       await page.goto('/divergences');
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
       const dialog = page.getByRole('dialog', { name: 'xz@5.4-1' });
       await dialog.getByLabel('Reason').fill('it was the wrong row');
       await dialog.getByRole('button', { name: 'Undo the decision' }).click();
       await page.getByText('Undone: xz@5.4-1.').waitFor();
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-      await dialog.getByLabel('None of them: type the right one').check();
-      await dialog.getByLabel('The right SHA-256 hash').fill(TYPED);
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
+      await dialog.getByLabel('None of them: enter the right one').check();
+      await dialog.getByLabel('Correct SHA-256 hash').fill(TYPED);
       await dialog.getByLabel('Reason').fill('as signed by the project');
       await inspect(page, 'divergence-typed');
       await dialog.getByRole('button', { name: 'Accept this hash, block the others' }).click();
       await page.getByText('Decided: xz@5.4-1.').waitFor();
-      await page.getByRole('button', { name: 'Look at xz@5.4-1' }).click();
-      await dialog.getByText(/^accepted by an operator; typed by an operator/).waitFor();
+      await page.getByRole('button', { name: 'Review xz@5.4-1' }).click();
+      await dialog.getByText(/^accepted by an operator; entered by an operator/).waitFor();
     });
 
     test('several are decided at once', async () => {
@@ -81,7 +81,7 @@ describeConsole(
       }
       await page.getByRole('button', { name: 'Decide all of them' }).click();
       const dialog = page.getByRole('dialog', { name: 'Decide 2 divergences' });
-      await dialog.getByLabel('The one that was told first; the others stay blocked').check();
+      await dialog.getByLabel('The one reported first; the others stay blocked').check();
       await dialog.getByLabel('Reason').fill('compared with the signed index of the archive');
       await inspect(page, 'divergences-many');
       await dialog.getByRole('button', { name: 'Decide all of them' }).click();
@@ -94,7 +94,7 @@ describeConsole(
       await reportPlan(scene.stage, { i: 5, sha256: WRONG, names });
       const page = await scene.openAs();
       await page.goto('/divergences');
-      await page.getByText('What these hosts say of packages does not count').waitFor();
+      await page.getByText('Package reports from these hosts are ignored').waitFor();
       await inspect(page, 'divergences-flood');
       await page.getByRole('link', { name: 'vault-5' }).click();
       await page.getByRole('heading', { name: 'vault-5', exact: true }).waitFor();
@@ -102,14 +102,14 @@ describeConsole(
       const dialog = page.getByRole('dialog', { name: 'Trust vault-5 again' });
       await dialog.getByLabel('Reason').fill('its mirror is mended');
       await dialog.getByRole('button', { name: 'Trust it again' }).click();
-      await page.getByText('vault-5 counts again.').waitFor();
-      const told = await scene.stage.operator.events({ type: 'ARTIFACT_HOST_TRUSTED' });
-      expect(told).toHaveLength(1);
+      await page.getByText('Package reports from vault-5 count again.').waitFor();
+      const events = await scene.stage.operator.events({ type: 'ARTIFACT_HOST_TRUSTED' });
+      expect(events).toHaveLength(1);
     });
   },
 );
 
-/** A host that was offered one version, by a plan that binds this hash for each of these packages. */
+/** A host reports an update with a plan that gives each of these packages this hash. */
 async function reportPlan(
   { server, operator }: ConsoleStage,
   { i, sha256, names = ['xz'] }: { i: number; sha256: string; names?: readonly string[] },

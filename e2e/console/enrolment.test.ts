@@ -5,17 +5,17 @@ import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = '"><img src=x onerror=alert(1)>';
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
-  test('a token is made, its line is copied once, and the hosts appear by themselves', async () => {
+  test('a token is created, its command is shown once, and the hosts appear when they join', async () => {
     const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByLabel('Label').fill(HOSTILE);
     await page.getByLabel('Hosts', { exact: true }).fill('2');
     await page.getByLabel('Group').fill('rack 4');
-    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByRole('button', { name: 'Create a token' }).click();
     const line = page.getByTitle(/TIDEGATE_TOKEN=/);
     await line.click();
     const copied = String(await page.evaluate('navigator.clipboard.readText()'));
@@ -44,26 +44,26 @@ describeConsole('adding hosts in the console', { hosts: 1, operators: [VIEWER] }
     expect(await page.getByText('TIDEGATE_TOKEN=').count()).toBe(0);
   });
 
-  test('a token is withdrawn, and what the server refuses is told beside its field', async () => {
+  test('a token is withdrawn, and a refusal is shown beside its field', async () => {
     await scene.stage.operator.call('POST', '/api/v1/admin/registration-tokens', { label: 'to withdraw' });
     const page = await scene.openAs();
     await page.goto('/enrolment');
     await page.getByRole('button', { name: 'Withdraw to withdraw' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
-    await page.getByText('The token enrols nobody any more').waitFor();
+    await page.getByText('The token is withdrawn.').waitFor();
     await poll(() => page.getByRole('cell', { name: 'to withdraw', exact: true }).count()).toBe(0);
     await page.getByLabel('Label').fill('a group that cannot be');
     await page.getByLabel('Group').fill(' two spaces ');
-    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByRole('button', { name: 'Create a token' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     expect(await page.getByLabel('Group').getAttribute('aria-invalid')).toBe('true');
   });
 
-  test('a viewer is told to ask an admin, and is offered no form', async () => {
+  test('a viewer is referred to an admin and is offered no form', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto('/enrolment');
-    await page.getByRole('heading', { name: 'Only an admin adds hosts' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Make a token' }).count()).toBe(0);
+    await page.getByRole('heading', { name: 'Only admins can add hosts' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Create a token' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Add hosts' }).count()).toBe(0);
   });
 });

@@ -8,12 +8,12 @@ import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = `=cmd|'/c calc'!A1 "><svg onload=alert(1)> </script><b>bold</b> \u202eabc`;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 let agentId: string;
 
-/** A host reports an error in words that would be markup, a formula or a script, were they not text. */
+/** A host reports an error whose text would be markup, a formula or a script if it were not escaped. */
 async function liarSpeaks(stage: ConsoleStage): Promise<void> {
   const agent = await enrolBareAgent(stage.server.url, {
     registrationToken: await stage.operator.registrationToken(),
@@ -28,7 +28,7 @@ async function liarSpeaks(stage: ConsoleStage): Promise<void> {
 describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepare: liarSpeaks }, (scene) => {
   const rows = (page: Page) => page.locator('main tbody tr');
 
-  test('an event is told in a sentence, its content is folded, and its hash leads to the one before', async () => {
+  test('an event is shown as a sentence, with its content folded and its hash to copy', async () => {
     const page = await scene.openAs();
     await page.goto('/events?type=AGENT_ENROLLED');
     await page.getByText('web-00001.example.invalid enrolled.').waitFor();
@@ -51,7 +51,7 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect(copied).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('filters stand in the URL, times in UTC, and what is filtered away is said', async () => {
+  test('filters are in the URL, with times in UTC, and an empty result says so', async () => {
     const page = await scene.openAs();
     await page.goto('/events');
     await poll(() => rows(page).count()).toBeGreaterThan(3);
@@ -62,7 +62,7 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect(Object.fromEntries(searchParams)).toEqual({ kind: 'security', until: '2001-01-01T10:30:00Z' });
   });
 
-  test('what an agent says of itself is text on the page, and no formula in a file', async () => {
+  test('what an agent reports is text on the page, and never a formula in a file', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto(`/events?agent_id=${agentId}&type=AGENT_ERROR`);
     await page.getByText(`The agent reported an error: ${HOSTILE}.`).waitFor();
@@ -72,7 +72,7 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     const dialog = page.getByRole('dialog', { name: 'Export events' });
     const save = async () => {
       const download = page.waitForEvent('download');
-      await dialog.getByRole('button', { name: 'Make the file' }).click();
+      await dialog.getByRole('button', { name: 'Save the file' }).click();
       return readFile(await (await download).path(), 'utf8');
     };
     const line: unknown = JSON.parse(await save());
@@ -86,7 +86,7 @@ describeConsole('events in the console', { hosts: 3, operators: [VIEWER], prepar
     expect([row?.includes(agentId), rest]).toEqual([true, []]);
   });
 
-  test('the page says how the log is verified without this server', async () => {
+  test('the page says how to verify the log without this server', async () => {
     const page = await scene.openAs();
     await page.goto('/events');
     await page.getByText('How to verify that nobody changed these events').click();

@@ -6,7 +6,7 @@ import { addHost, OFFERED, offerUpdates, untilJudged } from '../harness/offer-up
 const APPROVER = { username: 'otto', password: 'a long enough password', role: 'approver' } as const;
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
-// No registry answers here, so that the age of every version is unknown: a violation in `block`.
+// No registry answers here, so the age of every version is unknown: a violation in `block`.
 const BLOCKING = { SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT: 'block' };
 
 describeConsole(
@@ -23,7 +23,7 @@ describeConsole(
       return idOf(name);
     }
 
-    test('an age block has no override; it leads to an exception for exactly this version (A7)', async () => {
+    test('an age block has no override; it links to an exception for exactly this version (A7)', async () => {
       const id = await youngUpdate('left');
       const page = await scene.openAs();
       await page.goto(`/updates/${id}`);
@@ -37,15 +37,15 @@ describeConsole(
       expect(await dialog.getByLabel('Package').inputValue()).toBe('left');
       expect(await dialog.getByLabel('Version').inputValue()).toBe(OFFERED.npm);
       await dialog.getByLabel('Reason').fill('it fixes what is exploited now');
-      await dialog.getByRole('button', { name: 'Except this version' }).click();
+      await dialog.getByRole('button', { name: 'Add the exception' }).click();
       await page.getByRole('row', { name: new RegExp(`left@${OFFERED.npm}`) }).waitFor();
       const [event] = await scene.stage.operator.events({ type: 'age_exception_added' });
       expect(event?.content).toMatchObject({ reason: 'it fixes what is exploited now' });
       await page.goto(`/updates/${id}`);
-      await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+      await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();
     });
 
-    test('an exception is ended after a question, and the block is back', async () => {
+    test('an exception is ended after a confirmation, and the update is blocked again', async () => {
       const id = await youngUpdate('right');
       const expires_at = new Date(Date.now() + 3_600_000).toISOString();
       await scene.stage.operator.call('POST', '/api/v1/admin/age-exceptions', {
@@ -53,15 +53,15 @@ describeConsole(
       });
       const page = await scene.openAs();
       await page.goto('/exceptions');
-      await page.getByRole('button', { name: `End the exception of right@${OFFERED.npm}` }).click();
+      await page.getByRole('button', { name: `End the exception for right@${OFFERED.npm}` }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'End the exception' }).click();
-      await page.getByText(`The exception of right@${OFFERED.npm} is over.`).waitFor();
+      await page.getByText(`The exception for right@${OFFERED.npm} has ended.`).waitFor();
       await poll(() => page.getByRole('row', { name: /right@/ }).count()).toBe(0);
       await page.goto(`/updates/${id}`);
       await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
     });
 
-    test('the page and its form are sound in both themes', async () => {
+    test('the page and its form are accessible in both themes', async () => {
       const expires_at = new Date(Date.now() + 3_600_000).toISOString();
       await scene.stage.operator.call('POST', '/api/v1/admin/age-exceptions', {
         ...{ ecosystem: 'pypi', name: 'shown', version: '1.0', reason: 'for a while', expires_at },
@@ -75,7 +75,7 @@ describeConsole(
       await inspect(page, 'exceptions-add');
     });
 
-    test('what the server refuses stands beside its field', async () => {
+    test('a refusal is shown beside its field', async () => {
       const page = await scene.openAs();
       await page.goto('/exceptions');
       await page.getByRole('button', { name: 'Add an exception' }).click();
@@ -83,12 +83,12 @@ describeConsole(
       await dialog.getByLabel('Package').fill('a');
       await dialog.getByLabel('Version').fill('1.0.0');
       await dialog.getByLabel('Reason').fill('  ');
-      await dialog.getByRole('button', { name: 'Except this version' }).click();
+      await dialog.getByRole('button', { name: 'Add the exception' }).click();
       await dialog.getByRole('alert').waitFor();
       await poll(() => dialog.getByLabel('Reason').getAttribute('aria-invalid')).toBe('true');
     });
 
-    test('who is no admin may look, and is told who may except', async () => {
+    test('an approver can look, and reads that only an admin can except', async () => {
       const page = await scene.openAs(APPROVER);
       await page.goto('/exceptions?ecosystem=npm&name=left&version=9.9.9');
       await page.getByText('Only an admin can except left@9.9.9.').waitFor();

@@ -5,9 +5,9 @@ import { inspect } from '../harness/browser.ts';
 import type { ConsoleStage } from '../harness/console-stage.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
-/** What becomes a script, an element or an attribute wherever it is not escaped. */
+/** A text that becomes a script, an element or an attribute wherever it is not escaped. */
 const ATTACK = `"'><img data-attack src=x onerror="globalThis.attacked=1"><script data-attack>attacked=1</script>\${attacked=1}`;
-/** Texts that programs stumble over: written backwards, invisible, very long, in other scripts, like a prototype. */
+/** Texts that programs often mishandle: very long, in other scripts, or like names of prototypes. */
 const NAMES = [
   '__proto__',
   'constructor',
@@ -23,13 +23,13 @@ const NAMES = [
   'x'.repeat(200),
 ];
 
-/** Names that would be read as others: the server refuses them. */
+/** Names that look like other names: the server refuses them. */
 const HIDDEN = ['a\u202Etxt.exe', 'z\u200Bero\u200Bwidth', 'two\nlines', 'bell\u0007'];
 
 let agent: BareAgent;
 
 describeConsole(
-  'what a hostile host says',
+  'what a hostile host reports',
   {
     hosts: 1,
     prepare: async (stage) => {
@@ -78,7 +78,7 @@ describeConsole(
     });
 
     test.each(HIDDEN)(
-      'a package or host named %j is refused: nobody could tell it from another',
+      'a package or host named %j is refused, as it looks like another name',
       async (name) => {
         const report = { scanned_at: new Date().toISOString(), complete: false, updates: [] };
         const answer = await agent.report({ ...report, packages: [{ name, version: '1' }] });
@@ -90,7 +90,7 @@ describeConsole(
       },
     );
 
-    test('an address that is an attack is a filter and no more', async () => {
+    test('an attack in the URL is only a filter', async () => {
       const page = await scene.openAs();
       for (const path of ['/updates', '/hosts', '/events', '/commands', '/packages']) {
         await page.goto(
@@ -108,7 +108,7 @@ async function expectUnharmed(page: Page): Promise<void> {
   expect(await page.locator('[data-attack]').count()).toBe(0);
 }
 
-/** A host whose every word is an attack, as far as the protocol lets it speak. */
+/** A host that sends the attack in every text that the protocol allows. */
 async function hostileHost({ server, operator }: ConsoleStage): Promise<BareAgent> {
   const agent = await enrolBareAgent(server.url, {
     registrationToken: await operator.registrationToken(),

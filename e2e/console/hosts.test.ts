@@ -5,9 +5,9 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** What would be markup, a script, a path or a link, were it not text. */
+/** A text that would be markup or a script if it were not escaped. */
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}} gnp.exe`;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scene) => {
@@ -59,7 +59,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await page.getByText('3 hosts selected').waitFor();
     await page.keyboard.press('s');
     await page.getByRole('button', { name: 'Scan now' }).last().click();
-    await page.getByText('3 hosts are asked to scan').waitFor();
+    await page.getByText('3 hosts will scan at their next check-in').waitFor();
     expect(await scene.stage.operator.commands({ action: 'scan' })).toHaveLength(3);
     await page.getByRole('button', { name: 'Set group' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set the group of 3 hosts' });
@@ -70,7 +70,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await poll(() => rows(page).count()).toBe(3);
   });
 
-  test('a host shows how it stands, its updates, its commands and what happened to it', async () => {
+  test('a host shows its state, its updates, its commands and its events', async () => {
     const page = await scene.openAs();
     await page.goto('/hosts?q=web-00004');
     await page.getByRole('link', { name: 'web-00004.example.invalid' }).click();
@@ -86,7 +86,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     expect(new URL(page.url()).searchParams.get('agent_id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('a hostile host name is text in the list, on its page and in the events, and its id is what is typed', async () => {
+  test('a hostile host name is text everywhere, and a revocation is confirmed by the id', async () => {
     const { agentId } = await addHost(HOSTILE);
     const page = await scene.openAs();
     await page.goto(`/hosts?q=${agentId}`);
@@ -99,7 +99,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     const dialog = page.getByRole('dialog');
     const confirm = dialog.getByRole('button', { name: 'Revoke the credentials' });
     expect(await confirm.isDisabled()).toBe(true);
-    const typed = dialog.getByLabel(`Type ${agentId.slice(0, 8)} to go on`);
+    const typed = dialog.getByLabel(`Type ${agentId.slice(0, 8)} to continue`);
     await typed.fill(agentId.slice(0, 8));
     await inspect(page, 'host-revoke');
     await typed.press('Enter');
@@ -116,7 +116,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await page.goto('/hosts?clone_suspected=true');
     await page.getByRole('link', { name: 'twin' }).click();
     await page.getByRole('heading', { name: 'Two machines seem to use the identity of this host' }).waitFor();
-    await page.getByRole('table', { name: 'What was seen' }).getByText('another-boot').waitFor();
+    await page.getByRole('table', { name: 'Evidence' }).getByText('another-boot').waitFor();
     await inspect(page, 'host-clone');
     await page.getByRole('button', { name: 'It is one machine' }).click();
     const dialog = page.getByRole('dialog');
@@ -135,7 +135,7 @@ describeConsole('hosts in the console', { hosts: 5, operators: [VIEWER] }, (scen
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Rebind to another machine' }).click();
     const dialog = page.getByRole('dialog', { name: 'Rebind moved' });
-    await dialog.getByLabel('Type moved to go on').fill('moved');
+    await dialog.getByLabel('Type moved to continue').fill('moved');
     await dialog.getByLabel('Reason').fill('new mainboard');
     await dialog.getByRole('button', { name: 'Clear the binding' }).click();
     await page.getByText('bound to no machine').waitFor();

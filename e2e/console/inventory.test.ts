@@ -7,7 +7,7 @@ import { addHost } from '../harness/offer-updates.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}} gnp.exe`;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
@@ -20,7 +20,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
   const newHost = (name: string) =>
     addHost({ url: scene.stage.server.url, operator: scene.stage.operator }, name);
 
-  test('is reached from the host, searched, narrowed, sorted and paged by its URL, and leads to the updates', async () => {
+  test('is reached from the host, searched, filtered, sorted and paged by its URL, and links to the updates', async () => {
     const online = () => scene.stage.operator.call('GET', '/api/v1/agents?online=true&q=web-00001');
     await poll(async () => (await online()).body).toMatchObject({ total: 1 });
     const page = await scene.openAs(VIEWER);
@@ -30,7 +30,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await page.getByRole('heading', { name: 'Packages of web-00001.example.invalid' }).waitFor();
     await page.getByRole('table', { name: 'Packages of web-00001.example.invalid' }).waitFor();
     await page.getByText('40 packages', { exact: true }).first().waitFor();
-    await page.getByText(/The host says with each check-in whether this is still what it has/).waitFor();
+    await page.getByText(/The host confirms this list at each check-in/).waitFor();
     await inspect(page, 'inventory');
 
     const first = await rows(page).first().innerText();
@@ -50,7 +50,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await page.waitForURL(/\/updates\/[0-9a-f-]{36}$/);
   });
 
-  test('more than a page of packages is walked there and back', async () => {
+  test('several pages of packages can be paged forth and back', async () => {
     const { agentId, report } = await newHost('large');
     const packages = Array.from({ length: 120 }, (_, n) => ({
       ...{ name: `package-${String(n).padStart(3, '0')}`, version: '1', arch: 'amd64' },
@@ -69,7 +69,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await poll(starts).toContain('package-050');
   });
 
-  test('what was never reported is not known, and no filter makes nothing of it; a report appears by itself', async () => {
+  test('without a report the packages are unknown, whatever the filter; a report appears without a reload', async () => {
     const agent = await newHost('silent');
     const page = await scene.openAs();
     await page.goto(`/hosts/${agent.agentId}/inventory?q=openssl`);
@@ -90,7 +90,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await page.getByText('incomplete: there may be more').waitFor();
   });
 
-  test('a host that reported nothing to be installed is told from one that reported nothing', async () => {
+  test('a report without packages differs from no report', async () => {
     const { agentId, report } = await newHost('bare');
     await report(reportOf({}));
     const page = await scene.openAs();
@@ -98,7 +98,7 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await page.getByRole('heading', { name: 'The host reported that nothing is installed' }).waitFor();
   });
 
-  test('hostile names, versions and folders are text, and break no line', async () => {
+  test('hostile names, versions and folders are text and do not break the layout', async () => {
     const { agentId, report } = await newHost('hostile');
     await report(
       reportOf({
@@ -117,18 +117,18 @@ describeConsole('what is installed on a host, in the console', { hosts: 2, opera
     await inspect(page, 'inventory-hostile');
   });
 
-  test('of a host that is not heard of any more the list says that it may be out of date', async () => {
+  test('the list of a host that no longer checks in says that it may be out of date', async () => {
     const { agentId, report } = await newHost('lost');
     await report(reportOf({ packages: [{ name: 'openssl', version: '3.0.1-1', arch: 'amd64' }] }));
     await scene.stage.operator.call('POST', `/api/v1/agents/${agentId}/revoke`, {});
     const page = await scene.openAs();
     await page.goto(`/hosts/${agentId}/inventory`);
     await page.getByText('may be out of date', { exact: true }).waitFor();
-    await page.getByText(/what it has now is not known/).waitFor();
+    await page.getByText(/its current packages are not known/).waitFor();
     await inspect(page, 'inventory-stale');
   });
 
-  test('a failure says what failed and the id to look for, and asks again', async () => {
+  test('an error shows its message and request id, and can be retried', async () => {
     const page = await scene.openAs();
     const { agentId } = await newHost('failing');
     const problem = { type: 'about:blank', title: 'Internal Server Error', status: 500, code: 'internal' };

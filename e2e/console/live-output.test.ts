@@ -8,7 +8,7 @@ import { createHost, finish, type Host, must } from '../harness/host.ts';
 import { storyMissing } from '../harness/world.ts';
 
 const missing = storyMissing();
-/** Each of its lines waits until the story lets it go. */
+/** Each line waits until the test releases it. */
 const STEPS = ['unpacking the library', 'migrating the database', 'all the way'];
 const SLOW = {
   installed: [{ name: 'slow', version: '1.0-1' }],
@@ -31,7 +31,7 @@ describe.skipIf(missing !== null)('with a real host', () => {
     async function slowHost(): Promise<Host> {
       const folder = tmpDir('tidegate-console-');
       onTestFinished(() => folder.remove());
-      await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
+      await chmod(folder.path, 0o755); // the user that downloads must reach its host
       const dir = join(folder.path, 'host');
       await mkdir(dir);
       const host = await createHost(dir, { serverUrl: scene.stage.server.url, packages: [SLOW] });
@@ -41,26 +41,26 @@ describe.skipIf(missing !== null)('with a real host', () => {
       return host;
     }
 
-    test('shows each line while the host installs, and then how it ended', async () => {
+    test('shows each line while the host installs, then the outcome', async () => {
       const { operator } = scene.stage;
       const host = await slowHost();
-      const letGo = (step: number) => writeFile(join(host.apt.root, `go-${step}`), '');
-      onTestFinished(async () => void (await Promise.all(STEPS.keys().map(letGo))));
+      const release = (step: number) => writeFile(join(host.apt.root, `go-${step}`), '');
+      onTestFinished(async () => void (await Promise.all(STEPS.keys().map(release))));
       const [update] = await operator.updates({ name: 'slow' });
       await operator.approved(update?.id ?? '');
       const [command] = await operator.commands({ action: 'install_update' });
       const page = await scene.openAs();
       await page.goto(`/commands/${command?.id}`);
-      await page.getByText('Nothing was written yet.').waitFor();
+      await page.getByText('No output yet.').waitFor();
       const agent = host.startOnce();
       for (const [step, said] of STEPS.entries()) {
         expect(await page.getByText(said).count()).toBe(0);
-        await letGo(step);
+        await release(step);
         await log(page).getByText(said).waitFor();
         if (step < STEPS.length - 1) await page.getByText('running', { exact: true }).waitFor();
       }
       must(await finish(agent));
-      await page.getByText('Ended: this is all of it.').waitFor();
+      await page.getByText('Finished: this is the complete output.').waitFor();
       await page.getByText('success', { exact: true }).waitFor();
       expect(await log(page).innerText()).toMatch(/Setting up slow \(1\.1-1\)[\s\S]*all the way$/);
     });

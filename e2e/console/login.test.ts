@@ -4,7 +4,7 @@ import { describeConsole } from '../harness/describe-console.ts';
 import { OPERATOR } from '../harness/server-process.ts';
 
 describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
-  test('who is not logged in is asked, and comes to the place that was wanted', async () => {
+  test('a page asks for a login first and opens after it', async () => {
     const page = await scene.open();
     await page.goto('/hosts?q=web');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
@@ -53,7 +53,7 @@ describeConsole('logging in to the console', { hosts: 2 }, (scene) => {
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
-    // What stays opens nothing: it says that this browser logged in here before.
+    // The cookie that stays grants no access: it marks a browser that has logged in before.
     expect((await page.context().cookies()).map(({ name }) => name)).toEqual(['tidegate_device']);
   });
 

@@ -4,13 +4,13 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 import { addHost, offerUpdates } from '../harness/offer-updates.ts';
 
-/** A telephone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
-const TELEPHONE = { width: 360, height: 740 };
+/** A phone, and 1,280 pixels at 400 % (WCAG 2.2, 1.4.10). */
+const PHONE = { width: 360, height: 740 };
 const ENLARGED = { width: 320, height: 640 };
-/** The widest window that has no room beside the page. */
+/** The widest window without a sidebar. */
 const WIDEST = { width: 767, height: 900 };
 
-/** Pages by their path, with the heading that stands there when they are. */
+/** Pages by path, with the heading to wait for. */
 const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
   ['/', 'Overview'],
   ['/updates', 'Updates'],
@@ -36,7 +36,7 @@ const PAGES: readonly (readonly [path: string, heading: string | RegExp])[] = [
 
 type Press = readonly [role: 'button' | 'menuitem', name: string];
 
-/** Dialogs by the page that they open on, their title, and what opens them. */
+/** Dialogs by page, title and the controls that open them. */
 const DIALOGS: readonly (readonly [path: string, title: string, press: readonly Press[]])[] = [
   ['/', 'Search or act', [['button', 'Search or act']]],
   [
@@ -56,8 +56,8 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
     ],
   ],
   ['/operators', 'Add an operator', [['button', 'Add an operator']]],
-  ['/operators', 'Make an API token', [['button', 'Make a token']]],
-  ['/signing-keys', 'Hosts that do not hold key set 1', [['button', 'Which hosts are behind?']]],
+  ['/operators', 'Create an API token', [['button', 'Create a token']]],
+  ['/signing-keys', 'Hosts without key set 1', [['button', 'Which hosts are behind?']]],
   ['/exceptions', 'Add an age exception', [['button', 'Add an exception']]],
   ['/events', 'Export events', [['button', 'Export']]],
 ];
@@ -65,7 +65,7 @@ const DIALOGS: readonly (readonly [path: string, title: string, press: readonly 
 describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
   async function openNarrow(): Promise<Page> {
     const page = await scene.openAs();
-    await page.setViewportSize(TELEPHONE);
+    await page.setViewportSize(PHONE);
     return page;
   }
 
@@ -84,7 +84,7 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
   }
 
   test.each(PAGES)(
-    '%s: nothing stands beside the window, and all of it can be read and hit',
+    '%s: nothing overflows the window, and all of it is readable and large enough to hit',
     async (path, heading) => {
       const page = await openNarrow();
       await page.goto(await pathOf(path));
@@ -93,26 +93,26 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       await expect
         .poll(() => page.getByText('Loading', { exact: true }).count(), { timeout: 30_000 })
         .toBe(0);
-      for (const size of [WIDEST, TELEPHONE, ENLARGED]) {
+      for (const size of [WIDEST, PHONE, ENLARGED]) {
         await resize(page, size);
-        expect(await beside(page), `at ${size.width}`).toEqual([]);
+        expect(await overflowing(page), `at ${size.width}`).toEqual([]);
       }
-      await resize(page, TELEPHONE);
+      await resize(page, PHONE);
       await inspect(page, `narrow${path.replaceAll(/[/:]+/g, '-')}`);
       expect(await smallTargets(page)).toEqual([]);
     },
   );
 
-  test('the login fits too', async () => {
+  test('the login page fits', async () => {
     const page = await scene.open();
     await page.setViewportSize(ENLARGED);
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();
-    expect(await beside(page)).toEqual([]);
+    expect(await overflowing(page)).toEqual([]);
     await inspect(page, 'narrow-login');
   });
 
-  test('the pages are behind a button: a way there closes them, and Escape gives the focus back', async () => {
+  test('the pages are behind a button: a link closes the menu, and Escape returns the focus', async () => {
     const page = await openNarrow();
     await page.goto('/hosts');
     await page.getByRole('link', { name: /^web-/ }).first().waitFor();
@@ -134,11 +134,11 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     await menu.getByRole('link', { name: 'Events' }).click();
     await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
     expect(await menu.count()).toBe(0);
-    // With room beside the page, the pages are beside it.
+    // A wide window has them beside the page.
     await resize(page, { width: 768, height: 900 });
     await pages.waitFor();
     expect(await button.count()).toBe(0);
-    expect(await beside(page)).toEqual([]);
+    expect(await overflowing(page)).toEqual([]);
   });
 
   test.each(DIALOGS)('%s: the dialog %s fits', async (path, title, press) => {
@@ -148,25 +148,25 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
     for (const [role, name] of press) await page.getByRole(role, { name, exact: true }).first().click();
     const dialog = page.getByRole('dialog', { name: title });
     await dialog.waitFor();
-    for (const { width, height } of [TELEPHONE, ENLARGED]) {
+    for (const { width, height } of [PHONE, ENLARGED]) {
       await resize(page, { width, height });
       const fits = async () => {
         const { x, y, ...size } = (await dialog.boundingBox()) ?? { x: -1, y: -1, width: 0, height: 0 };
         return [x >= 0, y >= 0, x + size.width <= width, y + size.height <= height];
       };
-      // The window has its new size before all in it does.
+      // The content takes its new size after the window.
       await expect.poll(fits).not.toContain(false);
       const wider = 'dialog.scrollWidth - dialog.clientWidth';
       expect(
         await page.evaluate(`(({ 0: dialog }) => ${wider})(document.querySelectorAll('dialog[open]'))`),
       ).toBe(0);
-      expect(await beside(page), `at ${width}`).toEqual([]);
+      expect(await overflowing(page), `at ${width}`).toEqual([]);
     }
     await inspect(page, `narrow-dialog-${title.replaceAll(/\W+/g, '-')}`);
     expect(await smallTargets(page)).toEqual([]);
   });
 
-  test('names as long as they may be are broken or cut, and widen no page', async () => {
+  test('names of the maximum length wrap or are truncated, and do not widen a page', async () => {
     const { operator, server } = scene.stage;
     const agent = await addHost({ url: server.url, operator }, 'h'.repeat(110));
     const name = 'p'.repeat(214);
@@ -187,24 +187,24 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
         .getByText(/hhhh|pppp/)
         .first()
         .waitFor();
-      expect(await beside(page), path).toEqual([]);
+      expect(await overflowing(page), path).toEqual([]);
     }
   });
 
-  test('what is selected, and what may be done with it, stays within the window', async () => {
+  test('the bar of a selection stays within the window', async () => {
     const page = await openNarrow();
     await page.goto('/hosts');
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
     await page.getByText(/^\d+ hosts selected$/).waitFor();
-    for (const size of [TELEPHONE, ENLARGED]) {
+    for (const size of [PHONE, ENLARGED]) {
       await resize(page, size);
-      expect(await beside(page), `at ${size.width}`).toEqual([]);
+      expect(await overflowing(page), `at ${size.width}`).toEqual([]);
     }
     await inspect(page, 'narrow-selection');
     expect(await smallTargets(page)).toEqual([]);
   });
 
-  test('a table that is wider than its place is walked to its end there', async () => {
+  test('a wide table scrolls in its place', async () => {
     const page = await openNarrow();
     await page.goto('/hosts');
     const last = page.getByRole('columnheader', { name: 'Last seen' });
@@ -213,21 +213,21 @@ describeConsole('the console in a narrow window', { hosts: 4 }, (scene) => {
       const box = await last.boundingBox();
       return Math.floor((box?.x ?? 0) + (box?.width ?? 0));
     };
-    expect(await end()).toBeGreaterThan(TELEPHONE.width);
+    expect(await end()).toBeGreaterThan(PHONE.width);
     await page.getByRole('button', { name: 'Last seen' }).focus();
-    await expect.poll(end).toBeLessThanOrEqual(TELEPHONE.width);
-    expect(await beside(page)).toEqual([]);
+    await expect.poll(end).toBeLessThanOrEqual(PHONE.width);
+    expect(await overflowing(page)).toEqual([]);
   });
 });
 
-/** Gives the window another size, and waits until the page has it. */
+/** Resizes the window and waits until the page has the new size. */
 async function resize(page: Page, { width, height }: { width: number; height: number }): Promise<void> {
   await page.setViewportSize({ width, height });
   await expect.poll(() => page.evaluate('innerWidth + " " + innerHeight')).toBe(`${width} ${height}`);
 }
 
-/** What makes the document wider than the window, as selectors; what scrolls in a place of its own does not. */
-async function beside(page: Page): Promise<string[]> {
+/** The elements that make the document wider than the window, as selectors; content in a scroll area does not. */
+async function overflowing(page: Page): Promise<string[]> {
   const found: unknown = await page.evaluate(`(() => {
     const root = document.documentElement;
     if (root.scrollWidth <= root.clientWidth) return [];
@@ -243,7 +243,7 @@ async function beside(page: Page): Promise<string[]> {
   return Array.isArray(found) ? found.map(String) : ['no answer'];
 }
 
-/** What axe-core finds too small to be hit (WCAG 2.2, 2.5.8: 24 by 24 pixels). */
+/** The targets that axe-core finds too small (WCAG 2.2, 2.5.8: 24 by 24 pixels). */
 async function smallTargets(page: Page): Promise<string[]> {
   const found: unknown =
     await page.evaluate(`axe.run(document, { runOnly: ['target-size'] }).then(({ violations }) =>

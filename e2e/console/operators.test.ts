@@ -6,22 +6,22 @@ import { totpAt } from '../harness/totp.ts';
 const PASSWORD = 'correct horse battery';
 
 describeConsole('operators in the console', { hosts: 2 }, (scene) => {
-  test('an operator is added, bound, disabled with a way back, and deleted by name', async () => {
+  test('an operator is added with groups, disabled and enabled, and deleted by typing the name', async () => {
     const page = await scene.openAs();
     await page.goto('/operators');
     await page.getByRole('button', { name: 'Add an operator' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add an operator' });
     await inspect(page, 'operators-add');
     await dialog.getByLabel('Username').fill('victor');
-    await dialog.getByLabel('First password').fill(PASSWORD);
+    await dialog.getByLabel('Initial password').fill(PASSWORD);
     await dialog.getByLabel('Role').selectOption('approver');
-    await dialog.getByLabel('Groups of hosts').fill('web, db');
+    await dialog.getByLabel('Host groups').fill('web, db');
     await dialog.getByRole('button', { name: 'Save' }).click();
     const row = page.getByRole('row', { name: /victor/ });
     await row.getByText('db, web').waitFor();
     await inspect(page, 'operators');
     const open = async (item: string) => {
-      await row.getByRole('button', { name: 'Acts on victor' }).click();
+      await row.getByRole('button', { name: 'Actions for victor' }).click();
       await page.getByRole('menuitem', { name: item, exact: true }).click();
     };
     await open('Disable');
@@ -31,7 +31,7 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
     await open('Delete');
     const confirm = page.getByRole('dialog', { name: 'Delete victor?' });
     expect(await confirm.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
-    await confirm.getByLabel('Type victor to go on').fill('victor');
+    await confirm.getByLabel('Type victor to continue').fill('victor');
     await confirm.getByRole('button', { name: 'Delete' }).click();
     await row.waitFor({ state: 'detached' });
   });
@@ -39,25 +39,25 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
   test('an API token is shown once, works within its role, and is refused once it is revoked', async () => {
     const page = await scene.openAs();
     await page.goto('/operators');
-    await page.getByRole('button', { name: 'Make a token' }).click();
+    await page.getByRole('button', { name: 'Create a token' }).click();
     await page.getByLabel('Label').fill('nightly report');
-    await page.getByRole('button', { name: 'Make the token' }).click();
+    await page.getByRole('button', { name: 'Create the token' }).click();
     const shown = page.getByRole('dialog', { name: 'The token nightly report' });
     const title = await shown.getByTitle('Copy the token').getAttribute('title');
     const token = title?.split(': ')[1] ?? '';
     expect(token).toMatch(/^tg_[\w-]{43}$/);
-    await shown.getByRole('button', { name: 'I have kept it' }).click();
+    await shown.getByRole('button', { name: 'I have saved it' }).click();
     const statusOf = async (path: string) =>
       (await fetch(scene.stage.server.url + path, { headers: { authorization: `Bearer ${token}` } })).status;
     expect([await statusOf('/api/v1/agents'), await statusOf('/api/v1/admin/operators')]).toEqual([200, 403]);
     await page.getByRole('button', { name: 'Revoke nightly report' }).click();
-    await page.getByLabel('Type nightly report to go on').fill('nightly report');
+    await page.getByLabel('Type nightly report to continue').fill('nightly report');
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No API tokens').waitFor();
     expect(await statusOf('/api/v1/agents')).toBe(401);
   });
 
-  test('who has no second factor is told by a word and a shape, and who has one by its name', async () => {
+  test('a missing second factor is marked by a word and a shape, and a present one by its name', async () => {
     const page = await scene.openAs();
     await scene.stage.addOperator({ username: 'wanda', password: PASSWORD, role: 'approver' });
     await page.goto('/operators');
@@ -79,7 +79,7 @@ describeConsole('operators in the console', { hosts: 2 }, (scene) => {
     expect(await badge.count()).toBe(0);
   });
 
-  test('a viewer is not offered the page, and is refused by its address', async () => {
+  test('a viewer is not offered the page, and is refused when opening its address', async () => {
     const viewer = { username: 'vera', password: PASSWORD, role: 'viewer' } as const;
     await scene.stage.addOperator(viewer);
     const page = await scene.openAs(viewer);

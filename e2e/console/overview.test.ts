@@ -4,22 +4,22 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** The history is written once a minute at the latest, and a busy machine takes a while. */
+/** The history is written at least once a minute, and a busy machine takes longer. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 90_000 });
 
 describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }, (scene) => {
   const answer = async (path: string) => JSON.stringify((await scene.stage.operator.call('GET', path)).body);
 
-  test('the first screen answers three questions, and each number opens the list that it counts', async () => {
+  test('the first screen answers three questions, and each number links to the list that it counts', async () => {
     await poll(() => answer('/api/v1/overview')).toContain('"hosts_enrolled":{"count":4,');
     const page = await scene.openAs();
     await page.goto('/');
-    for (const name of ['What needs me?', 'What changed?', 'Is anything lying?', 'Verdicts of open updates'])
+    for (const name of ['What needs me?', 'What changed?', 'Can I trust this?', 'Verdicts of open updates'])
       await page.getByRole('heading', { name }).waitFor();
     const enrolled = page.getByRole('link', { name: /hosts enrolled/ });
     await poll(() => enrolled.innerText()).toMatch(/^4\s/);
     await page.getByRole('img', { name: /^Open updates by verdict: \d+ clear, \d+ vulnerable/ }).waitFor();
-    await page.getByText('Database never put back to an older one').waitFor();
+    await page.getByText('No database restore detected').waitFor();
     await inspect(page, 'overview');
     await enrolled.click();
     await page.getByRole('heading', { name: 'Events', exact: true }).waitFor();
@@ -27,7 +27,7 @@ describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }
     expect(new URL(page.url()).searchParams.get('type')).toBe('AGENT_ENROLLED');
   });
 
-  test('what is drawn over time is there as a table, too', async () => {
+  test('every chart is also available as a table', async () => {
     await poll(() => answer('/api/v1/overview/history')).toContain('"day":');
     const page = await scene.openAs(VIEWER);
     await page.goto('/');
@@ -35,7 +35,7 @@ describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }
     expect(await page.locator('main canvas').count()).toBe(0);
     await page.getByRole('button', { name: 'Show the scales' }).first().press('Enter');
     await page.locator('main canvas').first().waitFor();
-    await page.getByText('The same as a table').first().click();
+    await page.getByText('Show as a table').first().click();
     await page.getByRole('table', { name: 'Age of open updates' }).waitFor();
     await inspect(page, 'overview-table');
   });
@@ -44,18 +44,18 @@ describeConsole('the overview of the console', { hosts: 4, operators: [VIEWER] }
     const page = await scene.openAs(VIEWER);
     await page.goto('/');
     await page.getByRole('heading', { name: 'What needs me?' }).waitFor();
-    expect(await page.getByText('registration tokens about to end').count()).toBe(0);
-    expect(await page.getByRole('button', { name: /line for the first host/ }).count()).toBe(0);
+    expect(await page.getByText('registration tokens about to expire').count()).toBe(0);
+    expect(await page.getByRole('button', { name: /command for the first host/ }).count()).toBe(0);
   });
 });
 
 describeConsole('the overview of an empty console', { hosts: 0 }, (scene) => {
-  test('before there is a host, the page makes the line for the first one, which then connects', async () => {
+  test('before the first host, the page shows the command that enrols it, and then that it is connected', async () => {
     const page = await scene.openAs();
     await page.goto('/');
     await page.getByRole('heading', { name: 'No host has joined yet' }).waitFor();
     await inspect(page, 'overview-first');
-    await page.getByRole('button', { name: 'Show the line for the first host' }).click();
+    await page.getByRole('button', { name: 'Show the command for the first host' }).click();
     const line = await page.getByTitle(/TIDEGATE_TOKEN=/).innerText();
     const registrationToken = /tgr_[\w-]{43}/.exec(line)?.[0] ?? '';
     await enrolBareAgent(scene.stage.server.url, {

@@ -7,13 +7,13 @@ const VIEWER = { username: 'vera', password: 'a long enough password', role: 'vi
 describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] }, (scene) => {
   const classes = async () => (await scene.stage.operator.call('GET', '/api/v1/admin/rate-limits')).body;
 
-  test('a refused change is told beside its field and changes nothing; a good one is in force', async () => {
+  test('a refused change is shown beside its field and changes nothing; a valid one takes effect', async () => {
     const page = await scene.openAs();
     await page.goto('/rate-limits');
-    await page.getByText(/half of each budget counts|The whole budgets count/).waitFor();
-    const requests = page.getByLabel('Requests of Renewals of tokens');
+    await page.getByText(/all budgets are halved|Full budgets apply/).waitFor();
+    const requests = page.getByLabel('Requests for Token renewals');
     await requests.fill('0');
-    await page.getByLabel('Requests of Approvals').fill('250');
+    await page.getByLabel('Requests for Approvals').fill('250');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Nothing was changed').waitFor();
     expect(await requests.getAttribute('aria-invalid')).toBe('true');
@@ -29,10 +29,10 @@ describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] },
     expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
   });
 
-  test('the defaults come back after a question, and a toast takes that back', async () => {
+  test('the defaults are restored after a confirmation, and a toast undoes that', async () => {
     const page = await scene.openAs();
     await page.goto('/rate-limits');
-    await page.getByRole('button', { name: 'Back to the defaults' }).click();
+    await page.getByRole('button', { name: 'Reset to the defaults' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Reset all limits' }).click();
     await page.getByText('The default limits are in force').waitFor();
     expect(await classes()).toMatchObject({
@@ -45,10 +45,10 @@ describeConsole('rate limits in the console', { hosts: 0, operators: [VIEWER] },
     });
   });
 
-  test('a viewer is offered none of it', async () => {
+  test('a viewer is offered no controls', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto('/rate-limits');
-    await page.getByRole('heading', { name: 'Only an admin sees the rate limits' }).waitFor();
+    await page.getByRole('heading', { name: 'Only admins can see the rate limits' }).waitFor();
     expect(await page.getByRole('button', { name: /save|defaults/i }).count()).toBe(0);
   });
 });

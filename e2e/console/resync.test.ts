@@ -22,7 +22,7 @@ async function tidegate(words: string): Promise<void> {
   if (run.code !== 0) throw new Error(`tidegate ${words}: ${run.stdout}\n${run.stderr}`);
 }
 
-/** The database is put back to what it was before the last thing that happened. */
+/** Restores the database to a backup that lacks the latest change. */
 async function restore({ operator, server }: ConsoleStage): Promise<void> {
   const backup = join(folder.path, 'story.backup');
   await tidegate(`backup --to "${backup}"`);
@@ -35,7 +35,7 @@ async function restore({ operator, server }: ConsoleStage): Promise<void> {
 const scenery = { hosts: 2, operators: [VIEWER], env, prepare: restore };
 
 describeConsole('a resync, in the settings of the console', scenery, (scene) => {
-  test('a restore is told of with what was lost, and only an admin may take hosts along', async () => {
+  test('a restore is shown with what was lost, and only an admin may open a resync', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto('/settings');
     await page.getByText('detected', { exact: true }).waitFor();
@@ -46,7 +46,7 @@ describeConsole('a resync, in the settings of the console', scenery, (scene) => 
     await expect.poll(() => page.locator('main tbody tr').count()).toBeGreaterThan(0);
   });
 
-  test('a resync is opened by its word, with a reason and an end, and closed before that', async () => {
+  test('a resync is opened by typing its name, with a reason and an end, and closed early', async () => {
     const page = await scene.openAs();
     await page.goto('/settings');
     await page.getByRole('button', { name: 'Open a resync' }).click();
@@ -57,9 +57,9 @@ describeConsole('a resync, in the settings of the console', scenery, (scene) => 
     await inspect(page, 'settings-resync');
     await dialog.getByLabel('Hours').fill('5');
     await dialog.getByLabel('Reason').fill(REASON);
-    await dialog.getByLabel('Type resync to go on').fill('resync');
+    await dialog.getByLabel('Type resync to continue').fill('resync');
     await confirm.click();
-    await page.getByText(/open, closes in [45] h; 0 hosts taken along\. By olga:/).waitFor();
+    await page.getByText(/open, closes in [45] h; 0 hosts resynced\. Opened by olga:/).waitFor();
     await page.getByText(REASON).waitFor();
     expect(await page.getByRole('button', { name: 'Open a resync' }).count()).toBe(0);
     await inspect(page, 'settings-resync-open');
@@ -69,18 +69,18 @@ describeConsole('a resync, in the settings of the console', scenery, (scene) => 
     await page.getByRole('button', { name: 'Open a resync' }).waitFor();
   });
 
-  test('a resync that somebody else opened meanwhile is not opened twice, and the dialog says so', async () => {
+  test('a resync that someone else has opened meanwhile is not opened twice, and the dialog says so', async () => {
     const page = await scene.openAs();
     await page.goto('/settings');
     await page.getByRole('button', { name: 'Open a resync' }).click();
     const path = '/api/v1/admin/resync';
-    // The sessions from before the restore have ended.
+    // Sessions from before the restore have ended.
     const other = await logIn(scene.stage.server.url);
     const opened = await other.call('POST', path, { hours: 1, reason: 'first' });
     expect(opened.status).toBe(201);
     const dialog = page.getByRole('dialog', { name: 'Open a resync' });
     await dialog.getByLabel('Reason').fill('second');
-    await dialog.getByLabel('Type resync to go on').fill('resync');
+    await dialog.getByLabel('Type resync to continue').fill('resync');
     await dialog.getByRole('button', { name: 'Open it' }).click();
     await dialog.getByText('A resync is open already: close it first.').waitFor();
   });

@@ -3,14 +3,14 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (scene) => {
-  test('what the server runs with is shown, and how the console looks is chosen and kept', async () => {
+  test('the server settings are shown, and the appearance is chosen and kept', async () => {
     const page = await scene.openAs();
     await page.goto('/settings');
-    await page.getByText('never noticed').waitFor();
+    await page.getByText('none detected').waitFor();
     await page.getByText(new URL(scene.stage.server.url).origin).waitFor();
     await inspect(page, 'settings');
     await page.getByLabel('Dark').check();
@@ -19,22 +19,22 @@ describeConsole('settings in the console', { hosts: 1, operators: [VIEWER] }, (s
     expect(JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
     await page.reload();
     await poll(async () => JSON.parse(String(await chosen()))).toEqual({ theme: 'dark', density: 'compact' });
-    await page.getByRole('checkbox', { name: /Single keys are verbs/ }).uncheck();
+    await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).uncheck();
     await page.keyboard.press('Tab');
     await page.getByRole('heading', { name: 'Settings', exact: true }).click();
     await page.keyboard.press('g');
     await page.keyboard.press('h');
-    await page.getByRole('checkbox', { name: /Single keys are verbs/ }).check();
+    await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).check();
     await page.getByRole('heading', { name: 'Settings', exact: true }).click();
     await page.keyboard.press('g');
     await page.keyboard.press('h');
     await page.getByRole('heading', { name: 'Hosts', exact: true }).waitFor();
   });
 
-  test('a viewer sees them, without what only an admin may change', async () => {
+  test('a viewer sees them without the controls of an admin', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto('/settings');
-    await page.getByText('never noticed').waitFor();
+    await page.getByText('none detected').waitFor();
     expect(await page.getByRole('button', { name: /resync/i }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Rate limits' }).count()).toBe(0);
   });

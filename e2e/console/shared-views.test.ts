@@ -7,17 +7,17 @@ const VIEWER = { username: 'vera', password: 'a long enough password', role: 'vi
 const HOSTILE = '<img src=x onerror=alert(1)> {{7*7}}';
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 
-describeConsole('views that are shared, in the console', { hosts: 2, operators: [VIEWER] }, (scene) => {
+describeConsole('shared views in the console', { hosts: 2, operators: [VIEWER] }, (scene) => {
   const open = async (page: Page, path: string) => {
     await page.goto(path);
     await page.getByRole('button', { name: 'Views' }).click();
     return page.getByRole('dialog', { name: 'Saved views' });
   };
 
-  test('an admin shares a view with everybody: a viewer opens it, and may not delete it', async () => {
+  test('an admin shares a view with everybody: a viewer can open it but not delete it', async () => {
     const admins = await open(await scene.openAs(), '/updates?state=pending&ecosystem=apt&sort=-severity');
     await admins.getByLabel('Save this filter as').fill(HOSTILE);
-    await admins.getByLabel('for everybody').check();
+    await admins.getByLabel('share with everybody').check();
     await admins.getByRole('button', { name: 'Save the view' }).click();
     await admins.getByText('shared by olga').waitFor();
 
@@ -27,7 +27,7 @@ describeConsole('views that are shared, in the console', { hosts: 2, operators: 
     await view.waitFor();
     await inspect(page, 'updates-shared-view');
     expect(await views.getByRole('button', { name: /^Delete/ }).count()).toBe(0);
-    expect(await views.getByLabel('for everybody').count()).toBe(0);
+    expect(await views.getByLabel('share with everybody').count()).toBe(0);
     expect(await page.locator('img[src=x]').count()).toBe(0);
     await view.click();
     await poll(() => new URL(page.url()).searchParams.toString()).toBe(
@@ -35,7 +35,7 @@ describeConsole('views that are shared, in the console', { hosts: 2, operators: 
     );
   });
 
-  test('a view of updates is not listed among those of packages, and an own one is nobody else’s', async () => {
+  test('views belong to one page, and a view that is not shared to one operator', async () => {
     const viewers = await open(await scene.openAs(VIEWER), '/packages?ecosystem=dnf');
     await viewers.getByLabel('Save this filter as').fill('only mine');
     await viewers.getByRole('button', { name: 'Save the view' }).click();
@@ -45,7 +45,7 @@ describeConsole('views that are shared, in the console', { hosts: 2, operators: 
     await admins.getByText('No view is saved yet.').waitFor();
   });
 
-  test('once it is deleted by who shared it, nobody is offered it', async () => {
+  test('a shared view that is deleted disappears for everybody', async () => {
     for (const name of ['for a while', 'for ever']) {
       const view = { name, page: 'updates', query: { state: 'pending' }, shared: true };
       expect((await scene.stage.operator.call('POST', '/api/v1/views', view)).status).toBe(201);

@@ -3,11 +3,11 @@ import { inspect } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
 const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
 
 describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }, (scene) => {
-  test('a rotation: add, see who holds it, use, and revoke the old key by typing what is done', async () => {
+  test('a rotation: add a key, see which hosts hold it, use it, and revoke the old one by typing', async () => {
     const page = await scene.openAs();
     await page.goto('/signing-keys');
     await page.getByText('all 3 hosts hold it').waitFor();
@@ -18,10 +18,10 @@ describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }
     await page.getByText('3 hosts are behind').waitFor();
     await inspect(page, 'signing-keys-behind');
     await page.getByRole('button', { name: 'Close' }).click();
-    // The hosts hear of it with their next check-in, and say so with the one after.
+    // The hosts receive it at their next check-in and confirm it at the one after.
     await scene.stage.fleet.checkInAll();
     await scene.stage.fleet.checkInAll();
-    await page.getByRole('button', { name: 'Fetch the signing keys again' }).click();
+    await page.getByRole('button', { name: 'Refresh the signing keys' }).click();
     await poll(() => page.getByText('all 3 hosts hold it').count()).toBe(2);
     await inspect(page, 'signing-keys');
     await page.getByRole('button', { name: 'Sign with it: key 2' }).click();
@@ -29,9 +29,9 @@ describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }
     await page.getByText('Key 2 signs from now on').waitFor();
     await page.getByRole('button', { name: 'Revoke key 1' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke key 1' });
-    const confirm = dialog.getByRole('button', { name: 'Revoke for good' });
+    const confirm = dialog.getByRole('button', { name: 'Revoke permanently' });
     expect(await confirm.isDisabled()).toBe(true);
-    await dialog.getByLabel('Type revoke 1 to go on').fill('revoke 1');
+    await dialog.getByLabel('Type revoke 1 to continue').fill('revoke 1');
     await confirm.click();
     await page.getByText('Key 1 is revoked').waitFor();
     const keys = await scene.stage.operator.keys();
@@ -41,17 +41,17 @@ describeConsole('signing keys in the console', { hosts: 3, operators: [VIEWER] }
     ]);
   });
 
-  test('a public half that is no key is refused beside its field', async () => {
+  test('an invalid public key is refused beside its field', async () => {
     const page = await scene.openAs();
     await page.goto('/signing-keys');
     await page.getByRole('button', { name: 'Add a key' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Public half').fill('0'.repeat(64));
+    await dialog.getByLabel('Public key').fill('0'.repeat(64));
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     await dialog.getByText('is not a usable Ed25519 public key').waitFor();
   });
 
-  test('a viewer sees the keys and is offered no verb', async () => {
+  test('a viewer sees the keys and is offered no action', async () => {
     const page = await scene.openAs(VIEWER);
     await page.goto('/signing-keys');
     await page.getByText('signs', { exact: true }).waitFor();

@@ -4,21 +4,21 @@ import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeUpdates, SECOND, VIEWER } from '../harness/update-scene.ts';
 
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
 describeUpdates('one update in the console', (scene) => {
-  test('what is approved is taken back by the toast', async () => {
+  test('the toast withdraws an approval', async () => {
     const { idOf } = await scene.hostWith(['one']);
     const page = await scene.openAs();
     await page.goto(`/updates/${idOf('one')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
+    await page.getByRole('button', { name: /^Approve: installs/ }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await poll(() => scene.stateOf(idOf('one'))).toBe('pending');
   });
 
-  test('an override is deliberate, says what it does not waive, and leaves its event (A3, A4, A5)', async () => {
+  test('an override is deliberate, says what it does not waive, and is recorded as an event (A3, A4, A5)', async () => {
     const { hostname, idOf } = await scene.hostWith(['bad']);
     const page = await scene.openAs();
     await page.goto(`/updates/${idOf('bad')}`);
@@ -57,31 +57,31 @@ describeUpdates('one update in the console', (scene) => {
     const [first, second] = [await scene.openAs(), await scene.openAs(SECOND)];
     for (const page of [first, second]) {
       await page.goto(`/updates/${idOf('shared')}`);
-      await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+      await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();
     }
-    await first.getByRole('button', { name: /^Approve: signs a token/ }).click();
-    await first.getByText('its token is signed').waitFor();
-    await second.getByRole('button', { name: 'Take the approval back' }).waitFor();
-    expect(await second.getByRole('button', { name: /^Approve: signs a token/ }).count()).toBe(0);
+    await first.getByRole('button', { name: /^Approve: installs/ }).click();
+    await first.getByText(/^shared on .* is approved\.$/).waitFor();
+    await second.getByRole('button', { name: 'Withdraw the approval' }).waitFor();
+    expect(await second.getByRole('button', { name: /^Approve: installs/ }).count()).toBe(0);
   });
 
-  test('who decides after another is told so, and sees how it is now', async () => {
+  test('an operator who decides too late is told so and sees the current state', async () => {
     const { idOf } = await scene.hostWith(['raced']);
     const page = await scene.openAs(SECOND);
-    // A page that hears of nothing: what it shows is old.
+    // A page without the stream shows old data.
     await page.route('**/api/v1/stream', (route) => route.abort());
     await page.goto(`/updates/${idOf('raced')}`);
-    const button = page.getByRole('button', { name: /^Approve: signs a token/ });
+    const button = page.getByRole('button', { name: /^Approve: installs/ });
     await button.waitFor();
     await page.route(`**/api/v1/updates/${idOf('raced')}`, (route) => route.abort());
     await scene.stage.operator.approved(idOf('raced'));
     await page.unroute(`**/api/v1/updates/${idOf('raced')}`);
     await button.click();
     await page.getByRole('alert').getByText('The update cannot be approved: it is approved.').waitFor();
-    await page.getByRole('button', { name: 'Take the approval back' }).waitFor();
+    await page.getByRole('button', { name: 'Withdraw the approval' }).waitFor();
   });
 
-  test('an approval may be for later, and is countersigned for hosts that ask for it', async () => {
+  test('an approval may be scheduled, and countersigned for hosts that require it', async () => {
     const { idOf } = await scene.hostWith(['later']);
     const page = await scene.openAs();
     await page.goto(`/updates/${idOf('later')}`);
@@ -89,7 +89,7 @@ describeUpdates('one update in the console', (scene) => {
     const inTwoDays = new Date(Date.now() + 48 * 3_600_000);
     const local = new Date(inTwoDays.getTime() - inTwoDays.getTimezoneOffset() * 60_000);
     await page.getByLabel('Not before').fill(local.toISOString().slice(0, 16));
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).click();
+    await page.getByRole('button', { name: /^Approve: installs/ }).click();
     await page.getByText(/, not before/).waitFor();
     const { not_before } = await scene.stage.operator.update(idOf('later'));
     expect(not_before?.slice(0, 16)).toBe(inTwoDays.toISOString().slice(0, 16));
@@ -103,7 +103,7 @@ describeUpdates('one update in the console', (scene) => {
     await page.getByText('The token has 2 signatures now.').waitFor();
   });
 
-  test('the decision on record is saved as a signed statement', async () => {
+  test('a recorded decision is saved as a signed statement', async () => {
     const { idOf } = await scene.hostWith(['kept']);
     await scene.stage.operator.approved(idOf('kept'));
     const page = await scene.openAs();
@@ -116,13 +116,13 @@ describeUpdates('one update in the console', (scene) => {
     expect(envelope).toMatchObject({ payloadType: 'application/vnd.in-toto+json' });
   });
 
-  test('rejecting asks for a reason that need not be given, and can be undone', async () => {
+  test('rejecting asks for an optional reason and can be undone', async () => {
     const { idOf, hostname } = await scene.hostWith(['unwanted']);
     const page = await scene.openAs();
     await page.goto(`/updates/${idOf('unwanted')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+    await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();
     await page.keyboard.press('r');
-    await page.getByRole('dialog').getByLabel('Reason (if there is one)').fill('not this one');
+    await page.getByRole('dialog').getByLabel('Reason (optional)').fill('not this one');
     await page.getByRole('dialog').getByRole('button', { name: 'Reject', exact: true }).click();
     await page.getByText(`unwanted on ${hostname} is rejected.`).waitFor();
     expect(await scene.stateOf(idOf('unwanted'))).toBe('rejected');
@@ -131,7 +131,7 @@ describeUpdates('one update in the console', (scene) => {
     await poll(() => scene.stateOf(idOf('unwanted'))).toBe('pending');
   });
 
-  test('who may only look is offered nothing else', async () => {
+  test('a viewer is offered no decision', async () => {
     const { idOf } = await scene.hostWith(['bad']);
     const page = await scene.openAs(VIEWER);
     await page.goto('/updates');
@@ -141,20 +141,20 @@ describeUpdates('one update in the console', (scene) => {
     await page.getByRole('heading', { name: /^Blocked:/ }).waitFor();
     const verbs = page
       .getByRole('main')
-      .getByRole('button', { name: /approve|override|reject|reopen|gate/i });
+      .getByRole('button', { name: /approve|override|reject|reopen|check again/i });
     expect(await verbs.count()).toBe(0);
     await page.keyboard.press('o');
     expect(await page.getByLabel('Reason').count()).toBe(0);
   });
 
-  test('the page of packages and that of one update are sound in both themes', async () => {
+  test('the pages of packages and of one update are accessible in both themes', async () => {
     const { idOf } = await scene.hostWith(['one']);
     const page = await scene.openAs();
     await page.goto('/packages?ecosystem=dnf');
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     await inspect(page, 'packages');
     await page.goto(`/updates/${idOf('one')}`);
-    await page.getByRole('button', { name: /^Approve: signs a token/ }).waitFor();
+    await page.getByRole('button', { name: /^Approve: installs/ }).waitFor();
     await inspect(page, 'update');
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeUpdates, FINDING } from '../harness/update-scene.ts';
 
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 const filterBox = (page: Page) => page.getByRole('searchbox', { name: 'Filter' });
@@ -26,17 +26,17 @@ describeUpdates('updates in the console', (scene) => {
     await poll(() => page.evaluate('document.activeElement?.tagName')).toBe('TR');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: `two on ${hostname}` }).waitFor();
-    await page.getByRole('button', { name: `Approve: signs a token for 1 package on ${hostname}` }).waitFor();
+    await page.getByRole('button', { name: `Approve: installs 1 package on ${hostname}` }).waitFor();
     await page.keyboard.press('a');
-    await page.getByText('its token is signed').waitFor();
+    await page.getByText(`two on ${hostname} is approved.`).waitFor();
     expect(await scene.stateOf(idOf('two'))).toBe('approved');
     expect(await scene.stateOf(idOf('one'))).toBe('pending');
   });
 
-  test('the first visit shows what waits; text, chips and selects are one filter', async () => {
+  test('the first visit shows pending updates; text, chips and selects are one filter', async () => {
     const page = await scene.openAs();
     await page.goto('/updates');
-    const chips = page.getByRole('list', { name: 'Filters in force' });
+    const chips = page.getByRole('list', { name: 'Active filters' });
     await chips.getByRole('button', { name: /state: pending/ }).waitFor();
     await poll(() => filterBox(page).inputValue()).toBe('state:pending');
     await page.getByLabel('Ecosystem', { exact: true }).selectOption('apt');
@@ -67,7 +67,7 @@ describeUpdates('updates in the console', (scene) => {
     expect(await page.locator('html').getAttribute('data-density')).toBe('compact');
   });
 
-  test('bulk approval says what came of each, and offers no override (A6)', async () => {
+  test('bulk approval shows the result of each update, and offers no override (A6)', async () => {
     const { hostname, idOf } = await scene.hostWith(['bad', 'good', 'late'], ['late']);
     const page = await scene.openAs();
     await page.goto(`/updates?state=pending&host=${hostname}`);
@@ -82,7 +82,7 @@ describeUpdates('updates in the console', (scene) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Approve 3 updates' }).click();
     await dialog.getByText('1 approved, 1 waiting for a plan, 1 blocked, 0 skipped').waitFor();
-    await dialog.getByText('A known vulnerability is in the closure').click();
+    await dialog.getByText('A package has a known vulnerability').click();
     await dialog.getByText(FINDING).first().waitFor();
     expect(await dialog.getByRole('button', { name: /override/i }).count()).toBe(0);
     expect(await scene.stateOf(idOf('good'))).toBe('approved');
@@ -92,7 +92,7 @@ describeUpdates('updates in the console', (scene) => {
     await page.getByRole('heading', { name: `bad on ${hostname}` }).waitFor();
   });
 
-  test('all that match are approved by their filter and its count', async () => {
+  test('all matching updates are approved by filter and count', async () => {
     const names = Array.from({ length: 55 }, (_, i) => `many-${i}`);
     const { hostname } = await scene.hostWith(names, names);
     const page = await scene.openAs();
@@ -110,7 +110,7 @@ describeUpdates('updates in the console', (scene) => {
     await dialog.getByText('0 approved, 55 waiting for a plan, 0 blocked, 0 skipped').waitFor();
   });
 
-  test('a bulk approval shows how far it is, and says what came of it also to who did not wait', async () => {
+  test('a bulk approval shows its progress, and its result even after the dialog was closed', async () => {
     const { hostname } = await scene.hostWith(['slow'], ['slow']);
     const page = await scene.openAs();
     const held = Promise.withResolvers<void>();
@@ -138,7 +138,7 @@ describeUpdates('updates in the console', (scene) => {
     await page.getByText('The bulk approval has ended: 0 approved, 1 waiting for a plan').waitFor();
   });
 
-  test('a package leads to its updates, the other filters kept', async () => {
+  test('a package links to its updates and keeps the other filters', async () => {
     const page = await scene.openAs();
     await page.goto('/packages?ecosystem=dnf&state=pending&q=open');
     await page.getByRole('link', { name: 'openssl', exact: true }).click();
@@ -148,7 +148,7 @@ describeUpdates('updates in the console', (scene) => {
     await poll(() => rows(page).count()).toBeGreaterThan(0);
   });
 
-  test('what an agent calls a package is text, whatever it is', async () => {
+  test('a package name is text, whatever the agent sends', async () => {
     const name = '<img src=x onerror=alert(1)>';
     const { hostname } = await scene.hostWith([name]);
     const page = await scene.openAs();
@@ -158,9 +158,9 @@ describeUpdates('updates in the console', (scene) => {
     expect(await page.locator('img[src=x]').count()).toBe(0);
   });
 
-  test('the list is sound in both themes', async () => {
+  test('the list is accessible in both themes', async () => {
     const page = await scene.openAs();
-    // Two hosts are enough: axe-core looks at every cell.
+    // A few rows are enough: axe-core checks every cell.
     await page.goto('/updates?state=pending&host=web-0000*&ecosystem=dnf');
     await poll(() => rows(page).count()).toBeGreaterThan(0);
     await poll(() => filterBox(page).inputValue()).toContain('state:pending');

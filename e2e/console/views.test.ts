@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { inspect } from '../harness/browser.ts';
 import { describeUpdates } from '../harness/update-scene.ts';
 
-/** The pages are there when they are: on a busy machine that takes a while. */
+/** Waits longer than by default, as a busy machine renders slowly. */
 const poll = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
 const rows = (page: Page) => page.locator('main tbody tr');
 
 describeUpdates('saved views in the console', (scene) => {
-  test('a view keeps a filter under a name, opens it again, and can be brought back once deleted', async () => {
+  test('a view saves a filter under a name, opens it again, and can be restored after its deletion', async () => {
     const page = await scene.openAs();
     await page.goto('/updates?state=pending&ecosystem=dnf&sort=-severity');
     await poll(() => rows(page).count()).toBeGreaterThan(0);

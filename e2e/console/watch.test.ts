@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { accessibilityFaults, watch } from '../harness/browser.ts';
 import { describeConsole } from '../harness/describe-console.ts';
 
-/** The stories rest on these: a check that cannot fail is none. */
-describeConsole('what the stories watch for', { hosts: 0 }, (scene) => {
+/** The other stories rely on these checks, so each must be able to fail. */
+describeConsole('the checks of every story', { hosts: 0 }, (scene) => {
   test.each([
     [
       'an inline script',
@@ -27,7 +27,7 @@ describeConsole('what the stories watch for', { hosts: 0 }, (scene) => {
     ],
     ['a call to elsewhere', `fetch('http://127.0.0.1:9/').catch(() => {})`],
     ['an uncaught error', `setTimeout(() => { throw new Error('thrown') })`],
-  ])('%s is seen', async (_what, act) => {
+  ])('%s is detected', async (_what, act) => {
     const page = await scene.openUnwatched();
     const faults = watch(page);
     await page.goto('/login');
@@ -36,7 +36,7 @@ describeConsole('what the stories watch for', { hosts: 0 }, (scene) => {
     await expect.poll(() => faults.length, { timeout: 10_000 }).toBeGreaterThan(0);
   });
 
-  test('a control without a name and text without contrast are seen', async () => {
+  test('a control without a name and text without contrast are detected', async () => {
     const page = await scene.openUnwatched();
     await page.goto('/login');
     await page.getByRole('heading', { name: 'Log in to Tidegate' }).waitFor();

@@ -50,7 +50,7 @@ describe.skipIf(missing !== null)(`the first minutes${missing ? ` (${missing})` 
     stack.defer(async () => fleet.stop());
     for (const round of [fleet.enrolAll, fleet.checkInAll, fleet.reportAll]) await round();
     await page.getByText('The first host is here').waitFor();
-    await page.getByRole('link', { name: 'see what it has to update' }).click();
+    await page.getByRole('link', { name: 'see its updates' }).click();
     await page.getByRole('heading', { name: 'Updates', exact: true }).waitFor();
     await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(3);
   });

@@ -23,7 +23,7 @@ const login = createRoute({
   component: lazyRouteComponent(() => import('./login/login-page.tsx'), 'LoginPage'),
 });
 
-/** Every page but the login is for who is logged in; the place they wanted is kept. */
+/** Every page but the login needs a session; the requested page is kept for after the login. */
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -42,7 +42,7 @@ const inside = createRoute({
 
 type Load = Parameters<typeof lazyRouteComponent>[0];
 
-/** A page of its own file, fetched when somebody goes there. */
+/** A page in its own file, loaded when it is opened. */
 function page<P extends string>(path: P, load: Load, name: string) {
   return createRoute({ getParentRoute: () => inside, path, component: lazyRouteComponent(load, name) });
 }
@@ -60,7 +60,7 @@ function fleetPage<P extends string>(
       </WholeFleet>
     );
   }
-  // Fetched when somebody is about to go there, as the other pages are.
+  // Preloaded on intent, as the other pages are.
   const component = Object.assign(Framed, Loaded.preload ? { preload: Loaded.preload } : {});
   return createRoute({ getParentRoute: () => inside, path, component });
 }

@@ -4,7 +4,7 @@ import { OwnPassword } from './own-password.tsx';
 import { OwnSessions } from './own-sessions.tsx';
 import { SecondFactors } from './second-factors.tsx';
 
-/** What an operator keeps for themselves: password, second factors, sessions. */
+/** The operator's own second factors, password, notices and sessions. */
 export function AccountPage() {
   return (
     <Page title="Your account">

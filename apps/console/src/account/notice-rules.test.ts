@@ -2,7 +2,7 @@ import { NOTICE_KINDS } from '@tidegate/protocol/notices-api';
 import { expect, test } from 'vitest';
 import { noticeOrigin, noticeText } from './notice-rules.ts';
 
-test('every kind of notice has a sentence of its own', () => {
+test('every kind of notice has its own sentence', () => {
   const texts = NOTICE_KINDS.map((kind) => noticeText({ kind, subject: 'laptop' }));
   expect(new Set(texts).size).toBe(NOTICE_KINDS.length);
 });
@@ -20,6 +20,6 @@ test.each([
   [{ actor: 'anna', address: '192.0.2.7' }, 'by you, from 192.0.2.7'],
   [{ actor: 'root', address: '192.0.2.7' }, 'by root, from 192.0.2.7'],
   [{ actor: 'cli', address: null }, "by cli, on the server's machine"],
-])('%j is told as: %s', (notice, text) => {
+])('the origin of %j reads: %s', (notice, text) => {
   expect(noticeOrigin(notice, 'anna')).toBe(text);
 });

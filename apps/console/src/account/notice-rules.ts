@@ -6,20 +6,20 @@ const WORDS: Readonly<Record<NoticeKind, (subject: string) => string>> = {
   passkey_added: (name) => `The passkey ${name} was added`,
   passkey_renamed: (name) => `A passkey was renamed to ${name}`,
   passkey_removed: (name) => `The passkey ${name} was removed`,
-  recovery_codes_made: () => 'New recovery codes were made; the old ones no longer work',
+  recovery_codes_made: () => 'New recovery codes were created; the old ones no longer work',
   recovery_code_used: () => 'A recovery code was used',
   password_changed: () => 'The password was changed',
   password_reset: () => 'An admin set a new password',
-  factors_reset: () => 'Every second factor was taken away that was not kept',
+  factors_reset: () => 'Second factors were reset; only those marked to keep remain',
   sessions_ended: (count) => `${count} ${count === '1' ? 'session was' : 'sessions were'} ended`,
-  api_token_created: (label) => `The API token ${label} was made`,
+  api_token_created: (label) => `The API token ${label} was created`,
   api_token_revoked: (label) => `The API token ${label} was revoked`,
   api_tokens_ended: (count) => `${count} ${count === '1' ? 'API token was' : 'API tokens were'} revoked`,
-  logins_slowed: () => 'Many wrong passwords were tried; unknown devices wait for their turn to log in',
-  access_changed: () => 'Role, groups or state of the account were changed',
+  logins_slowed: () => 'Many wrong passwords were tried; logins from unknown devices are delayed',
+  access_changed: () => 'The role, groups or state of the account changed',
 };
 
-/** What happened, in a sentence without its end. */
+/** What happened, as a sentence without its full stop. */
 export function noticeText({ kind, subject }: Pick<Notice, 'kind' | 'subject'>): string {
   return WORDS[kind](subject ?? '');
 }

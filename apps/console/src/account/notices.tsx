@@ -14,7 +14,7 @@ import { noticeOrigin, noticeText } from './notice-rules.ts';
 const PATH = '/api/v1/auth/notices';
 const SHOWN_AT_FIRST = 8;
 
-/** What changed in what lets one in: a factor that one did not add oneself is told here. */
+/** Changes to the operator's access, so that a factor added by someone else is noticed. */
 export function Notices() {
   const { session } = useSession();
   const { data } = useQuery(listQuery<Notice>('session', PATH));
@@ -37,7 +37,7 @@ export function Notices() {
     >
       {newest === undefined ? (
         <p className="text-muted">
-          Nothing has changed yet. New factors, passwords, ended sessions and API tokens are told here.
+          Nothing has changed yet. New factors, passwords, ended sessions and API tokens are listed here.
         </p>
       ) : (
         <ul className="divide-y divide-line">
@@ -59,7 +59,7 @@ export function Notices() {
       )}
       {hasNew && (
         <p className="pt-2 text-muted">
-          Was it not you? Change your password, remove what you do not know, and tell an admin.
+          Was this not you? Change your password, remove anything you do not recognise, and tell an admin.
         </p>
       )}
     </Panel>

@@ -7,7 +7,7 @@ import { Field } from '../ui/field.tsx';
 import { Panel } from '../ui/page.tsx';
 import { toast } from '../ui/toasts.tsx';
 
-/** A new password of one's own; the other sessions end with the old one. */
+/** Changes the operator's own password; their other sessions end. */
 export function OwnPassword() {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | undefined>();

@@ -16,7 +16,7 @@ import { attempt, toast } from '../ui/toasts.tsx';
 const PATH = '/api/v1/auth/sessions';
 const NO_FILTERS = [] as const;
 
-/** Where one is logged in, and the end of it. */
+/** Lists the operator's sessions and ends them. */
 export function OwnSessions() {
   const list = useListSearch(NO_FILTERS);
   const query = useQuery(listQuery<Session>('session', PATH, list.query));
@@ -42,7 +42,7 @@ export function OwnSessions() {
 
 async function end(path: string): Promise<void> {
   await withStepUp(() => remove(path));
-  toast('Ended.');
+  toast(path === PATH ? 'Your other sessions have ended.' : 'The session has ended.');
   await queryClient.invalidateQueries({ queryKey: ['session'] });
 }
 
@@ -54,7 +54,7 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
       wide: true,
       cell: ({ user_agent, is_current }) => (
         <>
-          {is_current && <Badge tone="accent">this one</Badge>}{' '}
+          {is_current && <Badge tone="accent">this session</Badge>}{' '}
           <span title={user_agent}>{user_agent || 'unknown'}</span>
         </>
       ),
@@ -62,7 +62,7 @@ function columnsOf(endOne: (path: string) => void): readonly Column<Session>[] {
     { id: 'address', header: 'Address', cell: ({ address }) => <span className="mono">{address}</span> },
     {
       id: 'method',
-      header: 'Opened by',
+      header: 'Logged in with',
       cell: ({ method }) => method.replace('+', ' and ').replace('_', ' '),
     },
     { id: 'created_at', header: 'Since', cell: ({ created_at }) => <Time at={created_at} /> },

@@ -27,7 +27,7 @@ type Open =
   | { readonly kind: 'remove'; readonly name: string; readonly path: string }
   | { readonly kind: 'name-passkey' };
 
-/** The authenticator app, passkeys and recovery codes of who is logged in. */
+/** The operator's own authenticator app, passkeys and recovery codes. */
 export function SecondFactors() {
   const { session } = useSession();
   const [open, setOpen] = useState<Open | null>(null);
@@ -102,8 +102,8 @@ export function SecondFactors() {
           name="Passkeys"
           state={
             arePasskeysOffered()
-              ? `${passkeys?.total ?? 0} kept`
-              : 'not offered by this browser at this address (it takes https, or localhost)'
+              ? `${passkeys?.total ?? 0} registered`
+              : 'not available in this browser at this address (passkeys need https or localhost)'
           }
           act={
             arePasskeysOffered() && (
@@ -117,7 +117,7 @@ export function SecondFactors() {
           act={
             factors &&
             (factors.totp || factors.passkeys > 0) && (
-              <Button onClick={() => void newCodes()}>Make new codes</Button>
+              <Button onClick={() => void newCodes()}>Create new codes</Button>
             )
           }
         />
@@ -149,7 +149,7 @@ export function SecondFactors() {
           }}
           onClose={() => setOpen(null)}
         >
-          <p>You will not be asked for it any more. Your other sessions end.</p>
+          <p>You will no longer be asked for it. Your other sessions end.</p>
         </ConfirmDialog>
       )}
     </Panel>
@@ -202,11 +202,11 @@ function ConfirmTotp({
           void confirm(new FormData(event.currentTarget).get('code'));
         }}
       >
-        <p>Scan this with the app, or type the secret into it. It is shown this once.</p>
+        <p>Scan this with the app, or enter the secret by hand. The secret is shown only once.</p>
         <QrCode text={enrolment.otpauth_uri} label="QR code for an authenticator app" />
         <CopyText text={enrolment.secret} label="Copy the secret" />
         <Field
-          label="Code that the app shows"
+          label="Code from the app"
           name="code"
           inputMode="numeric"
           pattern="[0-9]{6}"
@@ -228,8 +228,8 @@ function ShowCodes({ codes, onClose }: { codes: readonly string[]; onClose: () =
     <Dialog title="Recovery codes" onClose={onClose}>
       <div className="space-y-3">
         <p>
-          Each of these logs you in once when the other factors are lost. They are shown this once: keep them
-          where you keep passwords.
+          Each code logs you in once if you lose your other factors. They are shown only once: store them
+          where you store passwords.
         </p>
         <ul className="mono grid grid-cols-2 gap-1 rounded-md bg-sunken p-3">
           {codes.map((code) => (
@@ -239,7 +239,7 @@ function ShowCodes({ codes, onClose }: { codes: readonly string[]; onClose: () =
         <CopyText text={codes.join('\n')} short="Copy all" label="Copy all codes" />
         <div className="flex justify-end">
           <Button tone="primary" onClick={onClose}>
-            I have kept them
+            I have saved them
           </Button>
         </div>
       </div>
@@ -258,13 +258,13 @@ function NamePasskey({ onName, onClose }: { onName: (name: string) => void; onCl
         <Field
           label="Name"
           name="name"
-          hint="How you will know it again, such as the device"
+          hint="A name you will recognise, such as the device"
           required
           maxLength={64}
           autoFocus
         />
         <Button type="submit" tone="primary">
-          Go on to the browser
+          Continue
         </Button>
       </form>
     </Dialog>

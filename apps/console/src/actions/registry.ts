@@ -7,12 +7,12 @@ const listeners = new Set<() => void>();
 
 function publish(next: typeof registered): void {
   registered = next;
-  // What was put there last stands first: the verbs of the page before those of the frame around it.
+  // Latest first: a page's actions come before those of the frame around it.
   all = registered.toReversed().flatMap(({ actions }) => actions);
   for (const listener of listeners) listener();
 }
 
-/** Offers these actions in the palette and by their shortcuts as long as the component is on screen. */
+/** Offers these actions in the palette and by their shortcuts while the component is mounted. */
 export function useActions(actions: readonly Action[]): void {
   const entry = useRef<{ readonly actions: readonly Action[] } | null>(null);
   useEffect(() => {
@@ -25,7 +25,7 @@ export function useActions(actions: readonly Action[]): void {
   useEffect(() => () => publish(registered.filter((one) => one !== entry.current)), []);
 }
 
-/** Every action that is offered now. */
+/** All actions on offer now. */
 export function useOfferedActions(): readonly Action[] {
   return useSyncExternalStore(
     (listener) => {
@@ -36,5 +36,5 @@ export function useOfferedActions(): readonly Action[] {
   );
 }
 
-/** The same, for who is asked outside of a render. */
+/** The same, for callers outside a render. */
 export const offeredActions = (): readonly Action[] => all;

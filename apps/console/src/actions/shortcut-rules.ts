@@ -9,8 +9,8 @@ export interface Pressed {
 }
 
 /**
- * What a key means after the ones before: an action, the beginning of one, or nothing. The first action that fits
- * wins; the list has those of the page first.
+ * Matches a key and the key before it to an action, the start of a sequence, or nothing. The first match wins; the
+ * list has the page's actions first.
  */
 export function matchShortcut(
   actions: readonly Pick<Action, 'shortcut' | 'isAllowed'>[],

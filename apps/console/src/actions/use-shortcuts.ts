@@ -2,7 +2,7 @@ import { useEffect } from 'react';
 import { offeredActions } from './registry.ts';
 import { matchShortcut, type Pressed } from './shortcut-rules.ts';
 
-/** Runs the action whose keys were pressed; never while somebody types, never with Ctrl, Alt or Meta. */
+/** Runs the action whose keys were pressed; never while the operator types, never with Ctrl, Alt or Meta. */
 export function useShortcuts(isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return;
@@ -24,7 +24,7 @@ export function useShortcuts(isOn: boolean): void {
   }, [isOn]);
 }
 
-/** In a field, and in a dialog, whose own verbs are its buttons. */
+/** True in a field, and in a dialog: its actions are its buttons. */
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&

@@ -1,10 +1,10 @@
-/** How long after an input what the page asks counts as asked by the person, in milliseconds. */
+/** How long after an input requests count as the operator's own, in milliseconds. */
 const ATTENDED_MS = 60_000;
 const INPUTS = ['pointerdown', 'keydown', 'wheel', 'touchstart'] as const;
 
 let lastInputAt = 0;
 
-/** Notes that a person is there, until the returned function is called. */
+/** Records the operator's inputs until the returned function is called. */
 export function watchInputs(target: Pick<Window, 'addEventListener' | 'removeEventListener'>): () => void {
   const note = () => {
     lastInputAt = Date.now();
@@ -16,7 +16,7 @@ export function watchInputs(target: Pick<Window, 'addEventListener' | 'removeEve
   };
 }
 
-/** Whether somebody was at the page within the last minute: else it asks by itself, and keeps no session alive. */
+/** Whether there was input within the last minute; without it, requests are background and keep no session alive. */
 export function isAttended(nowMs = Date.now()): boolean {
   return nowMs - lastInputAt < ATTENDED_MS;
 }

@@ -2,13 +2,13 @@ import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { Problem } from '@tidegate/protocol/problems';
 import { isAttended } from './activity.ts';
 
-/** An answer that is not a success: what the server said, or that it did not say anything we know. */
+/** A response that is not a success, or no usable response at all. */
 export class ApiError extends Error {
   readonly status: number;
-  /** The code of the problem; `unreachable` without an answer, `no_problem` for a body that is not ours. */
+  /** The problem's code; `unreachable` without a response, `no_problem` if the body is not a problem document. */
   readonly code: string;
   readonly requestId: string | null;
-  /** The whole problem with the members of its code. */
+  /** The whole problem, with the members of its code. */
   readonly problem: (Problem & Record<string, unknown>) | null;
 
   constructor(failure: {
@@ -41,11 +41,11 @@ export interface Page<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
   readonly total: number;
-  /** There are more than the server counts. */
+  /** There are more than the server counted. */
   readonly total_is_capped?: true;
 }
 
-/** Answers the parsed body; null for an empty one (204). Throws an ApiError for everything else than a success. */
+/** Returns the parsed body; null for an empty one (204). Throws an ApiError for anything but a success. */
 export async function call<T>(method: string, path: string, { query, body, signal }: Call = {}): Promise<T> {
   const headers: Record<string, string> = { accept: 'application/json' };
   if (!isAttended()) headers[BACKGROUND_HEADER] = '1';
@@ -71,7 +71,7 @@ export const put = <T>(path: string, body?: unknown): Promise<T> => call<T>('PUT
 export const patch = <T>(path: string, body?: unknown): Promise<T> => call<T>('PATCH', path, { body });
 export const remove = (path: string): Promise<void> => call<void>('DELETE', path);
 
-/** `?a=1&b=2` without what is absent or empty; an empty text where nothing is left. */
+/** `?a=1&b=2` without absent or empty values; an empty string if none are left. */
 export function search(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === null || value === '' ? [] : [[name, String(value)]],
@@ -93,14 +93,14 @@ async function failureOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-request-id');
   const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true;
   if (!isProblem) {
-    const message = `The server answered ${status} with something that is not its own.`;
+    const message = `The response (${status}) is not from this server: a proxy may have sent it.`;
     return new ApiError({ status, code: 'no_problem', message, requestId });
   }
   const problem: Problem & Record<string, unknown> = await response.json();
   return new ApiError({ status, code: problem.code, message: problem.detail, requestId, problem });
 }
 
-/** The token that a script of ours alone can read (the session itself is out of reach of scripts). */
+/** The CSRF token, which only scripts of this origin can read; no script can read the session cookie. */
 function csrfToken(): string | null {
   const found = document.cookie.match(/(?:^|; )(?:__Host-)?tidegate_csrf=([\w-]+)/);
   return found?.[1] ?? null;

@@ -1,16 +1,16 @@
 import { get, type Page, type Query } from './client.ts';
 
-/** The largest page that a list answers. */
+/** The largest page size of a list. */
 const PAGE_MAX = 200;
 
 export interface FetchAll {
-  /** Most rows that are fetched. */
+  /** The most rows to fetch. */
   readonly max: number;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: { readonly fetched: number; readonly total: number }) => void;
 }
 
-/** Every row of a list, page by page, up to `max` of them; `isCut` where there are more. */
+/** Fetches a list page by page, up to `max` rows; `isCut` says that there are more. */
 export async function fetchAll<T>(
   path: string,
   query: Query,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiError } from './client.ts';
 import { fieldFaults } from './field-faults.ts';
 
-test('faults are told beside their fields, the first of each', () => {
+test('each field gets its first fault', () => {
   const error = new ApiError({
     status: 400,
     code: 'invalid_request',

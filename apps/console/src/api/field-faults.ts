@@ -1,6 +1,6 @@
 import { ApiError } from './client.ts';
 
-/** What the server says of single fields of a body, by the last part of their path; empty for every other error. */
+/** The server's messages for single body fields, by the last part of their path; empty for any other error. */
 export function fieldFaults(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof ApiError)) return {};
   const faults: Record<string, string> = {};

@@ -2,19 +2,19 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type { Pager } from '../ui/list-panel.tsx';
 
-/** What a list shows, as it stands in the URL: a link to it is the view. */
+/** The state of a list, kept in the URL so that a link reproduces the view. */
 export interface ListSearch<F extends string> {
   readonly filter: Readonly<Partial<Record<F, string>>>;
   readonly sort: string | undefined;
   /** The query of the list call. */
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly isFiltered: boolean;
-  /** Names the filter, for what belongs to it (the selection, say). */
+  /** Identifies filter and order, for state that belongs to them, such as the selection. */
   readonly key: string;
   readonly pager: Pager;
   setFilter(changes: Readonly<Partial<Record<F, string | undefined>>>): void;
   clearFilter(): void;
-  /** Another filter and sort order in one step, which the way back undoes. */
+  /** Sets filter and sort order in one step, which the browser's Back undoes. */
   replace(filter: Readonly<Partial<Record<F, string | undefined>>>, sort: string | undefined): void;
   setSort(sort: string): void;
 }
@@ -69,7 +69,7 @@ export function useListSearch<F extends string>(
   }, [search, names, fixed, trail, navigate]);
 }
 
-/** Search parameters as text, read and written as every other program does. */
+/** Reads search parameters as plain strings, as other programs do. */
 export function parseSearch(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
 }

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 
-/** What of the server's data changes together; the first part of every query key. */
+/** Data that changes together; the first part of every query key. */
 export const TOPICS = [
   'updates',
   'hosts',
@@ -18,11 +18,11 @@ export const TOPICS = [
 ] as const;
 export type Topic = (typeof TOPICS)[number];
 
-/** `live`: changes arrive by themselves; `polling`: we ask; `offline`: nobody answers. */
+/** `live`: the stream delivers changes; `polling`: queries refetch; `offline`: the server does not answer. */
 export type Connection = 'live' | 'polling' | 'offline';
 
 const POLL_MS = 15_000;
-/** Beside the stream, in case that it is silent for another reason than that nothing happens. */
+/** The interval beside the stream, in case the stream stalls. */
 const LIVE_POLL_MS = 60_000;
 
 let connection: Connection = 'polling';
@@ -44,10 +44,10 @@ export function useConnection(): Connection {
   );
 }
 
-/** How often a query on screen asks again, in milliseconds. */
+/** How often a query on screen refetches, in milliseconds. */
 export const refetchInterval = (): number => (connection === 'live' ? LIVE_POLL_MS : POLL_MS);
 
-/** How long to wait before a stream that the browser gave up is opened again, in milliseconds. */
+/** How long to wait before reopening a stream that the browser gave up, in milliseconds. */
 const REOPEN_MS = 3_000;
 
 /** Follows the stream of changes until the returned function is called; every message makes its topic stale. */
@@ -59,12 +59,12 @@ export function followChanges(client: QueryClient): () => void {
     const opened = new EventSource('/api/v1/stream');
     opened.addEventListener('open', () => {
       setConnection('live');
-      // What happened while nobody listened.
+      // Catches up on changes missed while disconnected.
       void client.invalidateQueries();
     });
     opened.addEventListener('error', () => {
       setConnection(connection === 'offline' || !navigator.onLine ? 'offline' : 'polling');
-      // The browser tries again by itself only after some failures: not after an answer that is no stream.
+      // The browser reconnects after some failures only: not after a response that is not a stream.
       if (opened.readyState !== EventSource.CLOSED) return;
       clearTimeout(timer);
       timer = setTimeout(() => {
@@ -87,7 +87,7 @@ export function followChanges(client: QueryClient): () => void {
   };
 }
 
-/** What an answer, or the lack of one, says of the connection. */
+/** Updates the connection state: whether the server answered a query. */
 export function noteAnswer(isAnswered: boolean): void {
   if (!isAnswered) setConnection('offline');
   else if (connection === 'offline') setConnection('polling');

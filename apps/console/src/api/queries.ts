@@ -2,7 +2,7 @@ import { keepPreviousData, QueryClient, queryOptions } from '@tanstack/react-que
 import { ApiError, get, type Page, type Query } from './client.ts';
 import { noteAnswer, refetchInterval, type Topic } from './live.ts';
 
-/** Answers that will not change by asking again. */
+/** Statuses that a retry does not change. */
 const FINAL = new Set([400, 401, 403, 404, 409]);
 const RETRIES_MAX = 2;
 
@@ -26,7 +26,7 @@ queryClient.getQueryCache().subscribe((event) => {
   }
 });
 
-/** One thing at a path. */
+/** A query for one object. */
 export function oneQuery<T>(topic: Topic, path: string, query: Query = {}) {
   return queryOptions({
     queryKey: [topic, path, query],
@@ -34,7 +34,7 @@ export function oneQuery<T>(topic: Topic, path: string, query: Query = {}) {
   });
 }
 
-/** A page of a list; the page before stays on screen until the next one is there. */
+/** A query for a page of a list; the previous page stays on screen until the next one arrives. */
 export function listQuery<T>(topic: Topic, path: string, query: Query = {}) {
   return queryOptions({
     queryKey: [topic, path, query],

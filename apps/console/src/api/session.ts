@@ -7,14 +7,14 @@ export const sessionQuery = { ...oneQuery<SessionAnswer>('session', '/api/v1/aut
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, approver: 1, admin: 2 };
 
-/** Who is logged in and may do what; the server judges again, this only decides what is offered. */
+/** The session and its role. The server enforces permissions; this only decides what is offered. */
 export function useSession() {
   const { data } = useQuery(sessionQuery);
   const role = data?.operator.role ?? 'viewer';
   return {
     session: data ?? null,
     role,
-    /** The groups whose hosts alone are seen; null: the whole fleet. */
+    /** The groups whose hosts the operator may see; null means the whole fleet. */
     groups: data?.operator.groups ?? null,
     may: (needed: Role) => RANK[role] >= RANK[needed],
   };

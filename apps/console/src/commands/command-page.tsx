@@ -16,7 +16,7 @@ import { ACTION_WORDS, CommandStatusBadge, STATUS_LOOKS } from './command-words.
 import { LiveOutput } from './live-output.tsx';
 import { useCommandVerbs } from './use-command-verbs.ts';
 
-/** One command: what was asked of which host, how far it came, and what the host wrote. */
+/** One command: what was requested of which host, its progress, and its output. */
 export function CommandPage() {
   const { id = '' } = useParams({ strict: false });
   const {
@@ -40,7 +40,7 @@ export function CommandPage() {
       <div className="grid grid-cols-[minmax(0,1fr)_26rem] items-start gap-4 max-lg:grid-cols-1">
         <LiveOutput key={command.id} commandId={command.id} tail={command.output_tail} />
         <div className="space-y-4">
-          <Panel title="How far it came">
+          <Panel title="Progress">
             <Facts facts={timesOf(command)} />
           </Panel>
           <About command={command} />
@@ -53,20 +53,20 @@ export function CommandPage() {
 function timesOf(command: CommandItem): (readonly [string, React.ReactNode])[] {
   const time = (at: string | null) => <Time key={at} at={at} empty="not yet" />;
   return [
-    ['Asked', time(command.created_at)],
+    ['Requested', time(command.created_at)],
     ['Not before', time(command.not_before)],
     ['Sent', time(command.sent_at)],
     ['Received', time(command.received_at)],
     ['Started', time(command.started_at)],
-    ['Ended', time(command.finished_at)],
-    ...(STATUS_LOOKS[command.status].isOver ? [] : [['Ends unasked', time(command.expires_at)] as const]),
+    ['Finished', time(command.finished_at)],
+    ...(STATUS_LOOKS[command.status].isOver ? [] : [['Expires', time(command.expires_at)] as const]),
   ];
 }
 
 function About({ command }: { command: CommandItem }) {
   const { agent_id: agentId, update_id: updateId } = command;
   return (
-    <Panel title="About it">
+    <Panel title="Details">
       <div className="space-y-3">
         <Facts
           facts={[
@@ -82,11 +82,11 @@ function About({ command }: { command: CommandItem }) {
                   [
                     'Update',
                     <Link key="update" to="/updates/$id" params={{ id: updateId }}>
-                      the update it is about
+                      Open the update
                     </Link>,
                   ] as const,
                 ]),
-            ['Asked by', command.created_by],
+            ['Requested by', command.created_by],
             ['Reason', command.reason ?? <span className="text-muted">none</span>],
             ['Exit code', command.exit_code ?? <span className="text-muted">none</span>],
             ['Sequence', command.seq ?? <span className="text-muted">not sent yet</span>],
@@ -120,7 +120,7 @@ function Verbs({ command }: { command: CommandItem }) {
           onClick={() => retry.mutate()}
           icon={<RotateCcw aria-hidden="true" className="size-4" />}
         >
-          Ask once more
+          Retry
         </Button>
       )}
       {isAsking && (
@@ -132,8 +132,8 @@ function Verbs({ command }: { command: CommandItem }) {
         >
           <p>
             {command.action === 'install_update'
-              ? 'The approval becomes void and the update waits again. It can be approved anew.'
-              : 'The host will not be asked. The same can be asked again.'}
+              ? 'The approval becomes void and the update is pending again. You can approve it again.'
+              : 'The host will not run it. You can request it again.'}
           </p>
         </ConfirmDialog>
       )}

@@ -11,13 +11,13 @@ export const ACTION_WORDS: Readonly<Record<CommandAction, string>> = {
   reboot: 'reboot',
   update_agent: 'update the agent',
   refresh_keys: 'refresh the keys',
-  set_polling: 'change the interval',
+  set_polling: 'set the check-in interval',
 };
 
 interface Look {
   readonly tone: BadgeTone;
   readonly icon: ReactNode;
-  /** Whether it may still be cancelled, and whether it may be asked for again; the server judges both. */
+  /** The action that is offered; the server decides again. */
   readonly can: 'cancel' | 'retry' | null;
   readonly isOver: boolean;
 }

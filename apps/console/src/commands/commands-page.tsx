@@ -52,17 +52,17 @@ const COLUMNS: readonly Column<CommandItem>[] = [
       </span>
     ),
   },
-  { id: 'created_by', header: 'Asked by', cell: (command) => command.created_by },
+  { id: 'created_by', header: 'Requested by', cell: (command) => command.created_by },
   {
     id: 'created_at',
-    header: 'Asked',
+    header: 'Requested',
     sort: 'created_at',
     sortFirst: 'descending',
     cell: (command) => <Time at={command.created_at} />,
   },
   {
     id: 'finished_at',
-    header: 'Ended',
+    header: 'Finished',
     cell: (command) => <Time at={command.finished_at} empty="not yet" />,
   },
 ];
@@ -73,18 +73,17 @@ export function CommandsPage() {
   const navigate = useNavigate();
   const query = useQuery(listQuery<CommandItem>('commands', '/api/v1/commands', list.query));
   return (
-    <Page title="Commands" lead="What hosts were asked to do. Each is signed, and carried out once.">
+    <Page title="Commands" lead="What hosts were asked to do. Each command is signed and runs at most once.">
       <ListTable
         list={list}
         query={query}
         noun="commands"
         empty={
           <EmptyState
-            title="No host was asked for anything yet"
-            action={<Link to="/updates">See the updates that wait</Link>}
+            title="No command has been sent yet"
+            action={<Link to="/updates">See pending updates</Link>}
           >
-            Approving an update sends its host a command; scans and reboots are asked for on the page of a
-            host.
+            Approving an update sends a command to its host. You can request a scan on a host's page.
           </EmptyState>
         }
         toolbar={

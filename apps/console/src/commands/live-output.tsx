@@ -9,13 +9,13 @@ import { type OutputState, useOutput } from './use-output.ts';
 
 const STATES: Readonly<Record<OutputState, string>> = {
   connecting: 'Connecting',
-  live: 'Live: what the host writes appears here.',
-  ended: 'Ended: this is all of it.',
+  live: 'Live: output appears here as the host writes it.',
+  ended: 'Finished: this is the complete output.',
   lost: 'The output cannot be read. Reload the page to try again.',
 };
-const PATCHED = 'Ended: the end is from the report of the host, and some of what came before may be missing.';
+const PATCHED = 'Finished: the end is from the host’s report, and some earlier output may be missing.';
 
-/** What the host wrote while it carried out a command; text and nothing else. */
+/** The output of a command, as plain text. */
 export function LiveOutput({ commandId, tail }: { commandId: string; tail: string | null }) {
   const { log, state } = useOutput(commandId);
   const [isFollowing, setFollowing] = useState(true);
@@ -24,7 +24,7 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
   const { text, isPatched } =
     state === 'ended' ? endedText(followed, tail) : { text: followed, isPatched: false };
   useEffect(() => {
-    // What comes makes the box longer, and its end is what is followed.
+    // Keeps the end in view as the output grows.
     if (isFollowing && text !== '' && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [text, isFollowing]);
   const copy = () =>
@@ -65,9 +65,7 @@ export function LiveOutput({ commandId, tail }: { commandId: string; tail: strin
         {log.dropped > 0 && ` The first ${log.dropped.toLocaleString('en')} lines are no longer shown.`}
       </p>
       {text === '' ? (
-        <p className="text-muted">
-          {state === 'ended' ? 'The host wrote nothing.' : 'Nothing was written yet.'}
-        </p>
+        <p className="text-muted">{state === 'ended' ? 'The command wrote no output.' : 'No output yet.'}</p>
       ) : (
         <ScrollArea
           ref={box}

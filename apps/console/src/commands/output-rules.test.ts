@@ -36,17 +36,17 @@ test('the oldest lines are dropped, and counted', () => {
   expect(log.dropped).toBe(7);
 });
 
-test('a line without an end does not grow for ever', () => {
+test('an unfinished line has a maximum length', () => {
   const pieces = Array.from({ length: 50 }, () => 'x'.repeat(1_000));
   expect(logOf(...pieces).open.length).toBeLessThanOrEqual(LINE_MAX_CHARS * 2);
   expect(textOf(...pieces).length).toBeLessThanOrEqual(LINE_MAX_CHARS + 1);
 });
 
-test('whatever is written, and however it is cut: no control character is left but tab and line feed', () => {
+test('any output, cut anywhere, keeps no control character but tab and line feed', () => {
   const unit = fc.constantFrom(...'a1;[]m\x1b\x07\r\n\t\\\x9b\x00?P');
   fc.assert(
     fc.property(fc.array(fc.string({ unit })), (pieces) => {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
       expect(textOf(...pieces)).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
     }),
   );
@@ -55,11 +55,11 @@ test('whatever is written, and however it is cut: no control character is left b
 test.each<[string, string, string | null, string]>([
   ['nothing was reported', 'a\nb', null, 'a\nb'],
   ['all was followed', 'a\nb', '\x1b[1ma\x1b[0m\nb\n', 'a\nb'],
-  ['the report has but the end', 'a\nb\nc', 'c\n', 'a\nb\nc'],
+  ['the report has only the end', 'a\nb\nc', 'c\n', 'a\nb\nc'],
   ['nothing was followed', '', 'a\nb\n', 'a\nb'],
   ['the beginning was not followed', 'b', 'a\nb\n', 'a\nb'],
   ['the end was not followed', 'a\nb', 'b\nc\n', `a\nb\n${REPORT_FOLLOWS}\nb\nc`],
-  ['neither wrote', '', '', ''],
-])('a command that has ended shows the end that was reported: %s', (_, followed, tail, text) => {
+  ['there was no output', '', '', ''],
+])('a finished command shows the reported end: %s', (_, followed, tail, text) => {
   expect(endedText(followed, tail)).toEqual({ text, isPatched: text.includes(REPORT_FOLLOWS) });
 });

@@ -1,17 +1,17 @@
-/** Lines of a live output that the page keeps; older ones are dropped from its top. */
+/** The most lines that the page keeps; older ones are dropped from the top. */
 export const LINES_MAX = 5_000;
-/** Characters of one line that are shown. */
+/** The most characters shown of one line. */
 export const LINE_MAX_CHARS = 4_000;
-/** Pieces of a sequence that is not over yet are held back this long, in characters; then they are text. */
+/** The longest unfinished escape sequence that is held back, in characters; a longer one becomes text. */
 const HELD_MAX_CHARS = 256;
 
-/** What a program wrote, as lines of text; `open` is the line that has no end yet. */
+/** A program's output as lines of text; `open` is the unfinished last line. */
 export interface OutputLog {
   readonly lines: readonly string[];
   readonly open: string;
   /** Lines that were dropped from the top. */
   readonly dropped: number;
-  /** The begin of an escape sequence that the next piece goes on with. */
+  /** The start of an escape sequence that the next piece continues. */
   readonly held: string;
 }
 
@@ -21,7 +21,7 @@ export const EMPTY_LOG: OutputLog = { lines: [], open: '', dropped: 0, held: '' 
 const SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-Z\\`-~]|\x9b[0-?]*[ -/]*[@-~]/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the begin of a sequence whose end is not there yet
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an unfinished escape sequence
 const UNFINISHED = /(?:\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b]*\x1b?|[ -/]*)?|\x9b[0-?]*[ -/]*)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: everything but tab and line feed
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
@@ -31,7 +31,7 @@ export function stripControls(text: string): string {
   return text.replace(SEQUENCE, '').replace(CONTROLS, '');
 }
 
-/** Takes one more piece into the log. A line that is written over (`\r`) shows what was written last. */
+/** Appends a piece to the log. A line that is overwritten (`\r`) shows its last content. */
 export function addOutput(log: OutputLog, piece: string): OutputLog {
   const text = log.held + piece;
   const tail = UNFINISHED.exec(text)?.[0] ?? '';
@@ -50,10 +50,10 @@ export function outputText({ lines, open }: OutputLog): string {
   return [...lines, ...(open === '' ? [] : [shownLine(open)])].join('\n');
 }
 
-/** Stands between what was followed and the report, where the first lacks the end of the second. */
-export const REPORT_FOLLOWS = '[what follows is the end of the output as the host reported it]';
+/** Separates the followed output from the host's report when the first lacks the end of the second. */
+export const REPORT_FOLLOWS = '[end of the output as the host reported it]';
 
-/** What a command that has ended wrote: the report of its host is the truth, what was followed a view of it. */
+/** The output of a finished command: the host's report is authoritative, the followed output may have gaps. */
 export function endedText(followed: string, tail: string | null): { text: string; isPatched: boolean } {
   const reported = outputText(addOutput(EMPTY_LOG, tail ?? ''));
   if (followed.endsWith(reported)) return { text: followed, isPatched: false };

@@ -12,7 +12,7 @@ const again = () => {
   return queryClient.invalidateQueries({ queryKey: ['commands'] });
 };
 
-/** Taking a command back while its host does not have it, and asking for it once more after it failed. */
+/** Cancels a command that its host has not fetched, and retries one that failed. */
 export function useCommandVerbs(id: string) {
   const navigate = useNavigate();
   const cancel = useMutation({
@@ -24,7 +24,7 @@ export function useCommandVerbs(id: string) {
   const retry = useMutation({
     mutationFn: () => post<Static<typeof CommandQueued>>(`/api/v1/commands/${id}/retry`),
     onSuccess: ({ command_id: next }) => {
-      toast('The host is asked once more, by a new command.');
+      toast('This is the new command. The host gets it at its next check-in.');
       void navigate({ to: '/commands/$id', params: { id: next } });
     },
     onError: failed,

@@ -2,10 +2,10 @@ import { useEffect, useState } from 'react';
 import { queryClient } from '../api/queries.ts';
 import { addOutput, EMPTY_LOG, type OutputLog } from './output-rules.ts';
 
-/** `ended`: all that was written is there. */
+/** `ended`: the output is complete. */
 export type OutputState = 'connecting' | 'live' | 'ended' | 'lost';
 
-/** Follows the output of a command as it is written; the browser reconnects by itself where it left off. */
+/** Follows the output of a command as it is written; after a disconnect the browser resumes where it left off. */
 export function useOutput(commandId: string): { log: OutputLog; state: OutputState } {
   const [log, setLog] = useState(EMPTY_LOG);
   const [state, setState] = useState<OutputState>('connecting');

@@ -18,7 +18,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** The hashes with who told them, the choice of the right one, and the way back from a decision. */
+/** Shows who reported each hash; accepts the right one, or undoes the decision. */
 export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
   const { id, name, version, hashes, state } = divergence;
   const [accept, setAccept] = useState<string | null>(null);
@@ -54,9 +54,8 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
     <Dialog title={`${name}@${version}`} onClose={onClose} wide>
       <form className="space-y-4" onSubmit={submit}>
         <p>
-          Find out which file is the one that its authors released before you decide: compare the hash with
-          the registry or repository itself, from a machine that you trust. A hash that is not accepted stays
-          blocked.
+          Before you decide, find out which file the authors released: from a machine that you trust, compare
+          the hashes with the registry or repository itself. Hashes that you do not accept stay blocked.
         </p>
         <HashChoice {...{ divergence, canDecide, accept }} choose={setAccept} />
         <SightingsFold path={`${path}/${id}`} />
@@ -69,7 +68,7 @@ export function DecideDialog({ path, divergence, canDecide, onClose }: Props) {
           <TextArea
             label="Reason"
             name="reason"
-            hint="What you compared it with; it stays in the events"
+            hint="What you compared it with. It is recorded in the event log."
             required
             maxLength={4_096}
             error={failure}

@@ -17,7 +17,7 @@ interface Props {
 
 type Choice = 'first' | 'all';
 
-/** One choice and one reason for all that are selected; each is decided for itself. */
+/** Applies one choice and one reason to all selected divergences; each is decided separately. */
 export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) {
   const [choice, setChoice] = useState<Choice | null>(null);
   const [busy, setBusy] = useState(false);
@@ -35,7 +35,7 @@ export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) 
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       const failed = result.failed.length;
       toast(
-        `Decided: ${result.decided.length}.${failed > 0 ? ` Changed meanwhile, look again: ${failed}.` : ''}`,
+        `${result.decided.length} decided.${failed > 0 ? ` ${failed} changed meanwhile: review them again.` : ''}`,
       );
       onDone();
       onClose();
@@ -48,7 +48,7 @@ export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) 
     <Dialog title={`Decide ${divergences.length} divergences`} onClose={onClose}>
       <form className="space-y-4" onSubmit={(event) => void submit(event)}>
         <fieldset className="space-y-2">
-          <legend className="font-medium">Which hash of each is the right one?</legend>
+          <legend className="font-medium">Which hash of each package is right?</legend>
           <label className="flex min-h-6 items-center gap-2">
             <input
               type="radio"
@@ -57,7 +57,7 @@ export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) 
               checked={choice === 'first'}
               onChange={() => setChoice('first')}
             />
-            The one that was told first; the others stay blocked
+            The one reported first; the others stay blocked
           </label>
           <label className="flex min-h-6 items-center gap-2">
             <input
@@ -67,13 +67,13 @@ export function DecideManyDialog({ path, divergences, onDone, onClose }: Props) 
               checked={choice === 'all'}
               onChange={() => setChoice('all')}
             />
-            All that are listed
+            All listed hashes
           </label>
         </fieldset>
         <TextArea
           label="Reason"
           name="reason"
-          hint="What you compared them with; it stays in the events"
+          hint="What you compared them with. It is recorded in the event log."
           required
           maxLength={4_096}
           error={failure}

@@ -23,9 +23,9 @@ import { stateWords } from './standing-words.ts';
 const PATH = '/api/v1/artifacts/divergences';
 const FILTERS = ['open'] as const;
 
-const OPEN_WORDS = { true: 'waits for a decision', false: 'decided or settled' };
+const OPEN_WORDS = { true: 'needs a decision', false: 'decided or settled' };
 
-/** One name and version that the fleet was told of with different hashes, and the hosts that say too much. */
+/** Packages reported with different hashes, and the hosts whose reports are ignored. */
 export function DivergencesPage() {
   const list = useListSearch(FILTERS);
   const { may } = useSession();
@@ -39,7 +39,7 @@ export function DivergencesPage() {
   return (
     <Page
       title="Divergences"
-      lead="One name and version with different hashes. Nothing that binds a disputed hash is installed, and no override passes it."
+      lead="Packages reported with different hashes under one name and version. Updates with a disputed hash are not installed, even with an override."
     >
       <SetAsidePanel canTrust={canDecide} />
       <ListTable
@@ -47,9 +47,9 @@ export function DivergencesPage() {
         query={query}
         noun="divergences"
         empty={
-          <EmptyState title="Every artifact has one hash">
-            As soon as two hosts, or two plans, name different files under one name and version, it stands
-            here.
+          <EmptyState title="No conflicting hashes">
+            When two hosts or two plans report different files under one name and version, the package is
+            listed here.
           </EmptyState>
         }
         toolbar={
@@ -122,7 +122,7 @@ function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Di
         ),
     },
     { id: 'hashes', header: 'Hashes', align: 'right', cell: ({ hashes }) => hashes.length },
-    { id: 'opened_at', header: 'Seen', cell: ({ opened_at: at }) => <Time at={at} /> },
+    { id: 'opened_at', header: 'Opened', cell: ({ opened_at: at }) => <Time at={at} /> },
     {
       id: 'decided_by',
       header: 'Decided by',
@@ -130,14 +130,14 @@ function columnsOf(choose: (divergence: Divergence) => void): readonly Column<Di
     },
     {
       id: 'decide',
-      header: 'Verb',
+      header: 'Actions',
       cell: (divergence) => (
         <Button
           tone="quiet"
-          aria-label={`Look at ${divergence.name}@${divergence.version}`}
+          aria-label={`Review ${divergence.name}@${divergence.version}`}
           onClick={() => choose(divergence)}
         >
-          Look
+          Review
         </Button>
       ),
     },

@@ -13,12 +13,12 @@ interface Props {
   readonly choose: (accept: string) => void;
 }
 
-/** The hashes with who told them first, and the choice of the right one. */
+/** The hashes with who reported each first, and the choice of the right one. */
 export function HashChoice({ divergence, canDecide, accept, choose }: Props) {
   const { algorithm, hashes } = divergence;
   return (
     <fieldset className="space-y-2">
-      <legend className="font-medium">Which hash is the right one?</legend>
+      <legend className="font-medium">Which hash is right?</legend>
       {hashes.map(({ hash, standing, agent_id: agentId, url, origin, seen_at: at }) => (
         <div key={hash} className="flex items-start gap-2 rounded-lg border border-line px-3 py-2">
           <input
@@ -36,11 +36,11 @@ export function HashChoice({ divergence, canDecide, accept, choose }: Props) {
               {STANDING_WORDS[standing]};{' '}
               {agentId === null ? (
                 <>
-                  typed by an operator <Time at={at} />
+                  entered by an operator <Time at={at} />
                 </>
               ) : (
                 <>
-                  first told by{' '}
+                  first reported by{' '}
                   <Link to="/hosts/$id" params={{ id: agentId }} className="underline">
                     this host
                   </Link>{' '}
@@ -55,16 +55,16 @@ export function HashChoice({ divergence, canDecide, accept, choose }: Props) {
       {canDecide && (
         <>
           <Radio checked={accept === 'all'} onChoose={() => choose('all')}>
-            All of them are right, such as builds of one version by two repositories
+            All of them, for example builds of one version by two repositories
           </Radio>
           <Radio checked={accept === 'typed'} onChoose={() => choose('typed')}>
-            None of them: type the right one
+            None of them: enter the right one
           </Radio>
           {accept === 'typed' && (
             <Field
-              label={`The right ${algorithm === 'sha256' ? 'SHA-256' : 'SHA-512'} hash`}
+              label={`Correct ${algorithm === 'sha256' ? 'SHA-256' : 'SHA-512'} hash`}
               name="typed"
-              hint="In lower-case hex, from the project's own server"
+              hint="Lower-case hex, from the project's own server"
               className="mono"
               pattern={algorithm === 'sha256' ? '[0-9a-f]{64}' : '[0-9a-f]{128}'}
               maxLength={128}

@@ -15,11 +15,11 @@ import { toast } from '../ui/toasts.tsx';
 const PATH = '/api/v1/artifacts/hosts-set-aside';
 
 const ROLE_WORDS: Readonly<Record<HostSetAside['role'], string>> = {
-  newcomer: 'contradicted others about more packages than one host may',
+  newcomer: 'contradicted other hosts about more packages than one host may',
   opponent: 'was contradicted by several hosts about many packages',
 };
 
-/** Hosts whose word does not count, and the way to trust them again; nothing where there is none. */
+/** Hosts whose package reports are ignored, with a way to trust them again; renders nothing if there are none. */
 export function SetAsidePanel({ canTrust, agentId }: { canTrust: boolean; agentId?: string }) {
   const query = agentId === undefined ? {} : { agent_id: agentId };
   const { data } = useQuery(listQuery<HostSetAside>('updates', PATH, query));
@@ -32,11 +32,11 @@ export function SetAsidePanel({ canTrust, agentId }: { canTrust: boolean; agentI
       className="mb-4 rounded-xl border border-bad/50 bg-bad-soft px-4 py-3"
     >
       <h2 id="set-aside" className="flex items-center gap-2 font-semibold text-bad">
-        <ShieldAlert aria-hidden="true" className="size-4" /> What these hosts say of packages does not count
+        <ShieldAlert aria-hidden="true" className="size-4" /> Package reports from these hosts are ignored
       </h2>
       <p className="mt-1">
-        They get only what another host, the registry or an operator vouches for. Look at the host and at its
-        mirror: it may be taken, or the only one that is told the truth.
+        They can install only what another host, the registry or an operator confirms. Check each host and its
+        mirror: it may be compromised, or it may be the only one that gets the right files.
       </p>
       <ul className="mt-2 space-y-1.5">
         {data.items.map((host) => (
@@ -72,7 +72,7 @@ function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => voi
     try {
       await withStepUp(() => post<null>(`${PATH}/${host.agent_id}/trust`, { reason }));
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
-      toast(`${host.hostname} counts again.`);
+      toast(`Package reports from ${host.hostname} count again.`);
       onClose();
     } catch (error) {
       setFailure(error instanceof Error ? error.message : String(error));
@@ -82,11 +82,11 @@ function TrustDialog({ host, onClose }: { host: HostSetAside; onClose: () => voi
   return (
     <Dialog title={`Trust ${host.hostname} again`} onClose={onClose}>
       <form className="space-y-4" onSubmit={(event) => void submit(event)}>
-        <p>What it says of packages counts again, within the same limits.</p>
+        <p>Its package reports count again, within the same limits.</p>
         <TextArea
           label="Reason"
           name="reason"
-          hint="What you found out; it stays in the events"
+          hint="What you found out. It is recorded in the event log."
           required
           maxLength={4_096}
           error={failure}

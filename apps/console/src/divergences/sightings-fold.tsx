@@ -8,17 +8,17 @@ import { Time } from '../ui/time.tsx';
 
 const SHOWN_HASH = 12;
 
-/** Which host said what and when, those that do not count among them. */
+/** Which host reported which hash and when, including reports that do not count. */
 export function SightingsFold({ path }: { path: string }) {
   const { data, error, refetch } = useQuery(oneQuery<ArtifactSightings>('updates', `${path}/sightings`));
   return (
-    <Fold summary="Who said what">
+    <Fold summary="Who reported which hash">
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton />}
       {data && (
         <div className="max-h-64 overflow-auto">
           <table className="w-full text-left [&_td]:py-1 [&_td]:pr-4 [&_th]:pr-4">
-            <caption className="sr-only">Who said what</caption>
+            <caption className="sr-only">Who reported which hash</caption>
             <thead>
               <tr className="text-muted">
                 <th scope="col">Host</th>
@@ -39,7 +39,7 @@ export function SightingsFold({ path }: { path: string }) {
                   <td>
                     <Time at={at} />
                   </td>
-                  <td>{counts ? 'yes' : 'no: revoked, deleted or set aside'}</td>
+                  <td>{counts ? 'yes' : 'no: revoked, deleted or ignored'}</td>
                 </tr>
               ))}
             </tbody>

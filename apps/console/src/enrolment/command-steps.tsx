@@ -1,7 +1,7 @@
 import { CopyText } from '../ui/copy-text.tsx';
 import type { Step } from './enrolment-rules.ts';
 
-/** Commands one after the other, each copied by a click. */
+/** Commands in order, each copied by a click. */
 export function CommandSteps({ steps }: { steps: readonly Step[] }) {
   return (
     <ol className="list-decimal space-y-2 pl-5">

@@ -26,17 +26,19 @@ const NO_FILTERS = [] as const;
 const STATES: Readonly<Record<TokenState, { tone: BadgeTone; icon: ReactNode }>> = {
   open: { tone: 'good', icon: <CircleCheck /> },
   'used up': { tone: 'neutral', icon: <CircleX /> },
-  ended: { tone: 'neutral', icon: <Clock /> },
+  expired: { tone: 'neutral', icon: <Clock /> },
 };
 
-/** How hosts join: registration tokens, and the line that is pasted on a host. */
+/** How hosts join: registration tokens, and the command to run on a host. */
 export function EnrolmentPage() {
   const { may } = useSession();
   return may('admin') ? (
     <Enrolment />
   ) : (
     <Page title="Add hosts">
-      <EmptyState title="Only an admin adds hosts">Ask one for the line to paste on the host.</EmptyState>
+      <EmptyState title="Only admins can add hosts">
+        Ask an admin for the command to run on the host.
+      </EmptyState>
     </Page>
   );
 }
@@ -48,7 +50,7 @@ function Enrolment() {
   const query = useQuery(listQuery<RegistrationTokenItem>('enrolment', PATH, list.query));
   const columns = useMemo(() => columnsOf(setWithdrawing), []);
   return (
-    <Page title="Add hosts" lead="A host joins with a registration token and one line.">
+    <Page title="Add hosts" lead="A host joins by running one command with a registration token.">
       <div className="space-y-4">
         <Panel title="New registration token">
           <NewTokenForm onCreated={setCreated} />
@@ -58,7 +60,7 @@ function Enrolment() {
           list={list}
           query={query}
           noun="registration tokens"
-          empty={<EmptyState title="No registration token yet">Make one above to add a host.</EmptyState>}
+          empty={<EmptyState title="No registration token yet">Create one above to add a host.</EmptyState>}
           label="Registration tokens"
           columns={columns}
           rowId={idOf}
@@ -73,12 +75,12 @@ function Enrolment() {
             await withStepUp(() => remove(`${PATH}/${withdrawing.id}`));
             void queryClient.invalidateQueries({ queryKey: ['enrolment'] });
             setCreated((now) => (now?.id === withdrawing.id ? null : now));
-            toast('The token enrols nobody any more. Hosts that joined with it stay.');
+            toast('The token is withdrawn. Hosts that joined with it stay enrolled.');
           }}
         >
           <p className="break-words">
-            “{withdrawing.label}” enrols no host from now on. The hosts that joined with it stay. It cannot be
-            taken back, but another token is made in a moment.
+            “{withdrawing.label}” can no longer enrol hosts. Hosts that joined with it stay enrolled. This
+            cannot be undone, but you can create another token.
           </p>
         </ConfirmDialog>
       )}
@@ -96,7 +98,7 @@ function columnsOf(
     { id: 'state', header: 'State', cell: (token) => <State token={token} /> },
     {
       id: 'seats',
-      header: 'Seats used',
+      header: 'Hosts enrolled',
       align: 'right',
       cell: ({ seats, seats_used: used }) => `${used.toLocaleString('en')} of ${seats.toLocaleString('en')}`,
     },
@@ -105,9 +107,9 @@ function columnsOf(
       header: 'Group',
       cell: ({ group }) => group ?? <span className="text-muted">none</span>,
     },
-    { id: 'expires_at', header: 'Ends', cell: (token) => <Time at={token.expires_at} /> },
-    { id: 'created_by', header: 'Made by', cell: (token) => token.created_by },
-    { id: 'created_at', header: 'Made', cell: (token) => <Time at={token.created_at} /> },
+    { id: 'expires_at', header: 'Expires', cell: (token) => <Time at={token.expires_at} /> },
+    { id: 'created_by', header: 'Created by', cell: (token) => token.created_by },
+    { id: 'created_at', header: 'Created', cell: (token) => <Time at={token.created_at} /> },
     {
       id: 'verbs',
       header: 'Actions',

@@ -16,7 +16,7 @@ describe('enrolment', () => {
     expect(lines.some((line) => line.includes('--allow-insecure-http'))).toBe(!safe);
   });
 
-  test('the line takes the token from the environment, not from its arguments', () => {
+  test('the command takes the token from the environment, not from its arguments', () => {
     const command = enrolSteps({ origin: 'https://fleet.example.com', token: 'tgr_x' })[1]?.command;
     expect(command).toBe(
       'TIDEGATE_TOKEN=tgr_x tidegate-agent enrol --server https://fleet.example.com --user tidegate',
@@ -26,12 +26,12 @@ describe('enrolment', () => {
   test.each([
     [{ seats: 2, seats_used: 1, expires_at: '2026-01-02T00:00:00Z' }, 'open'],
     [{ seats: 2, seats_used: 2, expires_at: '2026-01-02T00:00:00Z' }, 'used up'],
-    [{ seats: 2, seats_used: 1, expires_at: '2026-01-01T00:00:00Z' }, 'ended'],
+    [{ seats: 2, seats_used: 1, expires_at: '2026-01-01T00:00:00Z' }, 'expired'],
   ])('%j is %s', (token, state) => {
     expect(tokenState(token, Date.parse('2026-01-01T00:00:00Z'))).toBe(state);
   });
 
-  test('those who joined with the token are told, once each and the first to come first', () => {
+  test('hosts that joined with the token are listed once each, in order', () => {
     const event = (agent_id: string | null, content: unknown) => ({ agent_id, content });
     const events = [
       event('b', { hostname: 'web-2', registration_token_id: 't' }),

@@ -1,4 +1,4 @@
-/** Addresses that stay on this machine: the agent takes `http://` for these alone. */
+/** Loopback addresses, the only ones for which the agent accepts `http://`. */
 const LOCAL = /^http:\/\/(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/;
 
 /** Whether hosts other than the server's own machine may enrol at this address. */
@@ -14,12 +14,12 @@ export interface Step {
   readonly command: string;
 }
 
-/** What is pasted into the shell of a host, as root. The token goes by the environment: arguments are seen by all. */
+/** The commands to run as root on a host. The token is in the environment: every user can see arguments. */
 export function enrolSteps({ origin, token }: { origin: string; token: string }): readonly Step[] {
   const insecure = isReachableSafely(origin) ? '' : ' --allow-insecure-http';
   return [
     {
-      what: 'Make the user that runs the agent, once',
+      what: 'Create the user that runs the agent',
       command: `id ${AGENT_USER} >/dev/null 2>&1 || useradd --system ${AGENT_USER}`,
     },
     {
@@ -29,14 +29,14 @@ export function enrolSteps({ origin, token }: { origin: string; token: string })
   ];
 }
 
-export type TokenState = 'open' | 'used up' | 'ended';
+export type TokenState = 'open' | 'used up' | 'expired';
 
 /** Whether a token can still enrol a host. */
 export function tokenState(
   token: { readonly seats: number; readonly seats_used: number; readonly expires_at: string },
   nowMs: number,
 ): TokenState {
-  if (Date.parse(token.expires_at) <= nowMs) return 'ended';
+  if (Date.parse(token.expires_at) <= nowMs) return 'expired';
   return token.seats_used >= token.seats ? 'used up' : 'open';
 }
 
@@ -45,7 +45,7 @@ export interface Joined {
   readonly hostname: string;
 }
 
-/** The hosts that enrolled with this token, each once, the first to come first. */
+/** The hosts that enrolled with this token, once each, in order of enrolment. */
 export function joinedWith(
   tokenId: string,
   events: readonly { readonly agent_id: string | null; readonly content: unknown }[],

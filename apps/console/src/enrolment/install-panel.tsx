@@ -8,12 +8,12 @@ import { CommandSteps } from './command-steps.tsx';
 import { enrolSteps, isReachableSafely } from './enrolment-rules.ts';
 import { JoinedHosts } from './joined-hosts.tsx';
 
-/** The secret of a new token, this once, in the line that a host needs; below it, who came. */
+/** Shows a new token, once, in the commands for a host, and the hosts that joined with it. */
 export function InstallPanel({ token, onClose }: { token: CreatedRegistrationToken; onClose: () => void }) {
   const { origin } = location;
   return (
     <Panel
-      title={`Paste this on the ${token.seats === 1 ? 'host' : `hosts (up to ${token.seats})`}, as root`}
+      title={`Run this on the ${token.seats === 1 ? 'host' : `hosts (up to ${token.seats})`} as root`}
       aside={
         <Button tone="quiet" onClick={onClose}>
           Done
@@ -24,23 +24,23 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
         <CommandSteps steps={enrolSteps({ origin, token: token.token })} />
         <p className="flex items-start gap-2 text-warn">
           <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
-          The token is shown this once. Whoever has it can enrol a host until it is used up, ended or
+          The token is shown only once. Anyone who has it can enrol hosts until it is used up, expired or
           withdrawn.
         </p>
         {!isReachableSafely(origin) && (
           <p className="flex items-start gap-2 text-warn">
             <TriangleAlert aria-hidden="true" className="mt-0.5 size-4 shrink-0" />
-            This console was opened over http: the tokens of the host could be read on the way. Open it over
-            https, and make the line there.
+            This console was opened over http, so others on the network could read the host's tokens. Open it
+            over https and create the token there.
           </p>
         )}
         <JoinedHosts token={token} />
-        <Fold summary="The agent is not on the host yet, or does not start by itself">
+        <Fold summary="If the agent is not on the host yet, or does not start by itself">
           <ul className="list-disc space-y-2 pl-5">
             <li>
-              The agent is one file. On the machine of the server{' '}
-              <CopyText text="npm run build:agent" label="Copy the command" /> makes{' '}
-              <code>apps/agent/dist/tidegate-agent</code>; copy it to{' '}
+              The agent is one file. On the server's machine, run{' '}
+              <CopyText text="npm run build:agent" label="Copy the command" /> to build{' '}
+              <code>apps/agent/dist/tidegate-agent</code>, then copy it to{' '}
               <code>/usr/local/bin/tidegate-agent</code> on the host.
             </li>
             <li>
@@ -49,7 +49,7 @@ export function InstallPanel({ token, onClose }: { token: CreatedRegistrationTok
               <CopyText text="tidegate-agent run" label="Copy the command" />
             </li>
             <li>
-              <CopyText text="tidegate-agent doctor" label="Copy the command" /> says what would keep it from
+              <CopyText text="tidegate-agent doctor" label="Copy the command" /> reports what prevents it from
               working.
             </li>
           </ul>

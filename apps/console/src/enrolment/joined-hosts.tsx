@@ -7,7 +7,7 @@ import { listQuery, oneQuery, queryClient } from '../api/queries.ts';
 import type { EventItem } from '../events/event-item.ts';
 import { type Joined, joinedWith } from './enrolment-rules.ts';
 
-/** How often we ask while somebody waits for a host, in milliseconds. */
+/** The poll interval while the operator waits for a host, in milliseconds. */
 const WAIT_POLL_MS = 2_000;
 const EVENTS_MAX = 200;
 const SHOWN_MAX = 20;
@@ -18,7 +18,7 @@ export interface WaitedFor {
   readonly created_at: string;
 }
 
-/** Waits for the hosts of a token, and names each as it comes. */
+/** Waits for a token's hosts and lists each as it joins. */
 export function JoinedHosts({ token }: { token: WaitedFor }) {
   const filter = { type: 'AGENT_ENROLLED', since: token.created_at, limit: EVENTS_MAX };
   const { data } = useQuery({
@@ -29,7 +29,7 @@ export function JoinedHosts({ token }: { token: WaitedFor }) {
   const joined = joinedWith(token.id, data?.items ?? []);
   const left = token.seats - joined.length;
   useEffect(() => {
-    // Each took a seat of the token.
+    // Each host used a seat of the token.
     if (joined.length > 0) void queryClient.invalidateQueries({ queryKey: ['enrolment'] });
   }, [joined.length]);
   return (
@@ -40,7 +40,7 @@ export function JoinedHosts({ token }: { token: WaitedFor }) {
         <p className="flex items-center gap-2 text-muted">
           <LoaderCircle aria-hidden="true" className="size-4 animate-spin" />
           {joined.length === 0
-            ? 'Waiting for the host: it appears here by itself.'
+            ? 'Waiting for the host. It appears here automatically.'
             : `Waiting for ${left} more ${left === 1 ? 'host' : 'hosts'}.`}
         </p>
       )}
@@ -48,7 +48,7 @@ export function JoinedHosts({ token }: { token: WaitedFor }) {
   );
 }
 
-/** Enrolled is not yet connected: that is a host once it checked in. */
+/** An enrolled host counts as connected after its first check-in. */
 function Connections({ joined }: { joined: readonly Joined[] }) {
   const hosts = useQueries({
     queries: joined.map(({ agentId }) => ({

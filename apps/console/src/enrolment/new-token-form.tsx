@@ -17,11 +17,11 @@ const LIFETIMES = [
   [30 * 24, '30 days'],
   [90 * 24, '90 days'],
 ] as const;
-/** What the server takes at most; its clock may be behind ours. */
+/** The margin below the server's maximum lifetime, as its clock may be behind the browser's. */
 const SLACK_MS = 60_000;
 const SEATS_MAX = 100_000;
 
-/** Makes a registration token; the answer with the secret is the caller's to show, once. */
+/** Creates a registration token and passes it, with its secret, to the caller. */
 export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistrationToken) => void }) {
   const [label, setLabel] = useState('');
   const [seats, setSeats] = useState('1');
@@ -46,7 +46,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
     },
   });
   const faults = fieldFaults(create.error);
-  const isToldAtField = Object.keys(faults).some((name) => name in FIELDS);
+  const isShownAtField = Object.keys(faults).some((name) => name in FIELDS);
   return (
     <form
       className="grid grid-cols-1 items-start gap-3 sm:grid-cols-2 lg:grid-cols-[2fr_7rem_8rem_1.5fr_auto]"
@@ -87,7 +87,7 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
         ))}
       </Select>
       <Field
-        label="Group (may be left out)"
+        label="Group (optional)"
         list={listId}
         maxLength={128}
         autoComplete="off"
@@ -101,9 +101,9 @@ export function NewTokenForm({ onCreated }: { onCreated: (token: CreatedRegistra
         ))}
       </datalist>
       <Button type="submit" tone="primary" busy={create.isPending} className="min-h-9 lg:mt-6.5">
-        Make a token
+        Create a token
       </Button>
-      {create.error && !isToldAtField && (
+      {create.error && !isShownAtField && (
         <p role="alert" className="col-span-full rounded-md bg-bad-soft px-3 py-2 text-bad">
           {create.error.message}
         </p>

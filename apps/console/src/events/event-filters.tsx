@@ -22,7 +22,7 @@ const WITH_FIELD: readonly Name[] = ['kind', 'type', 'severity', 'component', 'q
 
 const KINDS = { security: 'Security', system: 'System' };
 
-/** The filters of the list of events. Times are in UTC, as everything that is stored. */
+/** The filters of the event list. Times are in UTC. */
 export function EventFilters({ list }: { list: ListSearch<Name> }) {
   const { filter, setFilter } = list;
   const time = (name: 'since' | 'until') => ({
@@ -73,7 +73,7 @@ export function EventFilters({ list }: { list: ListSearch<Name> }) {
   );
 }
 
-/** Choices that are their own words. */
+/** Choices whose labels are their values. */
 function asWords(names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [name, name]));
 }

@@ -1,6 +1,6 @@
 import type { Severity } from '@tidegate/protocol/event-types';
 
-/** An event as E9 answers it. */
+/** An event as E9 returns it. */
 export interface EventItem {
   readonly id: string;
   readonly kind: 'security' | 'system';
@@ -8,12 +8,12 @@ export interface EventItem {
   readonly severity: Severity;
   readonly component: string;
   readonly agent_id: string | null;
-  /** Of the host as it is called now; null where there is none. */
+  /** The host's current name; null if there is none. */
   readonly hostname: string | null;
   readonly actor: string | null;
   readonly content: unknown;
   readonly created_at: string;
-  /** Place in the chain; absent for who is bound to groups of hosts. */
+  /** Position in the chain; absent for operators bound to host groups. */
   readonly position?: number;
   readonly previous_hash: string | null;
   readonly hash: string;

@@ -10,7 +10,7 @@ import { EventSeverityBadge } from './event-badges.tsx';
 import type { EventItem } from './event-item.ts';
 import { narrativeOf } from './narrative-rules.ts';
 
-/** One event (E9): what happened, what is stored of it, and where it stands in the chain. */
+/** One event (E9): what happened, its stored content, and its place in the chain. */
 export function EventPage() {
   const { id = '' } = useParams({ strict: false });
   const { data: event, error, refetch } = useQuery(oneQuery<EventItem>('events', `/api/v1/events/${id}`));
@@ -29,7 +29,7 @@ export function EventPage() {
             <RawJson value={event.content} />
           </div>
         </Panel>
-        <Panel title="About it" aside={<Link to="/events">All events</Link>}>
+        <Panel title="Details" aside={<Link to="/events">All events</Link>}>
           <Facts facts={factsOf(event)} />
         </Panel>
       </div>
@@ -69,22 +69,17 @@ function factsOf(event: EventItem): (readonly [string, React.ReactNode])[] {
     ],
     ...(agentId === null || hostname === null
       ? []
-      : [
-          [
-            'Id of the host',
-            <CopyText key="agent" text={agentId} label="Copy the id of the host" />,
-          ] as const,
-        ]),
+      : [['Host id', <CopyText key="agent" text={agentId} label="Copy the host id" />] as const]),
     ...(position === undefined ? [] : [['Position', position.toLocaleString('en')] as const]),
     ['Hash', <CopyText key="hash" text={event.hash} label="Copy the hash" />],
     [
-      'Hash before',
+      'Previous hash',
       before === null ? (
         <span key="before" className="text-muted">
-          the first
+          none: this is the first event
         </span>
       ) : (
-        <CopyText key="before" text={before} label="Copy the hash of the event before" />
+        <CopyText key="before" text={before} label="Copy the previous hash" />
       ),
     ],
     ['Id', <CopyText key="id" text={event.id} label="Copy the id" />],

@@ -2,7 +2,7 @@ import { Fold, RawJson } from '../ui/fold.tsx';
 import type { EventItem } from './event-item.ts';
 import { narrativeOf } from './narrative-rules.ts';
 
-/** An event in a sentence, with what is stored of it folded below. */
+/** An event as a sentence, with its stored content folded below. */
 export function EventText({ event }: { event: EventItem }) {
   return (
     <div className="py-1 whitespace-normal">
@@ -12,7 +12,7 @@ export function EventText({ event }: { event: EventItem }) {
           <span className="text-[0.88rem]">
             <span className="mono">{event.type}</span> · {event.component}
             {event.actor !== null && ` · ${event.actor}`}
-            <span className="sr-only">: what is stored</span>
+            <span className="sr-only">: stored content</span>
           </span>
         }
       >

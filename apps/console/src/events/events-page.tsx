@@ -57,8 +57,8 @@ const COLUMNS: readonly Column<EventItem>[] = [
     align: 'right',
     cell: ({ position }) =>
       position === undefined ? (
-        <span className="text-muted" title="not told to who is bound to groups of hosts">
-          –<span className="sr-only">not told</span>
+        <span className="text-muted" title="not shown to operators bound to host groups">
+          –<span className="sr-only">not shown</span>
         </span>
       ) : (
         position.toLocaleString('en')
@@ -67,17 +67,17 @@ const COLUMNS: readonly Column<EventItem>[] = [
   { id: 'hash', header: 'Hash', cell: ({ hash }) => <Hash hash={hash} label="Copy the hash" /> },
   {
     id: 'previous_hash',
-    header: 'Hash before',
+    header: 'Previous hash',
     cell: ({ previous_hash: hash }) =>
       hash === null ? (
-        <span className="text-muted">the first</span>
+        <span className="text-muted">first event</span>
       ) : (
-        <Hash hash={hash} label="Copy the hash of the event before" />
+        <Hash hash={hash} label="Copy the previous hash" />
       ),
   },
 ];
 
-/** What happened, told and proven: each event holds the hash of the one before. */
+/** The event log, a hash chain: each event contains the hash of the previous one. */
 export function EventsPage() {
   const list = useListSearch(EVENT_FILTERS);
   const [isExporting, setExporting] = useState(false);
@@ -86,7 +86,7 @@ export function EventsPage() {
   return (
     <Page
       title="Events"
-      lead="Everything that happened, in a chain in which each event names the one before."
+      lead="Everything that happened. Each event contains the hash of the previous one, so changes can be detected."
       actions={
         <Button icon={<Download aria-hidden="true" className="size-4" />} onClick={() => setExporting(true)}>
           Export

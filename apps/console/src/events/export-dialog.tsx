@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv',
 };
 
-/** Gathers the events of the filter into a file, page by page, and says how far it is. */
+/** Exports the filtered events to a file, page by page, with progress. */
 export function ExportDialog({ query, onClose }: { query: Query; onClose: () => void }) {
   const [format, setFormat] = useState<ExportFormat>('jsonl');
   const [progress, setProgress] = useState<{ fetched: number; total: number } | null>(null);
@@ -33,7 +33,7 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
     },
     onSuccess: ({ count, isCut, path }) => {
       const place = path === null ? '' : ` in ${path}`;
-      toast(`${count.toLocaleString('en')} events saved${place}${isCut ? ', and there are more' : ''}.`);
+      toast(`${count.toLocaleString('en')} events saved${place}${isCut ? '; there are more' : ''}.`);
       onClose();
     },
   });
@@ -45,9 +45,9 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
     <Dialog title="Export events" onClose={close}>
       <div className="space-y-4">
         <p>
-          The events that the filter shows, in the order of the list, at most{' '}
-          {EXPORT_MAX.toLocaleString('en')}. To export all of them, and to verify them anywhere, use{' '}
-          <code>tidegate events export</code> on the server.
+          Exports the events that match the filter, in list order, up to {EXPORT_MAX.toLocaleString('en')}. To
+          export all events in a form that can be verified anywhere, run <code>tidegate events export</code>{' '}
+          on the server.
         </p>
         <Select
           label="Format"
@@ -78,7 +78,7 @@ export function ExportDialog({ query, onClose }: { query: Query; onClose: () => 
             icon={<Download aria-hidden="true" className="size-4" />}
             onClick={() => make.mutate()}
           >
-            Make the file
+            Save the file
           </Button>
         </div>
       </div>

@@ -8,7 +8,7 @@ const EVENT: EventItem = {
   ...{ created_at: '2026-01-01T00:00:00.000Z', position: 7, previous_hash: null, hash: 'ff' },
 };
 
-test('a line of JSON holds the whole event', () => {
+test('a JSON line contains the whole event', () => {
   const text = exportText([EVENT, EVENT], 'jsonl');
   expect(text.endsWith('\n')).toBe(true);
   expect(

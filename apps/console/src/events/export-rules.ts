@@ -2,7 +2,7 @@ import type { EventItem } from './event-item.ts';
 
 export type ExportFormat = 'jsonl' | 'csv';
 
-/** Most events that the browser gathers into one file; more than that is for `tidegate events export`. */
+/** The most events that the browser exports; `tidegate events export` exports all. */
 export const EXPORT_MAX = 10_000;
 
 const COLUMNS = [
@@ -20,7 +20,7 @@ const COLUMNS = [
   'hash',
 ] as const;
 
-/** The file of these events; each line of JSON holds the content as the server answered it. */
+/** The events as a file; each JSON line holds an event as the server returned it. */
 export function exportText(events: readonly EventItem[], format: ExportFormat): string {
   if (format === 'jsonl') return events.map((event) => `${JSON.stringify(event)}\n`).join('');
   const rows = events.map((event) => [
@@ -31,8 +31,8 @@ export function exportText(events: readonly EventItem[], format: ExportFormat): 
 }
 
 /**
- * A cell as RFC 4180 has it. Agents write some of these texts: one that a spreadsheet would take for a formula gets
- * an apostrophe before it.
+ * A CSV cell (RFC 4180). Agents write some of these texts: one that a spreadsheet would read as a formula gets a
+ * leading apostrophe.
  */
 export function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

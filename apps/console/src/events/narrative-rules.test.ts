@@ -2,8 +2,8 @@ import { SECURITY_EVENT_TYPES, SYSTEM_EVENT_TYPES } from '@tidegate/protocol/eve
 import { describe, expect, test } from 'vitest';
 import { EVENT_TYPES, narrativeOf } from './narrative-rules.ts';
 
-describe('what an event tells', () => {
-  test('each type is told in a sentence, also with nothing in it', () => {
+describe('event narratives', () => {
+  test('every type has a sentence, even without content', () => {
     expect(EVENT_TYPES).toEqual(expect.arrayContaining([...SECURITY_EVENT_TYPES, ...SYSTEM_EVENT_TYPES]));
     for (const type of EVENT_TYPES) {
       for (const content of [{}, null, 'text', 7, { package: null, classes: [] }]) {
@@ -26,7 +26,7 @@ describe('what an event tells', () => {
   });
 
   test.each(['constructor', '__proto__', 'NEW_TYPE'])(
-    '%s, which nobody knows, is told by its name',
+    'the unknown type %s is described by its name',
     (type) => {
       expect(narrativeOf({ type, actor: null, content: {} })).toBe(`${type}.`);
     },

@@ -1,19 +1,19 @@
 import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
 
-/** What of an event is told. Contents are what the server or an agent wrote: any of it may be missing. */
-export interface Told {
+/** The parts of an event that a narrative uses. The server or an agent wrote the content: any of it may be missing. */
+export interface NarratedEvent {
   readonly type: string;
   readonly actor: string | null;
   readonly content: unknown;
 }
 
-/** Reads a text out of the content by its path; an empty one where there is none. */
+/** Reads a text at a path of the content; empty if there is none. */
 type Read = (path: string) => string;
-type Sentence = (read: Read, event: Told) => string;
+type Sentence = (read: Read, event: NarratedEvent) => string;
 
 const SIGNS: Readonly<Record<string, string>> = {
-  boot_id_returned: 'a boot that was over came back',
-  uptime_went_back: 'the time since the boot went back',
+  boot_id_returned: 'an earlier boot id came back',
+  uptime_went_back: 'its uptime went backwards',
   address_alternates: 'its address alternates',
 };
 
@@ -22,14 +22,14 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     MACHINE_ID_MISMATCH: (read) =>
       `A request (${read('endpoint') || 'unknown'}) came with the machine id ${read('reported_machine_id') || '(none)'}, but the host is bound to ${read('recorded_machine_id') || '(none)'}. It was refused.`,
     REFRESH_TOKEN_REUSE: (read) =>
-      `A refresh token was used again${because(read('reason'))}${from(read('address'))}: somebody else may hold a copy. The credentials of the host were revoked.`,
+      `A refresh token was used again${because(read('reason'))}${from(read('address'))}: someone else may have a copy. The host's credentials were revoked.`,
     REFRESH_GRACE_USED: () =>
-      'The host renewed again with its previous token: the answer before did not reach it.',
+      'The host renewed again with its previous token: the last response did not reach it.',
     REFRESH_RESYNC: (read, { actor }) =>
       ({
         opened: `${by(actor)} opened a resync after a restore${because(read('reason'))}.`,
         closed: `${by(actor)} closed the resync.`,
-      })[read('act')] ?? 'The host was taken along after a restore, as a resync is open.',
+      })[read('act')] ?? 'The host was resynced after a restore, because a resync is open.',
     MACHINE_REBOUND: (read, { actor }) =>
       `${by(actor)} cleared the machine binding${because(read('reason'))}. The next machine that checks in with the host's token is bound.`,
     MACHINE_BOUND: (read) => `The host is bound to the machine id ${read('machine_id') || '(unknown)'}.`,
@@ -41,49 +41,49 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
       `${by(actor)} moved the host ${read('after') === '' ? 'out of its group' : `to the group ${read('after')}`}.`,
     AGENT_REVOKED: (read, { actor }) =>
       read('act') === 'journal_replayed'
-        ? 'What was revoked since the backup was revoked again after a restore.'
+        ? 'Revocations made since the backup were applied again after a restore.'
         : `${by(actor)} ${read('act') === 'delete' ? 'deleted the host' : 'revoked the credentials of the host'}${because(read('reason'))}.`,
     COMMAND_REFUSED: (read, { actor }) =>
       actor === 'server'
         ? `The server refused to sign a stored command (${read('action') || 'unknown'}): ${read('check') || 'a check failed'}. The database may have been changed by hand.`
         : `The host refused a command: ${read('message') || read('check') || 'a check failed'}.`,
     PLAN_DRIFT: (read) =>
-      `What would be installed is no longer what was approved: ${read('message') || 'it differs'}.`,
+      `The changes no longer match the approved plan: ${read('message') || 'they differ'}.`,
     ARTIFACT_MISMATCH: (read) =>
       `A file does not have the approved hash: ${read('message') || 'it differs'}.`,
     ARTIFACT_DIVERGENCE: (read) =>
       read('package.name') === ''
-        ? `${read('count') || 'More'} further packages came with two hashes each.`
-        : `${packageOf(read)} came with two different hashes in the fleet. Nothing of it is approved until somebody decides.`,
+        ? `${read('count') || 'Some'} more packages were reported with different hashes.`
+        : `${packageOf(read)} was reported with two different hashes. It cannot be approved until this is settled.`,
     ARTIFACT_DIVERGENCE_DECIDED: (read, { actor }) =>
       `${by(actor)} decided which hashes of ${packageOf(read)} are right${because(read('reason'))}.`,
     ARTIFACT_DIVERGENCE_UNDONE: (read, { actor }) =>
-      `${by(actor)} took the decision about the hashes of ${packageOf(read)} back${because(read('reason'))}.`,
+      `${by(actor)} undid the decision about the hashes of ${packageOf(read)}${because(read('reason'))}.`,
     ARTIFACT_LEDGER_FLOOD: (read) =>
       read('role') === 'opponent'
-        ? 'Several hosts contradict this one about many packages. What it says of packages does not count until somebody trusts it again.'
-        : 'The host contradicts others about more packages than one host may. What it says of packages does not count until somebody trusts it again.',
+        ? 'Several hosts contradict this one about many packages. Its package reports are ignored until an operator trusts it again.'
+        : 'The host contradicts others about more packages than one host may. Its package reports are ignored until an operator trusts it again.',
     ARTIFACT_HOST_TRUSTED: (read, { actor }) =>
       actor === 'server'
-        ? 'What the host says of packages counts again: the hosts that it contradicted were set aside.'
-        : `${by(actor)} trusts what the host says of packages again${because(read('reason'))}.`,
+        ? 'The package reports of the host count again, because the hosts that it contradicted are now ignored.'
+        : `${by(actor)} trusts the package reports of the host again${because(read('reason'))}.`,
     CLONE_SUSPECTED: (read, { actor }) =>
       actor === 'server'
         ? `Two machines seem to use the identity of the host (${SIGNS[read('sign')] ?? 'unknown sign'}).`
-        : `The host suspects to be a clone: ${read('message') || 'no word of it'}.`,
+        : `The host suspects that it is a clone: ${read('message') || 'no details'}.`,
     CLONE_DISMISSED: (read, { actor }) =>
-      `${by(actor)} said that the suspected clone is one machine${because(read('reason'))}.`,
-    AGENT_ERROR: (read) => `The agent reported an error: ${read('message') || 'no word of it'}.`,
+      `${by(actor)} confirmed that the suspected clone is one machine${because(read('reason'))}.`,
+    AGENT_ERROR: (read) => `The agent reported an error: ${read('message') || 'no details'}.`,
     SIGNING_KEY_ADDED: (read, { actor }) => `${by(actor)} added signing key ${read('version')}.`,
     SIGNING_KEY_REVOKED: (read, { actor }) =>
-      `${by(actor)} revoked signing key ${read('version')}, for good.`,
+      `${by(actor)} revoked signing key ${read('version')} permanently.`,
     SIGNING_ROOT_CHANGED: (read, { actor }) =>
       `${by(actor)} installed root document ${read('version')}: ${read('threshold')} of its keys must sign.`,
     LOGIN_FAILED: (read) =>
       `A login${read('username') === '' ? '' : ` as ${read('username')}`} failed${from(read('address'))}.`,
     LOGIN_SUCCEEDED: (read, { actor }) => `${by(actor)} logged in${from(read('address'))}.`,
     LOGINS_SLOWED: (read) =>
-      `Many wrong passwords were tried${read('username') === '' ? '' : ` for ${read('username')}`}: unknown devices wait for their turn to log in.`,
+      `Many wrong passwords were tried${read('username') === '' ? '' : ` for ${read('username')}`}: logins from unknown devices are delayed.`,
     SECOND_FACTOR_ASKED: (read, { actor }) =>
       `${by(actor)} was asked for a second factor${from(read('address'))}.`,
     STEP_UP_FAILED: (_, { actor }) => `${by(actor)} failed to confirm their identity.`,
@@ -101,10 +101,10 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
         : `${by(actor)} ended a session${named(read('username'))}.`,
     OPERATOR_CHANGED: (read, { actor }) =>
       read('change') === 'setup_link_made'
-        ? 'A link was made that creates the first operator.'
+        ? 'A setup link for the first operator was created.'
         : `${by(actor)}: operator ${read('username') || '(unknown)'} ${read('change') || 'changed'}${named(read('role'))}.`,
     API_TOKEN_CREATED: (read, { actor }) =>
-      `${by(actor)} made the API token “${read('label')}”${named(read('role'))}.`,
+      `${by(actor)} created the API token “${read('label')}”${named(read('role'))}.`,
     API_TOKEN_REVOKED: (read, { actor }) =>
       read('tokens') === ''
         ? `${by(actor)} revoked the API token “${read('label')}”.`
@@ -114,41 +114,41 @@ const NARRATIVES: Readonly<Record<SecurityEventType | SystemEventType, Sentence>
     RATE_LIMITS_CHANGED: (_, event) =>
       `${by(event.actor)} changed the rate limits: ${keysOf(event.content, 'classes')}.`,
     OUTSIDER_BUDGET_SPENT: (read) =>
-      `${read('subject') || 'Strangers together'} wrote more ${read('kind').replaceAll('_', ' ') || 'data'} than a day allows (${read('rows_a_day') || '?'} rows, ${read('bytes_a_day') || '?'} bytes): the rest of the day is counted and dropped.`,
+      `${read('subject') || 'All unknown clients together'} exceeded the daily limit for ${read('kind').replaceAll('_', ' ') || 'data'} (${read('rows_a_day') || '?'} rows, ${read('bytes_a_day') || '?'} bytes). The rest of the day is counted but not stored.`,
     RESTORE_DETECTED: (read) =>
-      `The database is older than what this server remembers: it was restored (epoch ${read('previous_epoch')} to ${read('epoch')}${read('events_lost') === '' ? '' : `, ${read('events_lost')} events lost`}).`,
+      `The database was restored: it is older than this server's own records (epoch ${read('previous_epoch')} to ${read('epoch')}${read('events_lost') === '' ? '' : `, ${read('events_lost')} events lost`}).`,
     ROW_SEAL_BROKEN: (read) =>
-      `A row of the database (${read('table') || 'unknown table'}, ${read('row') || 'unknown'}) bears no valid seal of this server: it was written or changed by somebody else, and is refused.`,
+      `A database row (${read('table') || 'unknown table'}, ${read('row') || 'unknown'}) has no valid seal of this server. Something else wrote or changed it, so it is refused.`,
     ROWS_SEALED: (read, { actor }) =>
-      `${by(actor)} sealed ${read('rows') || 'some'} rows of the database as they were${because(read('reason'))}.`,
+      `${by(actor)} sealed ${read('rows') || 'some'} database rows as they were${because(read('reason'))}.`,
     supply_chain_override: (read, { actor }) =>
       `${by(actor)} overrode the gate for ${packageOf(read)} (${read('cause.blocked_by') || 'blocked'}: ${read('cause.reason') || 'unknown'})${because(read('reason'))}. Signature and hashes are still verified.`,
     approval_blocked: (read, { actor }) =>
-      `The gate stopped the approval of ${packageOf(read)} by ${actor ?? 'somebody'}: ${read('blocked_by')} ${read('reason')}.`,
+      `The gate stopped the approval of ${packageOf(read)} by ${actor ?? 'somebody'}: ${read('blocked_by') || 'no cause given'}${because(read('reason'))}.`,
     bulk_approval_blocked: (read, { actor }) =>
       `The gate stopped ${read('count') || 'some'} updates of a bulk approval by ${actor ?? 'somebody'}.`,
     age_exception_added: (read, { actor }) =>
-      `${by(actor)} let ${packageOf(read)} pass the age rule until ${read('expires_at') || '(no end)'}${because(read('reason'))}.`,
-    age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception of ${packageOf(read)}.`,
+      `${by(actor)} excepted ${packageOf(read)} from the minimum age until ${read('expires_at') || '(no end)'}${because(read('reason'))}.`,
+    age_exception_ended: (read, { actor }) => `${by(actor)} ended the age exception for ${packageOf(read)}.`,
     update_approved: (read, { actor }) =>
-      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', by an override' : ''}).`,
+      `${read('approved_by') || actor || 'Somebody'} approved ${packageOf(read)} (${read('verdict') || 'not judged'}${read('override') === 'true' ? ', with an override' : ''}).`,
     approval_countersigned: (_, { actor }) => `${by(actor)} added a second signature to an approval.`,
     update_installed: (read) => `${packageOf(read)} was installed.`,
     update_failed: (read) =>
       `${packageOf(read)} was not installed: ${read('reason') || read('status') || 'no reason given'}.`,
     agent_offline: (read) =>
-      `${read('hostname') || 'The host'} has not been heard of since ${read('last_seen_at') || 'an unknown time'}.`,
-    client_error: (read) => `The console failed in a browser: ${read('message') || 'no word of it'}.`,
+      `${read('hostname') || 'The host'} has not checked in since ${read('last_seen_at') || 'an unknown time'}.`,
+    client_error: (read) => `The console failed in a browser: ${read('message') || 'no details'}.`,
     advisories_stale: (read) =>
-      `The advisories of ${read('ecosystem') || 'an ecosystem'} are of ${read('as_of') || 'an unknown time'}: too old to judge by.`,
+      `The advisories for ${read('ecosystem') || 'an ecosystem'} are too old to judge updates: they date from ${read('as_of') || 'an unknown time'}.`,
     shared_view_changed: (read, { actor }) =>
       `${by(actor)}: shared view “${read('name')}” of ${read('page') || 'a list'} ${read('change') || 'changed'}.`,
     events_pruned: (read) =>
-      `Events ${read('from_position')} to ${read('to_position')} were removed, being older than ${read('retention_days')} days.`,
+      `Events ${read('from_position')} to ${read('to_position')} were removed because they were older than ${read('retention_days')} days.`,
   };
 
-/** What happened, in a sentence; of a type that this console does not know, its name. */
-export function narrativeOf(event: Told): string {
+/** Describes an event in a sentence; an unknown type is described by its name. */
+export function narrativeOf(event: NarratedEvent): string {
   const sentence = Object.hasOwn(NARRATIVES, event.type) ? NARRATIVES[event.type] : undefined;
   return sentence ? sentence((path) => textAt(event.content, path), event) : `${event.type}.`;
 }

@@ -2,23 +2,24 @@ import { CopyText } from '../ui/copy-text.tsx';
 import { Fold } from '../ui/fold.tsx';
 
 const COMMANDS = [
-  ['Beside the running server', 'tidegate doctor --verify-events'],
-  ['For somebody else', 'tidegate events export --out events.ndjson'],
+  ['Next to the running server', 'tidegate doctor --verify-events'],
+  ['To export the log for someone else', 'tidegate events export --out events.ndjson'],
   [
-    'Anywhere, with the keys of /api/v1/public-keys',
+    'On any machine, with the keys from /api/v1/public-keys',
     'tidegate doctor --verify-events --file events.ndjson --keys keys',
   ],
 ] as const;
 
-/** How anybody can see that the log was not changed, without this server. */
+/** How to verify the log without trusting this server. */
 export function VerifyPanel() {
   return (
     <div className="mt-4 rounded-xl border border-line bg-surface px-4 py-3">
       <Fold summary="How to verify that nobody changed these events">
         <div className="space-y-2 pt-1">
           <p>
-            Each event holds the hash of the one before, and the server signs the end of the chain every five
-            minutes. Hosts are told of it at each check-in, so that a log that went back is noticed.
+            Each event contains the hash of the previous one, and the server signs the end of the chain every
+            five minutes. Hosts receive that signature at each check-in, so a log that was rolled back is
+            noticed.
           </p>
           <ul className="space-y-1.5">
             {COMMANDS.map(([what, command]) => (
@@ -28,7 +29,7 @@ export function VerifyPanel() {
             ))}
           </ul>
           <p className="text-muted">
-            A file that this page exports is to be read: it holds the part that the filter shows, without the
+            A file exported from this page is for reading only: it contains the filtered events without the
             signatures.
           </p>
         </div>

@@ -15,14 +15,14 @@ import { AGED, dayFrom, EXCEPTIONS, endOfDay, type Prefill } from './exception-r
 const DAYS = 7;
 const DAYS_MAX = 364;
 
-/** Excepts one version from the age gate; what was asked for in the link stands in the fields. */
+/** Excepts one version from the minimum age; a link can fill in the fields. */
 export function AddException({ prefill, onClose }: { prefill: Prefill | null; onClose: () => void }) {
   const now = useNow();
   const [ecosystem, setEcosystem] = useState<AgeExceptionRequest['ecosystem']>(prefill?.ecosystem ?? 'npm');
   const adding = useMutation({
     mutationFn: (body: AgeExceptionRequest) => withStepUp(() => post<AgeException>(EXCEPTIONS, body)),
     onSuccess: async ({ name, version }) => {
-      toast(`${name}@${version} is excepted.`);
+      toast(`${name}@${version} is excepted from the minimum age.`);
       await queryClient.invalidateQueries({ queryKey: ['updates'] });
       onClose();
     },
@@ -48,8 +48,8 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
         }}
       >
         <p className="text-muted">
-          The gate then no longer asks the age of this one version, on every host. Known vulnerabilities,
-          signature and hashes are judged as before.
+          The minimum age no longer applies to this version, on any host. Known vulnerabilities, signature and
+          hashes are still checked.
         </p>
         <Select
           label="Ecosystem"
@@ -70,7 +70,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
         <Field
           {...{ label: 'Version', name: 'version', required: true, maxLength: 256, error: faults.version }}
           {...{ autoComplete: 'off', spellCheck: false, defaultValue: prefill?.version }}
-          hint="Exactly this one; no range."
+          hint="One exact version, not a range."
         />
         <TextArea
           label="Reason"
@@ -81,7 +81,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
           error={faults.reason}
         />
         <Field
-          label="Ends after"
+          label="Expires after"
           name="expires_on"
           type="date"
           required
@@ -99,7 +99,7 @@ export function AddException({ prefill, onClose }: { prefill: Prefill | null; on
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="danger" busy={adding.isPending}>
-            Except this version
+            Add the exception
           </Button>
         </div>
       </form>

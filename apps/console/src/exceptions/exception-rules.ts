@@ -9,7 +9,7 @@ export const AGED: Readonly<Record<Aged, string>> = { npm: 'npm', pypi: 'PyPI' }
 
 export type Prefill = Pick<AgeExceptionRequest, 'ecosystem' | 'name' | 'version'>;
 
-/** What a link asks to be excepted: a package and its version; null where it does not name both. */
+/** The package and version that a link asks to except; null unless it names both. */
 export function prefillOf(search: Readonly<Record<string, unknown>>): Prefill | null {
   const { ecosystem, name, version } = search;
   if (typeof name !== 'string' || typeof version !== 'string' || name === '' || version === '') return null;
@@ -18,7 +18,7 @@ export function prefillOf(search: Readonly<Record<string, unknown>>): Prefill | 
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The UTC day so many days from now, as a date field has it. */
+/** The UTC day that many days from now, as the value of a date field. */
 export function dayFrom(nowMs: number, days: number): string {
   return new Date(nowMs + days * DAY_MS).toISOString().slice(0, 10);
 }

@@ -22,7 +22,7 @@ import { EXCEPTIONS, prefillOf } from './exception-rules.ts';
 
 const NO_FILTERS: readonly never[] = [];
 
-/** Versions that the age gate lets through although they are too young: exactly these, until their end (A7). */
+/** Versions that are exempt from the minimum age until their exception expires (A7). */
 export function ExceptionsPage() {
   const list = useListSearch(NO_FILTERS);
   const { may } = useSession();
@@ -45,7 +45,7 @@ export function ExceptionsPage() {
   return (
     <Page
       title="Age exceptions"
-      lead="The one way past an age block but time: exactly one version of one package, with a reason, until a date."
+      lead="An exception lets one version of one package through before it reaches the minimum age, until a date you choose."
       actions={add}
     >
       {prefill !== null && !isAdmin && (
@@ -62,9 +62,9 @@ export function ExceptionsPage() {
         query={query}
         noun="exceptions"
         empty={
-          <EmptyState title="Nothing is excepted" action={<Link to="/updates">See the updates</Link>}>
-            Every new version of npm and PyPI packages has to be as old as the gate asks. Where a fix cannot
-            wait, the page of its update leads here.
+          <EmptyState title="No age exceptions" action={<Link to="/updates">See the updates</Link>}>
+            New versions of npm and PyPI packages must reach the minimum age before they are approved. If a
+            fix cannot wait, the page of its update links here.
           </EmptyState>
         }
         label="Age exceptions"
@@ -91,23 +91,23 @@ function columnsOf(onEnd: ((exception: AgeException) => void) | null): readonly 
       ),
     },
     { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => ecosystem },
-    { id: 'ends', header: 'Ends', cell: (exception) => <Ends at={exception.expires_at} /> },
+    { id: 'ends', header: 'Expires', cell: (exception) => <Ends at={exception.expires_at} /> },
     {
       id: 'reason',
       header: 'Reason',
       wide: true,
       cell: ({ reason }) => <span title={reason}>{reason}</span>,
     },
-    { id: 'created_by', header: 'Made by', cell: (exception) => exception.created_by },
-    { id: 'created_at', header: 'Made', cell: (exception) => <Time at={exception.created_at} /> },
+    { id: 'created_by', header: 'Created by', cell: (exception) => exception.created_by },
+    { id: 'created_at', header: 'Created', cell: (exception) => <Time at={exception.created_at} /> },
   ];
   if (onEnd === null) return columns;
   const end: Column<AgeException> = {
     id: 'end',
-    header: 'End it',
+    header: 'Actions',
     cell: (exception) => (
       <IconButton
-        label={`End the exception of ${exception.name}@${exception.version}`}
+        label={`End the exception for ${exception.name}@${exception.version}`}
         onClick={() => onEnd(exception)}
       >
         <Trash2 aria-hidden="true" className="size-4" />
@@ -122,7 +122,7 @@ function Ends({ at }: { at: string }) {
   if (Date.parse(at) > now) return <Time at={at} />;
   return (
     <span className="inline-flex items-center gap-1.5">
-      <Badge tone="neutral">over</Badge> <Time at={at} />
+      <Badge tone="neutral">expired</Badge> <Time at={at} />
     </span>
   );
 }
@@ -131,20 +131,17 @@ function EndException({ exception, onClose }: { exception: AgeException; onClose
   const named = `${exception.name}@${exception.version}`;
   const end = async () => {
     await withStepUp(() => remove(`${EXCEPTIONS}/${exception.id}`));
-    toast(`The exception of ${named} is over.`);
+    toast(`The exception for ${named} has ended.`);
     await queryClient.invalidateQueries({ queryKey: ['updates'] });
   };
   return (
     <ConfirmDialog
-      title={`End the exception of ${named}`}
+      title={`End the exception for ${named}`}
       confirm="End the exception"
       onConfirm={end}
       onClose={onClose}
     >
-      <p>
-        From now on the gate asks the minimum age of this version again. What is approved already stays
-        approved.
-      </p>
+      <p>The minimum age applies to this version again. Existing approvals stay valid.</p>
     </ConfirmDialog>
   );
 }

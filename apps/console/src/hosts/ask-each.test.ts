@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Asked, askEach } from './ask-each.ts';
 
-test('each is asked, one after the other, and a refusal is kept with its reason', async () => {
+test('the hosts are asked in turn, and a refusal is kept with its reason', async () => {
   const told: Asked[] = [];
   const asked = await askEach(['a', 'b', 'c'], {
     act: async (id) => {
@@ -14,7 +14,7 @@ test('each is asked, one after the other, and a refusal is kept with its reason'
   expect(told.map(({ done }) => done)).toEqual([1, 2, 3]);
 });
 
-test('nobody is asked after it was stopped', async () => {
+test('no host is asked after the batch was stopped', async () => {
   const aborting = new AbortController();
   const seen: string[] = [];
   const asked = await askEach(['a', 'b', 'c'], {

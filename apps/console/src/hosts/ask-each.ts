@@ -1,12 +1,12 @@
-/** What came of asking each: who refused and why, and how many were asked before it was stopped. */
+/** The progress of a batch: how many were asked, and which were refused and why. */
 export interface Asked {
   readonly done: number;
   readonly refused: readonly { readonly id: string; readonly why: string }[];
 }
 
 /**
- * Does an act for one after the other, and tells after each how far it is. A refusal ends nothing; the signal does,
- * before the next one.
+ * Runs an act for each id in turn and reports the progress after each. A refusal does not end the batch; the signal
+ * does, before the next id.
  */
 export async function askEach(
   ids: readonly string[],

@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<StepAct, string>> = {
   revoke: 'Revoke the credentials',
 };
 
-/** Two machines seem to be this host: what was seen, and what may be done about it, as the server says. */
+/** Shows the evidence of a suspected clone and the next steps that the server suggests. */
 export function ClonePanel({
   clone,
   mayAct,
@@ -32,10 +32,10 @@ export function ClonePanel({
         <Copy aria-hidden="true" className="size-4" /> Two machines seem to use the identity of this host
       </h2>
       <p className="mt-1">
-        Noticed <Time at={clone.since} />. What was seen, in order:
+        Detected <Time at={clone.since} />. The evidence, in order:
       </p>
       <table className="my-2 text-left">
-        <caption className="sr-only">What was seen</caption>
+        <caption className="sr-only">Evidence</caption>
         <thead>
           <tr className="text-muted">
             <th scope="col">When</th>

@@ -55,7 +55,7 @@ export function GroupDialog({
           maxLength={128}
           list={listId}
           autoComplete="off"
-          hint="An existing one or a new name; leave it empty for no group. Operators who are bound to groups see the hosts of these alone."
+          hint="An existing group or a new name. Leave empty for no group. Operators who are bound to groups see only their hosts."
           error={move.error?.message}
           onChange={(event) => setName(event.target.value)}
         />
@@ -67,7 +67,7 @@ export function GroupDialog({
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={move.isPending}>
-            {name === '' ? 'Take out of the group' : 'Set the group'}
+            {name === '' ? 'Remove from the group' : 'Set the group'}
           </Button>
         </div>
       </form>

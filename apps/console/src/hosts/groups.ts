@@ -4,7 +4,7 @@ import { listQuery } from '../api/queries.ts';
 
 const SHOWN_MAX = 200;
 
-/** The groups that hosts are in, as far as the operator sees them. */
+/** The host groups that the operator may see. */
 export function useGroups(): readonly GroupItem[] {
   const { data } = useQuery(listQuery<GroupItem>('hosts', '/api/v1/groups', { limit: SHOWN_MAX }));
   return data?.items ?? [];

@@ -19,7 +19,7 @@ const KINDS: Readonly<Record<HeartbeatStatus, SlotKind>> = {
   unknown: { word: 'not known', shape: <circle cx="4" cy="12" r="2" className="fill-unknown" /> },
 };
 
-/** Whether the host was heard of in the last 24 hours, half an hour a slot. */
+/** The check-ins of the last 24 hours, in slots of half an hour. */
 export function HeartbeatPanel({ id }: { id: string }) {
   const { data, error, isPending } = useQuery(
     oneQuery<Heartbeats>('hosts', `/api/v1/agents/${id}/heartbeats`),

@@ -10,13 +10,13 @@ import { GroupDialog } from './group-dialog.tsx';
 import { confirmationOf } from './host-rules.ts';
 import { ScanDialog } from './scan-dialog.tsx';
 
-/** What can be done with a host that asks first. */
+/** The acts on a host that open a dialog. */
 export type HostAct = 'scan' | 'group' | 'polling' | 'rebind' | 'revoke' | 'dismiss';
 
 const REASON_MAX_CHARS = 1_000;
 const INTERVAL_MAX_SECONDS = 86_400;
 
-/** The dialog of an act; what it does is done by the server, and written down there. */
+/** The dialog of an act; the server performs and records the act. */
 export function HostActDialog({
   act,
   host,
@@ -48,7 +48,7 @@ function RebindDialog({ host, onClose }: Props) {
   const [reason, setReason] = useState('');
   const rebind = async () => {
     await withStepUp(() => post<RebindAnswer>(`/api/admin/agents/${host.id}/rebind-machine-id`, { reason }));
-    done('The binding is cleared: the next machine that checks in with the token of the host is bound.');
+    done("The binding is cleared. The next machine that checks in with the host's token is bound.");
   };
   return (
     <ConfirmDialog
@@ -59,10 +59,10 @@ function RebindDialog({ host, onClose }: Props) {
       onClose={onClose}
     >
       <p>
-        The host forgets which machine it is, and belongs to whichever machine checks in next with its token.
-        Do this when the hardware was changed; never because two machines claim to be one.
+        The host is released from its machine, and the next machine that checks in with its token is bound. Do
+        this after a hardware change, never because two machines claim to be one.
       </p>
-      <p className="font-medium">It cannot be taken back.</p>
+      <p className="font-medium">This cannot be undone.</p>
       <Reason reason={reason} onReason={setReason} />
     </ConfirmDialog>
   );
@@ -73,7 +73,7 @@ function RevokeDialog({ host, onClose }: Props) {
   const revoke = async () => {
     const body = reason.trim() === '' ? {} : { reason };
     await withStepUp(() => post<AgentItem>(`/api/v1/agents/${host.id}/revoke`, body));
-    done('The credentials are revoked: the host has to enrol again.');
+    done('The credentials are revoked. The host must enrol again.');
   };
   return (
     <ConfirmDialog
@@ -84,10 +84,10 @@ function RevokeDialog({ host, onClose }: Props) {
       onClose={onClose}
     >
       <p>
-        Every token of the host is refused from now on, its open commands are never delivered, and it reports
-        nothing until somebody enrols it again on the machine. It keeps its id and its past.
+        The server refuses all tokens of the host and never delivers its open commands. The host reports
+        nothing until it is enrolled again on the machine. It keeps its id and history.
       </p>
-      <p className="font-medium">It cannot be taken back.</p>
+      <p className="font-medium">This cannot be undone.</p>
       <Reason reason={reason} onReason={setReason} isOptional />
     </ConfirmDialog>
   );
@@ -101,13 +101,13 @@ function DismissDialog({ host, onClose }: Props) {
   };
   return (
     <ConfirmDialog
-      title={`Say that ${host.hostname} is one machine`}
+      title={`Confirm that ${host.hostname} is one machine`}
       confirm="It is one machine"
       onConfirm={dismiss}
       onClose={onClose}
     >
       <p>
-        The addresses in the evidence are taken for those of one machine. A new sign raises the suspicion
+        The addresses in the evidence are accepted as those of one machine. New evidence raises the suspicion
         again.
       </p>
       <Reason reason={reason} onReason={setReason} />
@@ -120,11 +120,11 @@ function PollingDialog({ host, onClose }: Props) {
   const change = async () => {
     const body = { interval_seconds: Number(seconds) };
     await withStepUp(() => post<CommandQueued>(`/api/v1/agents/${host.id}/polling`, body));
-    done('The host is told with its next check-in.');
+    done('The host gets the new interval at its next check-in.');
   };
   return (
     <ConfirmDialog
-      title={`How often ${host.hostname} checks in`}
+      title={`Check-in interval of ${host.hostname}`}
       confirm="Set"
       onConfirm={change}
       onClose={onClose}
@@ -136,7 +136,7 @@ function PollingDialog({ host, onClose }: Props) {
         min={1}
         max={INTERVAL_MAX_SECONDS}
         value={seconds}
-        hint="1 to 86,400. A host counts as offline after three of them."
+        hint="1 to 86,400. A host counts as offline after three missed check-ins."
         onChange={(event) => setSeconds(event.target.value)}
       />
     </ConfirmDialog>
@@ -154,8 +154,8 @@ function Reason({
 }) {
   return (
     <TextArea
-      label={isOptional ? 'Reason (may be left out)' : 'Reason'}
-      hint="Kept in the event of this act."
+      label={isOptional ? 'Reason (optional)' : 'Reason'}
+      hint="Recorded in the event log."
       required={!isOptional}
       maxLength={REASON_MAX_CHARS}
       value={reason}

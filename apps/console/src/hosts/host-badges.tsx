@@ -12,7 +12,7 @@ const PRESENCES: Readonly<Record<Presence, { tone: BadgeTone; icon: ReactNode; w
   revoked: { tone: 'neutral', icon: <CircleX />, word: 'revoked' },
 };
 
-/** How a host stands, and what of it needs somebody. */
+/** The presence of a host, and whether it is a suspected clone. */
 export function HostBadges({ host }: { host: AgentItem }) {
   const { tone, icon, word } = PRESENCES[presenceOf(host)];
   return (

@@ -4,7 +4,7 @@ import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { HostBadges } from './host-badges.tsx';
 
-/** Every column of the list of hosts; the name cannot be hidden. */
+/** The columns of the host list; the name cannot be hidden. */
 export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
   {
     id: 'hostname',
@@ -20,7 +20,7 @@ export const HOST_COLUMNS: readonly Column<AgentItem>[] = [
   { id: 'status', header: 'Status', sort: 'status', cell: (host) => <HostBadges host={host} /> },
   {
     id: 'pending_updates',
-    header: 'Updates waiting',
+    header: 'Pending updates',
     sort: 'pending_updates',
     sortFirst: 'descending',
     align: 'right',

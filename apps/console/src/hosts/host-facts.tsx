@@ -10,7 +10,7 @@ import { duration } from '../ui/relative-time-rules.ts';
 import { Time } from '../ui/time.tsx';
 import { keySetWord, uptimeText } from './host-rules.ts';
 
-/** What the host says of itself; the server believes none of it where it decides. */
+/** What the host reports about itself; no decision of the server relies on it. */
 export function SystemPanel({ host }: { host: AgentItem }) {
   const { os } = host;
   return (
@@ -19,9 +19,9 @@ export function SystemPanel({ host }: { host: AgentItem }) {
         facts={[
           ['System', `${os.id} ${os.version_id} (${os.family}, ${os.arch})`],
           ['Agent', host.agent_version],
-          ['Up for', uptimeText(host.uptime_seconds)],
+          ['Uptime', uptimeText(host.uptime_seconds)],
           [
-            'Updates waiting',
+            'Pending updates',
             <Link key="updates" to="/updates" search={{ agent_id: host.id, state: 'pending' }}>
               {host.pending_updates.toLocaleString('en')}
             </Link>,
@@ -33,7 +33,7 @@ export function SystemPanel({ host }: { host: AgentItem }) {
             </Link>,
           ],
           ['Group', host.group ?? <span className="text-muted">none</span>],
-          ['Checks in every', intervalText(host.check_in_interval_seconds)],
+          ['Check-in interval', intervalText(host.check_in_interval_seconds)],
           ['Last seen', <Time key="seen" at={host.last_seen_at} />],
           ['Enrolled', <Time key="enrolled" at={host.enrolled_at} />],
         ]}
@@ -42,7 +42,7 @@ export function SystemPanel({ host }: { host: AgentItem }) {
   );
 }
 
-/** Whether the host is who it was, and knows the keys that sign for it. */
+/** The host's binding, credentials and key set. */
 export function CredentialsPanel({ host }: { host: AgentItem }) {
   const { data } = useQuery(keySetQuery);
   const newest = data?.version ?? null;
@@ -63,8 +63,8 @@ export function CredentialsPanel({ host }: { host: AgentItem }) {
               <CopyText key="machine" text={host.machine_id} label="Copy the machine id" />
             ),
           ],
-          ['Bound', <Time key="bound" at={host.bound_at} empty="not bound" />],
-          ['Token family', <Family key="family" host={host} />],
+          ['Bound since', <Time key="bound" at={host.bound_at} empty="not bound" />],
+          ['Credentials', <Family key="family" host={host} />],
           [
             'Key set',
             <Badge

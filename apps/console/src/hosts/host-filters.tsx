@@ -20,7 +20,7 @@ export type HostFilterName = (typeof HOST_FILTERS)[number];
 
 const WITH_FIELD: readonly HostFilterName[] = ['q', 'status', 'group', 'os', 'ecosystem'];
 
-/** The filters of the list of hosts. */
+/** The filters of the host list. */
 export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
   const { filter, setFilter } = list;
   const groups = useGroups();
@@ -54,7 +54,7 @@ export function HostFilters({ list }: { list: ListSearch<HostFilterName> }) {
         onSearch={(text) => setFilter({ os: text || undefined })}
       />
       <FilterSelect
-        label="Packages of"
+        label="Package manager"
         value={filter.ecosystem}
         choices={MANAGERS}
         onChoose={(ecosystem) => setFilter({ ecosystem })}

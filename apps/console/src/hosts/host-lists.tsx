@@ -28,11 +28,11 @@ const COMMANDS: readonly Column<CommandItem>[] = [
     ),
   },
   { id: 'status', header: 'Status', cell: ({ status }) => status },
-  { id: 'created_by', header: 'Asked by', cell: (command) => command.created_by },
-  { id: 'created_at', header: 'Asked', cell: (command) => <Time at={command.created_at} /> },
+  { id: 'created_by', header: 'Requested by', cell: (command) => command.created_by },
+  { id: 'created_at', header: 'Requested', cell: (command) => <Time at={command.created_at} /> },
   {
     id: 'finished_at',
-    header: 'Ended',
+    header: 'Finished',
     cell: (command) => <Time at={command.finished_at} empty="not yet" />,
   },
 ];
@@ -45,7 +45,7 @@ const EVENTS: readonly Column<EventItem>[] = [
 
 const idOf = ({ id }: { id: string }) => id;
 
-/** The updates of the host that are open or lately were. */
+/** The latest updates of the host. */
 export function HostUpdates({ agentId }: { agentId: string }) {
   const navigate = useNavigate();
   const search = { agent_id: agentId };
@@ -54,7 +54,7 @@ export function HostUpdates({ agentId }: { agentId: string }) {
     <ShortList
       title="Updates"
       query={query}
-      nothing="Nothing was reported that could be updated."
+      nothing="The host has not reported any updates."
       all={
         <Link to="/updates" search={search}>
           All updates of this host
@@ -75,7 +75,7 @@ export function HostUpdates({ agentId }: { agentId: string }) {
   );
 }
 
-/** What the host was asked to do lately. */
+/** The latest commands of the host. */
 export function HostCommands({ agentId }: { agentId: string }) {
   const search = { agent_id: agentId };
   const query = useQuery(listQuery<CommandItem>('commands', '/api/v1/commands', { ...search, limit: SHOWN }));
@@ -83,7 +83,7 @@ export function HostCommands({ agentId }: { agentId: string }) {
     <ShortList
       title="Commands"
       query={query}
-      nothing="The host was not asked for anything yet."
+      nothing="No command has been sent to this host yet."
       all={
         <Link to="/commands" search={search}>
           All commands of this host
@@ -95,7 +95,7 @@ export function HostCommands({ agentId }: { agentId: string }) {
   );
 }
 
-/** What happened to the host, the newest first. */
+/** The latest events of the host. */
 export function HostTimeline({ agentId }: { agentId: string }) {
   const search = { agent_id: agentId };
   const query = useQuery(listQuery<EventItem>('events', '/api/v1/events', { ...search, limit: SHOWN }));

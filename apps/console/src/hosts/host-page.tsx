@@ -19,7 +19,7 @@ import { HostBadges } from './host-badges.tsx';
 import { CredentialsPanel, SystemPanel } from './host-facts.tsx';
 import { HostCommands, HostTimeline, HostUpdates } from './host-lists.tsx';
 
-/** One host: how it stands, what may be done with it, and what happened to it. */
+/** One host: its state, the acts on it, and its history. */
 export function HostPage() {
   const { id } = useParams({ strict: false });
   const query = useQuery(oneQuery<AgentItem>('hosts', `/api/v1/agents/${encodeURIComponent(id ?? '')}`));
@@ -47,7 +47,7 @@ function Host({ host }: { host: AgentItem }) {
       ...(may('admin')
         ? [
             { ...verb('group', 'Set group'), isAllowed: true },
-            verb('polling', 'Set how often it checks in'),
+            verb('polling', 'Set the check-in interval'),
             verb('rebind', 'Rebind to another machine'),
             verb('revoke', 'Revoke the credentials'),
           ]

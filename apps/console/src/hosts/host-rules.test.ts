@@ -36,7 +36,7 @@ describe('hosts', () => {
     expect(uptimeText(seconds)).toBe(text);
   });
 
-  test('a key set that is behind says by how much, and one nobody knows the newest of is not called the newest', () => {
+  test('a key set says how far it is behind, or that the newest version is unknown', () => {
     expect(keySetWord(3, 5)).toBe('version 3, 2 behind the newest');
     expect(keySetWord(5, 5)).toBe('version 5, the newest');
     expect(keySetWord(5, null)).toBe('version 5; the newest is not known');

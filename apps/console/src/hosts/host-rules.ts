@@ -2,7 +2,7 @@ import type { AgentItem, HostStatus } from '@tidegate/protocol/agents-api';
 
 export type Presence = 'revoked' | 'unbound' | 'never' | 'offline' | 'online';
 
-/** How a host stands, the graver first: what is not known to be well is never shown as well. */
+/** The presence of a host, the most serious first: an unknown state is never shown as good. */
 export function presenceOf(host: Pick<AgentItem, 'status' | 'online' | 'last_seen_at'>): Presence {
   if (host.status === 'revoked') return 'revoked';
   if (host.status === 'unbound') return 'unbound';
@@ -10,7 +10,7 @@ export function presenceOf(host: Pick<AgentItem, 'status' | 'online' | 'last_see
   return host.last_seen_at === null ? 'never' : 'offline';
 }
 
-/** What the list can be narrowed to, in words. */
+/** The labels of the status filter. */
 export const STATUS_WORDS: Readonly<Record<HostStatus, string>> = {
   needs_attention: 'Needs attention',
   online: 'Online',
@@ -25,7 +25,7 @@ export const STATUS_WORDS: Readonly<Record<HostStatus, string>> = {
 const PLAIN_NAME = /^[\w.-]{1,64}$/;
 const ID_CHARS = 8;
 
-/** What is typed before an act on a host: its name; the beginning of its id where the name is hard to type. */
+/** The text typed to confirm an act: the host's name, or the start of its id if the name is hard to type. */
 export function confirmationOf({ hostname, id }: Pick<AgentItem, 'hostname' | 'id'>): string {
   return PLAIN_NAME.test(hostname) ? hostname : id.slice(0, ID_CHARS);
 }
@@ -39,7 +39,7 @@ export function uptimeText(seconds: number | null): string {
   return hours > 0 ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
-/** Whether a host holds the newest key set; null where that is not known. */
+/** Compares the key set of a host with the newest; null if that is not known. */
 export function keySetWord(held: number, newest: number | null): string {
   if (newest === null) return `version ${held}; the newest is not known`;
   if (held >= newest) return `version ${held}, the newest`;

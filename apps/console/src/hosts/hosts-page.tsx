@@ -70,7 +70,7 @@ export function HostsPage() {
             title="No host has joined yet"
             action={may('admin') ? <Link to="/enrolment">Add the first host</Link> : null}
           >
-            {may('admin') ? null : <p>An admin adds hosts.</p>}
+            {may('admin') ? null : <p>Only admins can add hosts.</p>}
           </EmptyState>
         }
         toolbar={

@@ -6,7 +6,7 @@ import type { Column } from '../ui/data-table.tsx';
 import { SecurityBadge } from '../updates/update-columns.tsx';
 import { MANAGERS } from './package-managers.ts';
 
-/** The columns of what is installed. */
+/** The columns of the package list of a host. */
 export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
   {
     id: 'name',
@@ -19,7 +19,7 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
           {name}
         </span>
         {held && (
-          <Badge tone="neutral" icon={<Pin />} title="The package manager is told not to change it">
+          <Badge tone="neutral" icon={<Pin />} title="The package manager is set not to change it">
             held
           </Badge>
         )}
@@ -32,18 +32,18 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
     cell: ({ version }) => <Cut text={version} />,
   },
   { id: 'ecosystem', header: 'Ecosystem', cell: ({ ecosystem }) => MANAGERS[ecosystem] },
-  // Of npm and PyPI it is the folder that the package is installed in.
+  // For npm and PyPI, the folder that the package is installed in.
   {
     id: 'arch',
     header: 'Arch or folder',
-    cell: ({ arch }) => (arch === null ? <NotTold /> : <Cut text={arch} />),
+    cell: ({ arch }) => (arch === null ? <NotReported /> : <Cut text={arch} />),
   },
   {
     id: 'source',
     header: 'Source',
     cell: (item) => {
       const text = [item.source_name, item.source_version].filter((part) => part !== null).join(' ');
-      return text === '' ? <NotTold /> : <Cut text={text} />;
+      return text === '' ? <NotReported /> : <Cut text={text} />;
     },
   },
   {
@@ -71,7 +71,7 @@ export const INSTALLED_COLUMNS: readonly Column<InstalledItem>[] = [
   },
 ];
 
-/** What hosts sent may be long: cut off, and whole for who points at it. */
+/** Host-supplied text may be long: it is truncated, and complete on hover. */
 function Cut({ text }: { text: string }) {
   return (
     <span title={text} className="mono inline-block max-w-56 truncate align-bottom">
@@ -80,7 +80,7 @@ function Cut({ text }: { text: string }) {
   );
 }
 
-function NotTold() {
+function NotReported() {
   return (
     <span className="text-muted" title="not reported">
       –<span className="sr-only">not reported</span>

@@ -7,11 +7,11 @@ import { presenceOf } from './host-rules.ts';
 import { MANAGERS } from './package-managers.ts';
 
 /**
- * How old the list is. A host that finds the same as before does not report it again, but confirms with each check-in
- * that it is the same: so a report is as fresh as the host is heard of.
+ * The age of the list. A host does not send an unchanged inventory again but confirms it at each check-in, so a report
+ * is as fresh as the last check-in.
  */
 export function InventoryAge({ host, reports }: { host: AgentItem; reports: readonly ReportItem[] }) {
-  const isHeard = presenceOf(host) === 'online';
+  const isCheckingIn = presenceOf(host) === 'online';
   return (
     <section aria-label="Age of this list" className="rounded-xl border border-line bg-surface px-4 py-3">
       <ul className="flex flex-wrap gap-x-8 gap-y-1.5">
@@ -20,13 +20,13 @@ export function InventoryAge({ host, reports }: { host: AgentItem; reports: read
             <strong>{MANAGERS[ecosystem]}</strong>
             <span>{packages.toLocaleString('en')} packages</span>
             <span className="text-muted">
-              as scanned <Time at={scanned_at} />
+              scanned <Time at={scanned_at} />
             </span>
             {!complete && (
               <Badge
                 tone="unknown"
                 icon={<CircleHelp />}
-                title="The scan failed in part: there may be more than is listed"
+                title="The scan failed in part: packages may be missing from the list"
               >
                 incomplete: there may be more
               </Badge>
@@ -35,10 +35,9 @@ export function InventoryAge({ host, reports }: { host: AgentItem; reports: read
         ))}
       </ul>
       <p className="mt-1.5 text-muted">
-        {isHeard ? (
+        {isCheckingIn ? (
           <>
-            The host says with each check-in whether this is still what it has, and was heard of{' '}
-            <Time at={host.last_seen_at} />.
+            The host confirms this list at each check-in, most recently <Time at={host.last_seen_at} />.
           </>
         ) : (
           <span className="inline-flex flex-wrap items-center gap-x-2">
@@ -47,13 +46,13 @@ export function InventoryAge({ host, reports }: { host: AgentItem; reports: read
             </Badge>
             <span>
               {host.last_seen_at === null ? (
-                'No check-in of the host is known'
+                'The host has never checked in'
               ) : (
                 <>
-                  The host was last heard of <Time at={host.last_seen_at} />
+                  The host last checked in <Time at={host.last_seen_at} />
                 </>
               )}
-              : what it has now is not known.
+              : its current packages are not known.
             </span>
           </span>
         )}

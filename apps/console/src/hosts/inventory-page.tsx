@@ -22,10 +22,10 @@ interface Inventory extends ListPage<InstalledItem> {
   readonly reports: readonly ReportItem[];
 }
 
-/** What a host reported to have installed. */
+/** The packages that a host reported as installed. */
 export function InventoryPage() {
   const { id = '' } = useParams({ strict: false });
-  // Another host is another page: nothing of the one before stays on screen.
+  // Remounts for another host, so that nothing of the previous one stays on screen.
   return <InventoryOf key={id} id={id} />;
 }
 
@@ -33,7 +33,7 @@ function InventoryOf({ id }: { id: string }) {
   const path = `/api/v1/agents/${encodeURIComponent(id)}`;
   const { data: host } = useQuery(oneQuery<AgentItem>('hosts', path));
   const list = useListSearch(FILTERS);
-  // Beside its updates, so that what tells of these asks for it again too.
+  // Under the topic of updates, so that a change of updates refetches it too.
   const query = useQuery({
     ...oneQuery<Inventory>('updates', `${path}/inventory`, list.query),
     placeholderData: keepPreviousData,
@@ -54,7 +54,7 @@ function InventoryOf({ id }: { id: string }) {
       <div className="space-y-4">
         {host && reports && reports.length > 0 && <InventoryAge host={host} reports={reports} />}
         <ListTable
-          // Where nothing was received, the filter is not why nothing is there.
+          // Without a report, the filter is not the reason that the list is empty.
           list={reports?.length === 0 ? { ...list, isFiltered: false } : list}
           query={query}
           noun="packages"
@@ -102,12 +102,12 @@ const idOf = ({ ecosystem, name, arch, version }: InstalledItem) =>
 function Nothing({ isReported }: { isReported: boolean }) {
   return isReported ? (
     <EmptyState title="The host reported that nothing is installed">
-      It has package managers that are looked at, and none of them knows a package.
+      Its package managers were scanned and know no packages.
     </EmptyState>
   ) : (
     <EmptyState title="No inventory received yet">
-      What is installed on this host is not known. It is reported after the first scan, which the host makes
-      when it has joined; a scan can be asked for on its page.
+      What is installed on this host is not known. The host scans after it has joined and then reports; you
+      can request a scan on its page.
     </EmptyState>
   );
 }

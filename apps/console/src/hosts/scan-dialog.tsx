@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { toast } from '../ui/toasts.tsx';
 import { type Asked, askEach } from './ask-each.ts';
 
-/** Asks each of the hosts to scan, says how far it is, and which of them refused. */
+/** Requests a scan from each host, with progress and refusals. */
 export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: () => void }) {
   const [asked, setAsked] = useState<Asked | null>(null);
   const abort = useRef<AbortController | null>(null);
@@ -22,7 +22,11 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
     onSuccess: ({ done, refused }) => {
       void queryClient.invalidateQueries({ queryKey: ['commands'] });
       if (refused.length > 0) return;
-      toast(`${done} ${done === 1 ? 'host is' : 'hosts are'} asked to scan with the next check-in.`);
+      toast(
+        done === 1
+          ? '1 host will scan at its next check-in.'
+          : `${done} hosts will scan at their next check-in.`,
+      );
       onClose();
     },
   });
@@ -33,14 +37,15 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
   const refused = asked?.refused ?? [];
   const isDone = scan.isSuccess;
   return (
-    <Dialog title={`Ask ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'} to scan`} onClose={close}>
+    <Dialog title={`Scan ${ids.length} ${ids.length === 1 ? 'host' : 'hosts'}`} onClose={close}>
       <div className="space-y-4">
-        <p>Each scans when it checks in next, and reports what is installed and what could be updated.</p>
+        <p>Each host scans at its next check-in and reports its packages and available updates.</p>
         {asked && (
           <div role="status">
-            <progress className="w-full" max={ids.length} value={asked.done} aria-label="Asked" />
+            <progress className="w-full" max={ids.length} value={asked.done} aria-label="Requested" />
             <p>
-              {asked.done - refused.length} asked, {refused.length} refused, {ids.length - asked.done} left
+              {asked.done - refused.length} requested, {refused.length} refused, {ids.length - asked.done}{' '}
+              left
             </p>
           </div>
         )}
@@ -48,7 +53,7 @@ export function ScanDialog({ ids, onClose }: { ids: readonly string[]; onClose: 
           <ul className="max-h-64 space-y-1 overflow-y-auto">
             {refused.map(({ id, why }) => (
               <li key={id}>
-                <CopyText text={id} short={`${id.slice(0, 10)}…`} label="Copy the id of the host" /> {why}
+                <CopyText text={id} short={`${id.slice(0, 10)}…`} label="Copy the host id" /> {why}
               </li>
             ))}
           </ul>

@@ -7,7 +7,7 @@ export const METHOD_LABELS: Readonly<Record<FactorMethod, string>> = {
   recovery_code: 'Recovery code',
 };
 
-/** The field for a code of an app, or for a recovery code. */
+/** The field for an app's code or a recovery code. */
 export function CodeField({
   method,
   error,
@@ -18,7 +18,7 @@ export function CodeField({
   return method === 'totp' ? (
     <Field
       key="totp"
-      label="Code of your authenticator app"
+      label="Code from your authenticator app"
       name="code"
       inputMode="numeric"
       pattern="[0-9]{6}"

@@ -3,7 +3,7 @@ import { useEffect } from 'react';
 import { useSession } from '../api/session.ts';
 import { Time } from '../ui/time.tsx';
 
-/** What the server asks of who has no second factor; once the time is over it leads to the account, where one is added. */
+/** Asks an operator without a second factor to add one; after the deadline, redirects to the account page. */
 export function FactorDemand() {
   const { session } = useSession();
   const navigate = useNavigate();
@@ -18,12 +18,12 @@ export function FactorDemand() {
   return (
     <p role="status" className="border-b border-line bg-warn-soft px-5 py-2 text-warn max-md:px-3">
       {isDue ? (
-        'This server asks for a second factor: add an authenticator app or a passkey here, then everything else is open again.'
+        'This server requires a second factor. Add an authenticator app or a passkey here to use the other pages again.'
       ) : (
         <>
-          This server asks for a second factor, from <Time at={dueAt} /> on for everything else.{' '}
+          This server requires a second factor. Your deadline to add one: <Time at={dueAt} />.{' '}
           <Link to="/account" className="underline">
-            Add one to your account
+            Go to your account
           </Link>
           .
         </>

@@ -13,7 +13,7 @@ import { placeAfterLogin } from './next-rules.ts';
 import { arePasskeysOffered, provePasskey } from './passkeys.ts';
 import { useCountdown } from './use-countdown.ts';
 
-/** The password was right, and is held until the second factor stands beside it. */
+/** The password was right; it is kept until the second factor is given. */
 interface SecondStep {
   readonly username: string;
   readonly password: string;
@@ -22,7 +22,7 @@ interface SecondStep {
   readonly passkey: PasskeyOptions | null;
 }
 
-/** Name and password and, where there is one, the second factor; or a passkey alone. Goes on to the place that was wanted. */
+/** Logs in by password and second factor, if there is one, or by a passkey alone; then opens the requested page. */
 export function LoginPage() {
   const navigate = useNavigate();
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
@@ -121,7 +121,7 @@ export function LoginPage() {
                 tone="primary"
                 busy={busy}
                 className="w-full justify-center"
-                // The challenge of the first answer works once; after that the passkey logs in by itself.
+                // The challenge of the first response works once; after a failure the passkey logs in alone.
                 onClick={() => byPasskey(async () => (failure === null && step.passkey) || anyPasskey())}
               >
                 Use the passkey

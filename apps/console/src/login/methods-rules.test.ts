@@ -8,7 +8,7 @@ test.each([
   [{ methods: 'totp' }, []],
   [{}, []],
   [null, []],
-])('of %j can be proven: %j', (members, methods) => {
+])('the factors in %j are %j', (members, methods) => {
   expect(methodsIn(members)).toEqual(methods);
 });
 
@@ -17,7 +17,7 @@ test.each([
   [{ methods: ['totp', 'recovery_code'] }, ['totp', 'recovery_code']],
   [{ methods: 'password' }, []],
   [null, []],
-])('to %j answers: %j', (members, methods) => {
+])('the proofs in %j are %j', (members, methods) => {
   expect(proofsIn(members)).toEqual(methods);
 });
 

@@ -2,29 +2,29 @@ import type { FactorMethod, PasskeyOptions, StepUpMethod } from '@tidegate/proto
 
 const METHODS: readonly FactorMethod[] = ['passkey', 'totp', 'recovery_code'];
 
-/** What an operator can prove, as a refusal names it; in the order in which we ask. */
+/** The factors that a refusal names, in the order in which they are offered. */
 export function methodsIn(members: Readonly<Record<string, unknown>> | null): readonly FactorMethod[] {
   const named: unknown = members?.methods;
   return METHODS.filter((method) => Array.isArray(named) && named.includes(method));
 }
 
-/** The same of what a step-up asks for, which may be the password. */
+/** The same for a step-up, which may ask for the password instead. */
 export function proofsIn(members: Readonly<Record<string, unknown>> | null): readonly StepUpMethod[] {
   const named: unknown = members?.methods;
   return Array.isArray(named) && named.includes('password') ? ['password'] : methodsIn(members);
 }
 
-/** The challenge that a refusal brings for a passkey; null without one. */
+/** The passkey challenge in a refusal; null without one. */
 export function passkeyIn(members: Readonly<Record<string, unknown>> | null): PasskeyOptions | null {
-  const brought: unknown = members?.passkey;
-  if (typeof brought !== 'object' || brought === null) return null;
-  if (!('challenge_id' in brought) || !('options' in brought)) return null;
-  const { challenge_id, options } = brought;
+  const offered: unknown = members?.passkey;
+  if (typeof offered !== 'object' || offered === null) return null;
+  if (!('challenge_id' in offered) || !('options' in offered)) return null;
+  const { challenge_id, options } = offered;
   if (typeof challenge_id !== 'string' || typeof options !== 'object' || options === null) return null;
   return { challenge_id, options };
 }
 
-/** How many seconds a refusal asks to wait; 0 where it asks for none. */
+/** How many seconds a refusal asks to wait; 0 if it does not. */
 export function waitIn(members: Readonly<Record<string, unknown>> | null): number {
   const named: unknown = members?.retry_after_seconds;
   return typeof named === 'number' && named > 0 ? Math.ceil(named) : 0;

@@ -14,6 +14,6 @@ test.each([
   ['', '/'],
   [undefined, '/'],
   [{ a: 1 }, '/'],
-])('after a login that wanted %j comes %j', (next, place) => {
+])('a login with next=%j opens %j', (next, place) => {
   expect(placeAfterLogin(next)).toBe(place);
 });

@@ -22,10 +22,10 @@ function set(next: Asked | null): void {
   for (const listener of listeners) listener();
 }
 
-/** The password, then a second factor: an act asks for no more than these. */
+/** An act asks for at most the password and a second factor. */
 const PROOFS_MAX = 2;
 
-/** Runs an act; where it asks for a fresh proof, asks the person and runs it again. */
+/** Runs an act; if the server asks for a fresh proof, asks the operator and runs the act again. */
 export async function withStepUp<T>(act: () => Promise<T>): Promise<T> {
   for (let proofs = 0; ; proofs++) {
     try {
@@ -41,7 +41,7 @@ export async function withStepUp<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The dialog of `withStepUp`; stands once in the frame around the pages. */
+/** The dialog of `withStepUp`; rendered once, in the frame around the pages. */
 export function StepUpPrompt() {
   const now = useSyncExternalStore(
     (listener) => {
@@ -72,7 +72,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
   const passkeyProof = async () => provePasskey(await post<PasskeyOptions>('/api/v1/auth/step-up/options'));
   const close = () => {
     set(null);
-    refused(new Error('Nothing was changed: it was not confirmed that it is you.'));
+    refused(new Error('Nothing was changed: you did not confirm that it is you.'));
   };
   return (
     <Dialog title="Confirm that it is you" onClose={close}>
@@ -86,8 +86,8 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
       >
         <p>
           {method === 'password'
-            ? 'What you are about to do asks for your password again when it was not given in the last five minutes.'
-            : 'What you are about to do asks for a second factor that is at most ten minutes old.'}
+            ? 'This needs your password again: you last entered it more than five minutes ago.'
+            : 'This needs a second factor: you last confirmed one more than ten minutes ago.'}
         </p>
         {method === 'password' && (
           <Field
@@ -101,7 +101,7 @@ function Prompt({ asked: { methods, proven, refused } }: { asked: Asked }) {
             error={failure}
           />
         )}
-        {method === null && <p role="alert">You have no second factor that could be asked for.</p>}
+        {method === null && <p role="alert">You have no second factor to confirm with.</p>}
         {(method === 'totp' || method === 'recovery_code') && <CodeField method={method} error={failure} />}
         {method === 'passkey' && failure && (
           <p role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">

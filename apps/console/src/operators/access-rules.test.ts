@@ -12,10 +12,10 @@ test.each([
   expect(groupsOf(text)).toEqual(groups);
 });
 
-test('no groups are the whole fleet, in words', () => {
+test('no groups means the whole fleet', () => {
   expect([reachOf(null), reachOf(['web', 'db'])]).toEqual(['the whole fleet', 'web, db']);
 });
 
-test('a life in days ends at a time', () => {
+test('a lifetime in days becomes an end time', () => {
   expect(endAfter(30, Date.parse('2026-11-21T12:00:00Z'))).toBe('2026-12-21T12:00:00.000Z');
 });

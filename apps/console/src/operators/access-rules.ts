@@ -1,12 +1,12 @@
 import type { Role } from '@tidegate/protocol/states';
 
 export const ROLES: Readonly<Record<Role, string>> = {
-  viewer: 'viewer: reads',
-  approver: 'approver: also approves, rejects, scans, cancels',
-  admin: 'admin: everything',
+  viewer: 'viewer: can only read',
+  approver: 'approver: can also approve, reject, scan, cancel',
+  admin: 'admin: can do everything',
 };
 
-/** Groups as they are typed, one on a line or with commas between them; null for none: the whole fleet. */
+/** Reads group names separated by commas or line breaks; null for none, which means the whole fleet. */
 export function groupsOf(text: string): readonly string[] | null {
   const names = text
     .split(/[\n,]/)
@@ -21,7 +21,7 @@ export function reachOf(groups: readonly string[] | null): string {
 
 const DAY_MS = 86_400_000;
 
-/** The end of a life of that many days from now, as the wire has it. */
+/** The time that many days from now, in ISO 8601. */
 export function endAfter(days: number, nowMs: number): string {
   return new Date(nowMs + days * DAY_MS).toISOString();
 }

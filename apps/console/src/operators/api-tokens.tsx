@@ -17,7 +17,7 @@ import { NewTokenDialog } from './new-token-dialog.tsx';
 
 const PATH = '/api/v1/admin/api-tokens';
 
-/** Programs: what each may do, until when, and when it was last heard of. */
+/** The API tokens of programs: what each may do, until when, and when it was last used. */
 export function ApiTokens() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const query = useQuery(listQuery<ApiTokenItem>('operators', PATH, { cursor: cursors.at(-1) }));
@@ -31,7 +31,7 @@ export function ApiTokens() {
   const close = () => setOpen(null);
   const make = (
     <Button icon={<KeyRound aria-hidden="true" className="size-4" />} onClick={() => setOpen('new')}>
-      Make a token
+      Create a token
     </Button>
   );
   return (
@@ -67,7 +67,7 @@ export function ApiTokens() {
           }}
           onClose={close}
         >
-          <p>Whatever bears it is refused from now on. This cannot be undone.</p>
+          <p>Requests with this token are refused from now on. This cannot be undone.</p>
         </ConfirmDialog>
       )}
     </>
@@ -98,10 +98,10 @@ function columnsOf(open: (token: ApiTokenItem) => void): readonly Column<ApiToke
       header: 'Scopes',
       cell: ({ scopes }) => scopes?.join(', ') ?? 'all of the role, no overrides',
     },
-    { id: 'groups', header: 'Sees', cell: ({ groups }) => reachOf(groups) },
-    { id: 'created_by', header: 'Made by', cell: ({ created_by }) => created_by },
+    { id: 'groups', header: 'Can see', cell: ({ groups }) => reachOf(groups) },
+    { id: 'created_by', header: 'Created by', cell: ({ created_by }) => created_by },
     { id: 'last_used_at', header: 'Last used', cell: ({ last_used_at }) => <Time at={last_used_at} /> },
-    { id: 'expires_at', header: 'Ends', cell: ({ expires_at }) => <Time at={expires_at} /> },
+    { id: 'expires_at', header: 'Expires', cell: ({ expires_at }) => <Time at={expires_at} /> },
     {
       id: 'revoke',
       header: 'Actions',

@@ -13,13 +13,13 @@ import { GroupsField, RoleField } from './operator-dialog.tsx';
 const SCOPES: Readonly<Record<ApiScope, string>> = {
   read: 'read what the role sees',
   approve: 'approve, reject, preview',
-  override: 'override the gate within that',
+  override: 'override the gate when approving',
   hosts: 'act on hosts and enrol them',
   admin: 'change what admins change',
 };
-const LIVES_DAYS = [7, 30, 90, 180, 365] as const;
+const LIFETIMES_DAYS = [7, 30, 90, 180, 365] as const;
 
-/** Makes a token, and shows it once. */
+/** Creates a token and shows it once. */
 export function NewTokenDialog({ path, onClose }: { path: string; onClose: () => void }) {
   const [made, setMade] = useState<CreatedApiToken | null>(null);
   const [busy, setBusy] = useState(false);
@@ -52,12 +52,12 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
       <Dialog title={`The token ${made.label}`} onClose={onClose}>
         <div className="space-y-3">
           <p>
-            It is shown this once. Send it as <code>Authorization: Bearer …</code>.
+            The token is shown only once. Send it as <code>Authorization: Bearer …</code>.
           </p>
           <CopyText text={made.token} label="Copy the token" />
           <div className="flex justify-end">
             <Button tone="primary" onClick={onClose}>
-              I have kept it
+              I have saved it
             </Button>
           </div>
         </div>
@@ -65,12 +65,12 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
     );
   }
   return (
-    <Dialog title="Make an API token" onClose={onClose}>
+    <Dialog title="Create an API token" onClose={onClose}>
       <form className="space-y-3" onSubmit={submit}>
         <Field
           label="Label"
           name="label"
-          hint="What it is for; stands beside your name in the events"
+          hint="What it is for. It appears next to your name in events."
           required
           maxLength={64}
           autoFocus
@@ -79,7 +79,9 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
         <RoleField chosen="viewer" />
         <fieldset className="space-y-1">
           <legend className="font-medium">Scopes</legend>
-          <p className="text-[0.9rem] text-muted">None chosen: all that the role may do, but overrides.</p>
+          <p className="text-[0.9rem] text-muted">
+            None selected: everything the role may do, except overrides.
+          </p>
           {Object.entries(SCOPES).map(([scope, text]) => (
             <label key={scope} className="flex min-h-6 items-center gap-2">
               <input type="checkbox" name="scope" value={scope} className="size-4" />
@@ -88,8 +90,8 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
           ))}
         </fieldset>
         <GroupsField groups={null} />
-        <Select label="Ends in" name="days" defaultValue="90">
-          {LIVES_DAYS.map((days) => (
+        <Select label="Expires in" name="days" defaultValue="90">
+          {LIFETIMES_DAYS.map((days) => (
             <option key={days} value={days}>
               {days} days
             </option>
@@ -103,7 +105,7 @@ export function NewTokenDialog({ path, onClose }: { path: string; onClose: () =>
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" tone="primary" busy={busy}>
-            Make the token
+            Create the token
           </Button>
         </div>
       </form>

@@ -13,7 +13,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Name and password once, role and groups as often as needed. */
+/** Adds an operator, or changes role, groups and password. */
 export function OperatorDialog({ operator, onSave, onClose }: Props) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<string | null>(null);
@@ -55,14 +55,14 @@ export function OperatorDialog({ operator, onSave, onClose }: Props) {
           />
         )}
         <Field
-          label={operator === null ? 'First password' : 'New password'}
+          label={operator === null ? 'Initial password' : 'New password'}
           name="password"
           type="password"
           autoComplete="new-password"
           hint={
             operator === null
-              ? '15 to 256 characters; they change it after the login'
-              : 'Left empty it stays, else 15 characters, or 8 with a factor that is kept; a new one ends what else lets them in'
+              ? '15 to 256 characters. They should change it after logging in.'
+              : 'Leave empty to keep it. At least 15 characters, or 8 if a factor is kept. A new one ends all access that is not kept below.'
           }
           minLength={8}
           maxLength={256}
@@ -94,7 +94,7 @@ const KEPT: Readonly<Record<ResetEnds, string>> = {
   api_tokens: 'API tokens',
 };
 
-/** What a new password leaves; without a mark it ends. */
+/** What a new password keeps; everything unmarked ends. */
 function KeptFields() {
   return (
     <fieldset className="space-y-1">
@@ -124,10 +124,10 @@ export function RoleField({ chosen }: { chosen: Role }) {
 export function GroupsField({ groups }: { groups: readonly string[] | null }) {
   return (
     <Field
-      label="Groups of hosts"
+      label="Host groups"
       name="groups"
       defaultValue={groups?.join(', ') ?? ''}
-      hint="Names with commas between them; left empty: the whole fleet"
+      hint="Names separated by commas. Leave empty for the whole fleet."
       autoComplete="off"
     />
   );

@@ -29,7 +29,7 @@ type Open =
   | { readonly kind: 'add' }
   | { readonly kind: 'edit' | 'delete' | 'reset'; readonly operator: Operator };
 
-/** People: added, bound to a role and to groups, disabled, deleted. */
+/** The people: add, set role and groups, disable, delete. */
 export function Operators() {
   const list = useListSearch(NO_FILTERS);
   const query = useQuery(listQuery<Operator>('operators', PATH, list.query));
@@ -90,14 +90,14 @@ export function Operators() {
       )}
       {open?.kind === 'reset' && (
         <ConfirmDialog
-          title={`Take every second factor of ${open.operator.username} away?`}
-          confirm="Take away"
+          title={`Remove all second factors of ${open.operator.username}?`}
+          confirm="Remove"
           onConfirm={() => change(() => remove(`${PATH}/${open.operator.id}/factors`))}
           onClose={close}
         >
           <p>
-            For who lost them. Their sessions and API tokens end too; the password alone logs them in until
-            they enrol a factor again.
+            Do this if they lost their factors. Their sessions and API tokens end too. Their password alone
+            logs them in until they add a factor again.
           </p>
         </ConfirmDialog>
       )}
@@ -136,7 +136,7 @@ function columnsOf({
       ),
     },
     { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone={TONES[role]}>{role}</Badge> },
-    { id: 'groups', header: 'Sees', cell: ({ groups }) => reachOf(groups) },
+    { id: 'groups', header: 'Can see', cell: ({ groups }) => reachOf(groups) },
     {
       id: 'state',
       header: 'State',
@@ -164,7 +164,7 @@ function columnsOf({
         <Menu
           actions={actionsOf(operator, open)}
           trigger={
-            <IconButton label={`Acts on ${operator.username}`}>
+            <IconButton label={`Actions for ${operator.username}`}>
               <Ellipsis aria-hidden="true" className="size-4" />
             </IconButton>
           }
@@ -176,7 +176,7 @@ function columnsOf({
 
 const FACTOR_WORDS: Readonly<Record<SecondFactor, string>> = { totp: 'app', passkey: 'passkey' };
 
-/** Who comes in by the password alone is told by a word and a shape. */
+/** Operators without a second factor are marked by a word and a shape. */
 function SecondFactors({ factors }: { factors: readonly SecondFactor[] }) {
   return factors.length === 0 ? (
     <Badge tone="warn" icon={<ShieldOff />}>
@@ -216,7 +216,7 @@ function actionsOf(operator: Operator, open: (next: Open) => void): readonly Act
     {
       id: 'reset',
       group,
-      label: 'Take second factors away',
+      label: 'Remove second factors',
       isAllowed: true,
       run: () => open({ kind: 'reset', operator }),
     },

@@ -10,7 +10,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   plain: 'text-text',
 };
 
-/** Numbers with their words; each opens the list that it counts. What is zero steps back. */
+/** Labelled counts, each with a link to the list that it counts. Zeros are muted. */
 export function FigureList({ rows, children }: { rows: readonly Row[]; children?: ReactNode }) {
   return (
     <ul>
@@ -51,7 +51,7 @@ function FigureRow({ row: { word, figure, tone } }: { row: Row }) {
   );
 }
 
-/** A line that is no number: a state in words, with its shape. */
+/** A row with a state in words instead of a count. */
 export function StateRow({ icon, children }: { icon: ReactNode; children: ReactNode }) {
   return (
     <li className="flex min-h-8 items-center gap-3">
@@ -63,7 +63,7 @@ export function StateRow({ icon, children }: { icon: ReactNode; children: ReactN
   );
 }
 
-/** Nothing in the list is anything but zero. */
+/** Shown when all counts are zero. */
 export function AllQuiet({ rows, children }: { rows: readonly Row[]; children: ReactNode }) {
   if (rows.some(({ figure }) => figure.count > 0)) return null;
   return (

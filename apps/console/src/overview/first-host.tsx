@@ -7,7 +7,7 @@ import { withStepUp } from '../login/step-up.tsx';
 import { Button } from '../ui/button.tsx';
 import { EmptyState } from '../ui/states.tsx';
 
-/** Before there is any host: the line that brings the first one, and the wait for it. */
+/** Shown before there is a host: the command that enrols the first one, and the wait for it. */
 export function FirstHost({
   mayAdd,
   token,
@@ -37,15 +37,15 @@ export function FirstHost({
               icon={<Plug aria-hidden="true" className="size-4" />}
               onClick={() => create.mutate()}
             >
-              Show the line for the first host
+              Show the command for the first host
             </Button>
           )
         }
       >
         <p>
           {mayAdd
-            ? 'A host joins with one line, pasted into its shell. It holds a token for one host that ends in a day.'
-            : 'An admin adds hosts.'}
+            ? 'A host joins by running one command. The command contains a token for one host that expires in a day.'
+            : 'Only admins can add hosts.'}
         </p>
         {create.error && (
           <p role="alert" className="mt-2 text-bad">

@@ -22,7 +22,7 @@ export function VerdictsPanel({ overview: { verdicts } }: { overview: Overview }
   );
 }
 
-/** How large the fleet is, and how much of it is there. */
+/** The size of the fleet, and how much of it is online. */
 export function TotalsPanel({ overview: { totals, of } }: { overview: Overview }) {
   return (
     <Panel

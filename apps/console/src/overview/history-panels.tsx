@@ -9,9 +9,9 @@ import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { hoursText, seriesOf } from './overview-rules.ts';
 
 const DAYS = 90;
-/** What is kept of each day, oldest first. */
+/** One record per day, oldest first. */
 const historyQuery = oneQuery<OverviewHistory>('overview', '/api/v1/overview/history', { days: DAYS });
-/** Distances between the lines of the grid, in hours: whole hours, days and weeks. */
+/** Steps of the grid, in hours: whole hours, days, weeks and more. */
 const HOUR_STEPS = [1, 2, 6, 12, 24, 48, 96, 168, 336, 720, 1_440, 4_320, 8_760];
 const DASHED = [6, 4] as const;
 const countText = (value: number): string => Math.round(value).toLocaleString('en');
@@ -29,7 +29,7 @@ export function HistoryPanels() {
         ],
         exposure: [
           { id: 'exposed', word: 'fix known vulnerabilities', tone: 'text-bad', values: series.exposed },
-          { id: 'open', word: 'open in all', tone: 'text-muted', dash: DASHED, values: series.open },
+          { id: 'open', word: 'all open', tone: 'text-muted', dash: DASHED, values: series.open },
         ],
       },
     [series],
@@ -39,7 +39,7 @@ export function HistoryPanels() {
   if (!series || !lines || series.days.length === 0)
     return (
       <Panel title="Over time">
-        <p className="text-muted">Nothing is kept of the days before yet.</p>
+        <p className="text-muted">No history has been recorded yet.</p>
       </Panel>
     );
   return (
@@ -66,10 +66,10 @@ export function HistoryPanels() {
 }
 
 function Span({ count }: { count: number }) {
-  return <span className="text-muted">{count === 1 ? 'today' : `the last ${count} days kept`}</span>;
+  return <span className="text-muted">{count === 1 ? 'today' : `the last ${count} days`}</span>;
 }
 
-/** How many hosts were heard of, day by day: a fleet that falls silent shows. */
+/** How many hosts checked in per day, so that a fleet that falls silent is visible. */
 export function HostsSeen() {
   const { data } = useQuery(historyQuery);
   const seen = data?.items.map(({ hosts_seen }) => hosts_seen) ?? [];
@@ -77,8 +77,8 @@ export function HostsSeen() {
   if (last === undefined || seen.length < 2) return null;
   return (
     <p className="mt-3 flex flex-wrap items-center gap-2 text-muted">
-      <Sparkline values={seen} label={`Hosts heard of in each of ${seen.length} days`} />
-      {last.toLocaleString('en')} heard of in the last day
+      <Sparkline values={seen} label={`Hosts seen on each of ${seen.length} days`} />
+      {last.toLocaleString('en')} seen in the last day
     </p>
   );
 }

@@ -11,35 +11,35 @@ import { lying } from './overview-rules.ts';
 const GOOD = <CircleCheck className="text-good" />;
 const WARNING = <TriangleAlert className="text-warn" />;
 
-/** Whether what is shown can be believed: identities, verdicts, data, clock, and the database itself. */
+/** Whether the data can be trusted: identities, verdicts, advisories, clock, and the database itself. */
 export function LyingPanel({ overview }: { overview: Overview }) {
   const { advisories, clock, restore } = overview.lying;
   const isCurrent = advisories.status === 'ok' && advisories.stale.length === 0;
   return (
-    <Panel title="Is anything lying?">
+    <Panel title="Can I trust this?">
       <FigureList rows={lying(overview)}>
         <StateRow icon={isCurrent ? GOOD : <CircleHelp className="text-unknown" />}>
           Advisories <AdvisoryBadge status={advisories.status} />
           {advisories.data_as_of !== null && (
             <span className="text-muted">
               {' '}
-              oldest data of <Time at={advisories.data_as_of} />
+              oldest data from <Time at={advisories.data_as_of} />
             </span>
           )}
         </StateRow>
         {advisories.stale.map(({ ecosystem, since }) => (
           <StateRow key={ecosystem} icon={WARNING}>
-            {ecosystem} too old to judge by, since <Time at={since} />
+            {ecosystem}: too old to judge updates, since <Time at={since} />
           </StateRow>
         ))}
         <StateRow icon={clock.ok ? GOOD : WARNING}>
           {clock.ok
-            ? 'Clock of the server as expected'
-            : `Clock of the server ${duration(clock.behind_seconds * 1_000)} behind what was written before`}
+            ? 'Server clock as expected'
+            : `Server clock ${duration(clock.behind_seconds * 1_000)} behind its earlier records`}
         </StateRow>
         <StateRow icon={restore.detected_at === null ? GOOD : WARNING}>
           {restore.detected_at === null ? (
-            'Database never put back to an older one'
+            'No database restore detected'
           ) : (
             <>
               Database{' '}
@@ -55,7 +55,7 @@ export function LyingPanel({ overview }: { overview: Overview }) {
             <Link to="/settings" className="underline">
               A resync is open
             </Link>
-            : hosts ahead of the database are taken along
+            : hosts with tokens newer than the database are accepted once
           </StateRow>
         )}
       </FigureList>

@@ -17,13 +17,13 @@ import { changed, needsMe } from './overview-rules.ts';
 
 const FIRST_POLL_MS = 3_000;
 
-/** Three questions: what needs me, what changed, is anything lying? */
+/** Answers three questions: what needs me, what changed, can I trust this? */
 export function OverviewPage() {
   const { may } = useSession();
   const [token, setToken] = useState<CreatedRegistrationToken | null>(null);
   const query = useQuery({
     ...oneQuery<Overview>('overview', '/api/v1/overview'),
-    // The first host is waited for; the counts of the server are of seconds ago.
+    // Polls faster until the first host appears; the server's counts are seconds old.
     refetchInterval: ({ state }) =>
       state.data?.totals.hosts.count === 0 ? FIRST_POLL_MS : refetchInterval(),
   });
@@ -56,7 +56,7 @@ function Answers({ overview }: { overview: Overview }) {
     <div className="space-y-4">
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-[1fr_2fr]">
         <Panel title="What needs me?">
-          <AllQuiet rows={waiting}>Nothing waits for you.</AllQuiet>
+          <AllQuiet rows={waiting}>Nothing needs you.</AllQuiet>
           <FigureList rows={waiting} />
         </Panel>
         <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
@@ -80,8 +80,8 @@ function Answers({ overview }: { overview: Overview }) {
       ) : (
         <Panel title="Over time">
           <p className="text-muted">
-            What is kept of each day is of the whole fleet, and not told apart by groups: there is no past to
-            show of the hosts of {groups.join(', ')} alone.
+            The daily history covers the whole fleet, not single groups, so there is no history of the hosts
+            of {groups.join(', ')}.
           </p>
         </Panel>
       )}

@@ -29,7 +29,7 @@ describe('the overview', () => {
     expect(placeOf(opens)).toEqual(place);
   });
 
-  test('what is not for the caller is left out, and what nobody judged is never shown as well', () => {
+  test('figures that the caller may not see are left out, and unjudged updates are never shown as good', () => {
     const rows = needsMe({ needs_me: NEEDS_ME });
     expect(rows.map(({ id }) => id)).not.toContain('keys');
     const unknown = rows.filter(({ tone }) => tone === 'unknown').map(({ id }) => id);
@@ -38,7 +38,7 @@ describe('the overview', () => {
     expect(all.map(({ id }) => id)).toContain('keys');
   });
 
-  test('clones stand among what may be lying, too', () => {
+  test('suspected clones are also among the signs that something cannot be trusted', () => {
     const now: Overview['lying'] = {
       ...{ machine_mismatches: FIGURE, token_reuse: FIGURE, unchecked: FIGURE },
       advisories: { status: 'ok', data_as_of: null, stale: [] },

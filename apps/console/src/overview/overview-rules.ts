@@ -1,6 +1,6 @@
 import type { Figure, HistoryDay, Opens, Overview } from '@tidegate/protocol/overview-api';
 
-/** The page of each list; the filter of a list and of its page are the same. */
+/** The page of each list; both take the same filter. */
 const PAGES: Readonly<Record<Opens['list'], string>> = {
   agents: '/hosts',
   updates: '/updates',
@@ -16,7 +16,7 @@ export interface Place {
   readonly search: Readonly<Record<string, string>>;
 }
 
-/** Where a number leads; null where no list shows just what it counts. */
+/** The page that a count links to; null if no list shows exactly what it counts. */
 export function placeOf(opens: Opens | null): Place | null {
   return opens && { to: PAGES[opens.list], search: opens.filter };
 }
@@ -27,33 +27,38 @@ export interface Row {
   readonly id: string;
   readonly word: string;
   readonly figure: Figure;
-  /** How it is shown where it is not zero. */
+  /** The tone of a count above zero. */
   readonly tone: Tone;
 }
 
 type Rows = readonly (Omit<Row, 'figure'> & { readonly figure: Figure | null })[];
 
-/** What is not for this caller is left out. */
+/** Leaves out figures that the caller may not see. */
 function shown(rows: Rows): readonly Row[] {
   return rows.flatMap(({ figure, ...rest }) => (figure === null ? [] : [{ ...rest, figure }]));
 }
 
-/** What waits for somebody, the graver first. */
+/** What needs attention, the most serious first. */
 export function needsMe({ needs_me: now }: Pick<Overview, 'needs_me'>): readonly Row[] {
   return shown([
-    { id: 'exploited', word: 'waiting, known to be exploited', figure: now.exploited, tone: 'bad' },
+    { id: 'exploited', word: 'updates pending, known to be exploited', figure: now.exploited, tone: 'bad' },
     { id: 'clones', word: 'hosts suspected to be clones', figure: now.clones_suspected, tone: 'bad' },
-    { id: 'divergences', word: 'packages with two hashes', figure: now.divergences_open, tone: 'bad' },
-    { id: 'clear', word: 'updates wait, clear', figure: now.waiting.clear, tone: 'plain' },
-    { id: 'vulnerable', word: 'updates wait, vulnerable', figure: now.waiting.vulnerable, tone: 'bad' },
-    { id: 'unchecked', word: 'updates wait, unchecked', figure: now.waiting.unchecked, tone: 'unknown' },
+    {
+      id: 'divergences',
+      word: 'packages with conflicting hashes',
+      figure: now.divergences_open,
+      tone: 'bad',
+    },
+    { id: 'clear', word: 'updates pending, clear', figure: now.waiting.clear, tone: 'plain' },
+    { id: 'vulnerable', word: 'updates pending, vulnerable', figure: now.waiting.vulnerable, tone: 'bad' },
+    { id: 'unchecked', word: 'updates pending, unchecked', figure: now.waiting.unchecked, tone: 'unknown' },
     {
       id: 'not_judged',
-      word: 'updates wait, not judged yet',
+      word: 'updates pending, not judged yet',
       figure: now.waiting.not_judged,
       tone: 'unknown',
     },
-    { id: 'blocked', word: 'stopped by the gate, or handed back', figure: now.blocked, tone: 'warn' },
+    { id: 'blocked', word: 'updates blocked, or returned to pending', figure: now.blocked, tone: 'warn' },
     { id: 'failed', word: 'installations failed', figure: now.failed, tone: 'bad' },
     {
       id: 'undelivered',
@@ -66,7 +71,7 @@ export function needsMe({ needs_me: now }: Pick<Overview, 'needs_me'>): readonly
     { id: 'keys', word: 'signing keys due for rotation', figure: now.keys_due, tone: 'warn' },
     {
       id: 'tokens',
-      word: 'registration tokens about to end',
+      word: 'registration tokens about to expire',
       figure: now.registration_tokens_ending,
       tone: 'warn',
     },
@@ -84,22 +89,27 @@ export function changed({ changed: now }: Pick<Overview, 'changed'>): readonly R
   ]);
 }
 
-/** What may not be as it says. */
+/** Signs that an identity or a verdict cannot be trusted. */
 export function lying({ lying: now, needs_me }: Pick<Overview, 'lying' | 'needs_me'>): readonly Row[] {
   return shown([
-    { id: 'mismatches', word: 'requests from a wrong machine', figure: now.machine_mismatches, tone: 'bad' },
-    { id: 'reuse', word: 'refresh tokens used again', figure: now.token_reuse, tone: 'bad' },
+    {
+      id: 'mismatches',
+      word: 'requests from the wrong machine',
+      figure: now.machine_mismatches,
+      tone: 'bad',
+    },
+    { id: 'reuse', word: 'refresh tokens reused', figure: now.token_reuse, tone: 'bad' },
     { id: 'clones', word: 'hosts suspected to be clones', figure: needs_me.clones_suspected, tone: 'bad' },
     {
       id: 'unchecked',
-      word: 'waiting updates that nobody could judge',
+      word: 'pending updates that could not be checked',
       figure: now.unchecked,
       tone: 'unknown',
     },
   ]);
 }
 
-/** Days and the numbers of each, as the charts take them. */
+/** The series of the charts: days, and one value per day each. */
 export function seriesOf(items: readonly HistoryDay[]) {
   return {
     days: items.map(({ day }) => day),

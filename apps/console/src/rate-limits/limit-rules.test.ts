@@ -9,7 +9,7 @@ const CLASSES: RateLimits['classes'] = {
   ...{ login: BUDGET, client_errors: BUDGET },
 };
 
-test('only what differs is sent: another operator may have changed the rest', () => {
+test('only changed fields are sent: another operator may have changed the rest', () => {
   expect(changesOf(NO_DRAFT, CLASSES)).toBeNull();
   const draft = {
     texts: { 'login/requests': '5', 'login/window_seconds': '60', 'approvals/requests': '60' },
@@ -20,7 +20,7 @@ test('only what differs is sent: another operator may have changed the rest', ()
   });
 });
 
-test('what the server refuses is told beside its field, or beside the class', () => {
+test('a refusal is shown beside its field or its class', () => {
   const faults = limitFaults([
     { path: '/classes/login/requests', message: 'must be >= 1' },
     { path: '/classes/admin_operations', message: 'must allow at least 10 requests a minute' },

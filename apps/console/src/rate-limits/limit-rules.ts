@@ -3,21 +3,21 @@ import type { RateLimits, RateLimitsChange } from '@tidegate/protocol/rate-limit
 export type LimitClass = keyof RateLimits['classes'];
 export type LimitField = 'requests' | 'window_seconds';
 
-/** What each class is about, and whose requests are counted together. */
+/** The label of each class, and what its requests are counted by. */
 export const CLASS_WORDS: Readonly<Record<LimitClass, { readonly word: string; readonly per: string }>> = {
-  agent_registration: { word: 'Hosts that enrol', per: 'address' },
-  agent_renewal: { word: 'Renewals of tokens', per: 'token family' },
+  agent_registration: { word: 'Enrolments', per: 'address' },
+  agent_renewal: { word: 'Token renewals', per: 'token family' },
   agent_checkin: { word: 'Check-ins', per: 'host' },
-  agent_reports: { word: 'Reports of hosts', per: 'host' },
-  admin_operations: { word: 'Changes by operators', per: 'operator' },
+  agent_reports: { word: 'Host reports', per: 'host' },
+  admin_operations: { word: 'Operator changes', per: 'operator' },
   approvals: { word: 'Approvals', per: 'operator' },
-  admin_reads: { word: 'Reading by operators', per: 'operator' },
-  public_access: { word: 'Without a login', per: 'address' },
-  login: { word: 'Logins', per: 'address; wrong passwords for one name are slowed down as well' },
-  client_errors: { word: 'Errors that browsers report', per: 'operator or address' },
+  admin_reads: { word: 'Operator reads', per: 'operator' },
+  public_access: { word: 'Requests without a login', per: 'address' },
+  login: { word: 'Logins', per: 'address; wrong passwords for one name are also slowed down' },
+  client_errors: { word: 'Browser error reports', per: 'operator or address' },
 };
 
-/** What was typed, by `class/field`, and the switches that were turned; what nobody touched is not in it. */
+/** The edited values by `class/field`, and the toggled switches; untouched ones are absent. */
 export interface Draft {
   readonly texts: Readonly<Record<string, string>>;
   readonly switches: Readonly<Record<string, boolean>>;
@@ -25,7 +25,7 @@ export interface Draft {
 
 export const NO_DRAFT: Draft = { texts: {}, switches: {} };
 
-/** The fields that differ from what is in force, as the server takes them; null where none does. */
+/** The fields that differ from the limits in force, as a request body; null if none does. */
 export function changesOf(draft: Draft, classes: RateLimits['classes']): RateLimitsChange | null {
   const changed: RateLimitsChange['classes'] = {};
   for (const name of namesOf(classes)) {
@@ -46,7 +46,7 @@ export function namesOf(classes: RateLimits['classes']): readonly LimitClass[] {
   return Object.keys(CLASS_WORDS).filter((name): name is LimitClass => name in classes);
 }
 
-/** What the server says of a field (`class/field`) or of a whole class (`class`). */
+/** The server's messages by field (`class/field`) or class (`class`). */
 export function limitFaults(
   errors: readonly { readonly path: string; readonly message: string }[],
 ): Readonly<Record<string, string>> {

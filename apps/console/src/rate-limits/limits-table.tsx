@@ -17,19 +17,19 @@ interface Props {
   readonly onDraft: (draft: Draft) => void;
 }
 
-/** Every budget in a row of a table, with what the server says of a field below it. */
+/** A table of all budgets, with the server's message below each field. */
 export function LimitsTable({ classes, draft, faults, onDraft }: Props) {
   return (
     <div className="sideways">
       <table className="w-full border-collapse text-left">
-        <caption className="sr-only">Budgets of requests</caption>
+        <caption className="sr-only">Request budgets</caption>
         <thead>
           <tr className="border-b border-line text-[0.86rem] text-muted [&>th]:px-3 [&>th]:py-2 [&>th]:font-medium">
-            <th scope="col">Requests of</th>
+            <th scope="col">Class</th>
             <th scope="col">Counted per</th>
             <th scope="col">Requests</th>
-            <th scope="col">within seconds</th>
-            <th scope="col">Limited</th>
+            <th scope="col">Window (seconds)</th>
+            <th scope="col">Enabled</th>
           </tr>
         </thead>
         <tbody>
@@ -84,7 +84,7 @@ function Amount({
         required
         min={1}
         max={MAX[field]}
-        aria-label={`${WORDS[field]} of ${CLASS_WORDS[name].word}`}
+        aria-label={`${WORDS[field]} for ${CLASS_WORDS[name].word}`}
         aria-invalid={fault !== undefined || faults[name] !== undefined}
         aria-describedby={fault === undefined ? undefined : id}
         className="min-h-9 w-28 rounded-md border border-line-strong bg-surface px-2.5 py-1 tabular-nums aria-invalid:border-bad"

@@ -2,7 +2,7 @@ import type { RateLimits } from '@tidegate/protocol/rate-limits-api';
 import { CircleCheck, Hourglass } from 'lucide-react';
 import { Time } from '../ui/time.tsx';
 
-/** Whether the budgets count half, as they do in the first minute after a start. */
+/** Whether the budgets are halved, as in the first minute after a start. */
 export function PenaltyLine({ penalty }: { penalty: RateLimits['startup_penalty'] }) {
   return (
     <p role="status" className="mb-4 flex items-center gap-2">
@@ -10,14 +10,14 @@ export function PenaltyLine({ penalty }: { penalty: RateLimits['startup_penalty'
         <>
           <Hourglass aria-hidden="true" className="size-4 shrink-0 text-warn" />
           <span>
-            The server has just started: half of each budget counts. This ends <Time at={penalty.ends_at} />.
+            The server has just started, so all budgets are halved. This ends <Time at={penalty.ends_at} />.
           </span>
         </>
       ) : (
         <>
           <CircleCheck aria-hidden="true" className="size-4 shrink-0 text-good" />
           <span>
-            The whole budgets count. The halved ones after the start ended <Time at={penalty.ends_at} />.
+            Full budgets apply. The halved budgets after the start ended <Time at={penalty.ends_at} />.
           </span>
         </>
       )}

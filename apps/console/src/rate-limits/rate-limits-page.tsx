@@ -18,14 +18,14 @@ import { PenaltyLine } from './penalty-line.tsx';
 const PATH = '/api/v1/admin/rate-limits';
 const limitsQuery = oneQuery<RateLimits>('limits', PATH);
 
-/** How many requests each may make: in force from the next request on, and kept over a restart. */
+/** The request budgets: a change applies from the next request on and survives a restart. */
 export function RateLimitsPage() {
   const { may } = useSession();
   return may('admin') ? (
     <Limits />
   ) : (
     <Page title="Rate limits">
-      <EmptyState title="Only an admin sees the rate limits" />
+      <EmptyState title="Only admins can see the rate limits" />
     </Page>
   );
 }
@@ -47,10 +47,10 @@ function Limits() {
   return (
     <Page
       title="Rate limits"
-      lead="What goes beyond a budget is answered 429 until the window has moved on. A limit never ends a host's enrolment."
+      lead="Requests beyond a budget are refused (429) until the window has moved on. A limit never ends a host's enrolment."
       actions={
         <Button icon={<RotateCcw aria-hidden="true" className="size-4" />} onClick={() => setResetting(true)}>
-          Back to the defaults
+          Reset to the defaults
         </Button>
       }
     >
@@ -97,7 +97,7 @@ function Limits() {
       )}
       {isResetting && (
         <ConfirmDialog
-          title="Back to the default limits"
+          title="Reset all limits"
           confirm="Reset all limits"
           onClose={() => setResetting(false)}
           onConfirm={async () => {
@@ -110,7 +110,7 @@ function Limits() {
             });
           }}
         >
-          <p>Every budget goes back to what the server comes with.</p>
+          <p>All budgets return to their default values.</p>
         </ConfirmDialog>
       )}
     </Page>

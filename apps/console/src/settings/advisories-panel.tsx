@@ -7,7 +7,7 @@ import { Facts, Panel } from '../ui/page.tsx';
 import { ErrorPanel, Skeleton } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 
-/** Where vulnerabilities come from, as far as the server says: whether they are current, and of when they are. */
+/** The advisory source: whether its data is current, and how old it is. */
 export function AdvisoriesPanel() {
   const health = useQuery(oneQuery<Health>('overview', '/api/health'));
   const { data, error } = useQuery(oneQuery<Overview>('overview', '/api/v1/overview'));
@@ -41,7 +41,7 @@ export function AdvisoriesPanel() {
             [
               'Set by',
               <span key="set-by">
-                <code>SERVICE_ADVISORY_SOURCE</code> and its neighbours
+                <code>SERVICE_ADVISORY_SOURCE</code> and related settings
               </span>,
             ],
           ]}

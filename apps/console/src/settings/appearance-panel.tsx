@@ -2,7 +2,7 @@ import { type Preferences, setPreferences, usePreferences } from '../shell/prefe
 import { Panel } from '../ui/page.tsx';
 
 const THEMES: Readonly<Record<Preferences['theme'], string>> = {
-  system: 'As the system',
+  system: 'Same as the system',
   light: 'Light',
   dark: 'Dark',
 };
@@ -11,11 +11,11 @@ const DENSITIES: Readonly<Record<Preferences['density'], string>> = {
   compact: 'Compact',
 };
 
-/** How the console looks and listens; kept in this browser for the operator. */
+/** Appearance and shortcuts, stored in this browser per operator. */
 export function AppearancePanel() {
   const { theme, density, shortcuts } = usePreferences();
   return (
-    <Panel title="Appearance" aside={<span className="text-muted">kept in this browser</span>}>
+    <Panel title="Appearance" aside={<span className="text-muted">stored in this browser</span>}>
       <div className="space-y-4">
         <Choice
           legend="Theme"
@@ -36,7 +36,7 @@ export function AppearancePanel() {
             checked={shortcuts}
             onChange={({ target }) => setPreferences({ shortcuts: target.checked })}
           />
-          Single keys are verbs (press <kbd className="mono">?</kbd> to see them)
+          Single-key shortcuts (press <kbd className="mono">?</kbd> to list them)
         </label>
       </div>
     </Panel>

@@ -20,7 +20,7 @@ const PATH = '/api/v1/admin/resync';
 const HOURS_MAX = 72;
 const REASON_MAX_CHARS = 1_000;
 
-/** Whether the database was put back to an older one, and whether hosts are taken along. */
+/** Whether a restore of the database was detected, and whether a resync is open. */
 export function RestorePanel() {
   const { may, groups } = useSession();
   const [open, setOpen] = useState<'open' | 'close' | null>(null);
@@ -64,7 +64,7 @@ export function RestorePanel() {
             await queryClient.invalidateQueries({ queryKey: ['events'] });
           }}
         >
-          <p>Hosts that renewed since the backup and were not taken along yet have to enrol again.</p>
+          <p>Hosts that renewed since the backup and have not resynced yet must enrol again.</p>
         </ConfirmDialog>
       )}
     </Panel>
@@ -75,7 +75,7 @@ function Restored({ restored }: Pick<ResyncState, 'restored'>) {
   if (!restored)
     return (
       <Badge tone="good" icon={<CircleCheck />}>
-        never noticed
+        none detected
       </Badge>
     );
   return (
@@ -95,8 +95,8 @@ function Resync({ resync }: Pick<ResyncState, 'resync'>) {
   if (!resync) return <span className="text-muted">closed</span>;
   return (
     <span>
-      open, closes <Time at={resync.closes_at} />; {resync.resynced} hosts taken along. By {resync.opened_by}:{' '}
-      {resync.reason}
+      open, closes <Time at={resync.closes_at} />; {resync.resynced} hosts resynced. Opened by{' '}
+      {resync.opened_by}: {resync.reason}
     </span>
   );
 }
@@ -116,8 +116,8 @@ function OpenResync({ hosts, onClose }: { hosts: number; onClose: () => void }) 
       }}
     >
       <p>
-        For so long a host whose token is newer than this database is taken along, once, instead of being
-        revoked. A stolen token would be, too. At most {hosts} hosts may need it.
+        While the resync is open, a host whose token is newer than this database is accepted once instead of
+        being revoked. So is a stolen token. At most {hosts} hosts may need it.
       </p>
       <Field
         label="Hours"

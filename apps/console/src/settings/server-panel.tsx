@@ -19,7 +19,7 @@ export function ServerPanel() {
           facts={[
             ['Version', <span key="version">{data.version}</span>],
             ['Health', <HealthBadge key="health" status={data.status} />],
-            ['Up for', uptimeText(data.uptime_seconds)],
+            ['Uptime', uptimeText(data.uptime_seconds)],
             ['Database', <DatabaseBadge key="database" check={data.checks.database} />],
             ['Address', location.origin],
           ]}

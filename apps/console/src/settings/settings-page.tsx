@@ -6,13 +6,13 @@ import { AppearancePanel } from './appearance-panel.tsx';
 import { RestorePanel } from './restore-panel.tsx';
 import { ServerPanel } from './server-panel.tsx';
 
-/** What the server runs with, which is set where it is started, and how the console looks, which is set here. */
+/** The server's settings, which its environment determines, and the console's own, which are set here. */
 export function SettingsPage() {
   const { may } = useSession();
   return (
     <Page
       title="Settings"
-      lead="The server is set by its environment, and cannot be from here. What can be changed while it runs has a page of its own."
+      lead="The server is configured by its environment, not here. What can change while it runs has its own page."
     >
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <ServerPanel />
@@ -22,7 +22,7 @@ export function SettingsPage() {
       </div>
       <ul className="mt-5 flex flex-wrap gap-x-6 gap-y-2">
         <li>
-          <a href="/api/docs">Every call of the API</a>
+          <a href="/api/docs">API reference</a>
         </li>
         <li>
           <Link to="/signing-keys">Signing keys</Link>

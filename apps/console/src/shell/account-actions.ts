@@ -8,7 +8,7 @@ import { setPreferences, usePreferences } from './preferences.ts';
 
 const NEXT_THEME = { system: 'light', light: 'dark', dark: 'system' } as const;
 
-/** What one does about oneself: the account, how the console looks, and to leave. */
+/** The operator's own actions: account, appearance, logout. */
 export function useAccountActions(): readonly Action[] {
   const navigate = useNavigate();
   const preferences = usePreferences();
@@ -41,6 +41,6 @@ export function useAccountActions(): readonly Action[] {
 
 async function logOut(): Promise<void> {
   await post('/api/v1/auth/logout');
-  // A new page: nothing of this session stays in memory.
+  // A full page load, so that nothing of this session stays in memory.
   location.assign('/login');
 }

@@ -21,7 +21,7 @@ const ShortcutHelp = lazy(() =>
   import('./shortcut-help.tsx').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })),
 );
 
-/** The frame around every page of who is logged in: where one can go, what can be done, and whether it is live. */
+/** The frame around every page after the login: navigation, palette, shortcuts and connection state. */
 export function AppShell() {
   const { session, may, groups } = useSession();
   const navigate = useNavigate();

@@ -5,12 +5,12 @@ import { Popover } from '../ui/popover.tsx';
 import type { HiddenColumns } from './hidden-columns.ts';
 import { setPreferences, usePreferences } from './preferences.ts';
 
-/** Which columns a list shows and how close its rows stand; this browser remembers both for the user. */
+/** Chooses the columns and the density of a list; this browser stores both per operator. */
 export function ColumnChooser<T>({
   columns,
   choice,
 }: {
-  /** Those that may be hidden. */
+  /** The columns that may be hidden. */
   columns: readonly Pick<Column<T>, 'id' | 'header'>[];
   choice: HiddenColumns;
 }) {

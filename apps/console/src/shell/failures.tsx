@@ -5,12 +5,12 @@ import { Page } from '../ui/page.tsx';
 
 const MESSAGE_MAX = 10_000;
 const URL_MAX = 2_000;
-/** Reports of one load of the page; an error in a loop must not become a flood. */
+/** The most reports per page load: an error in a loop must not become a flood. */
 const REPORTS_MAX = 10;
 
 let reports = 0;
 
-/** Tells the server what went wrong here (E7); never throws, never waits. */
+/** Reports an error to the server (E7); never throws, never waits. */
 export function reportError(
   error: unknown,
   type: ClientErrorReport['error_type'] = 'javascript_error',
@@ -25,26 +25,26 @@ export function reportError(
     error_type: type,
     message: message || 'unknown error',
     subsystem: 'console',
-    // Without the query: a filter may name what the log needs not know.
+    // Without the query: a filter may hold data that does not belong in the log.
     url: (location.origin + location.pathname).slice(0, URL_MAX),
     ...(stack ? { stack } : {}),
   };
   call('POST', '/logs/client-error', { body }).catch(() => undefined);
 }
 
-/** What nobody caught: the log of the server hears of it. */
+/** Reports uncaught errors to the server. */
 export function reportUncaught(): void {
   addEventListener('error', ({ error, message }) => reportError(error ?? message));
   addEventListener('unhandledrejection', ({ reason }) => reportError(reason));
 }
 
-/** In the place of a page that failed; the frame around it and the other pages go on. */
+/** Replaces a page that failed; the frame around it and the other pages keep working. */
 export function FailedPage({ error, reset }: { error: unknown; reset: () => void }) {
   return (
     <Page title="This page failed">
       <div role="alert" className="space-y-3">
         <p>{error instanceof Error ? error.message : String(error)}</p>
-        <p className="text-muted">It was reported to the server. What you did before is not lost.</p>
+        <p className="text-muted">The error was reported to the server. What you did before is not lost.</p>
         <div className="flex gap-2">
           <Button tone="primary" onClick={reset}>
             Try again

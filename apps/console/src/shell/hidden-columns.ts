@@ -6,7 +6,7 @@ export interface HiddenColumns {
   toggle(id: string): void;
 }
 
-/** Which columns of a list this browser hides for the user; `atFirst` until somebody chose. */
+/** The hidden columns of a list, stored in this browser per operator; `atFirst` until they choose. */
 export function useHiddenColumns(list: string, atFirst: readonly string[] = []): HiddenColumns {
   const { session } = useSession();
   const key = `tidegate:columns:${list}:${session?.operator.username ?? ''}`;

@@ -22,7 +22,7 @@ export interface Destination {
   readonly icon: ReactNode;
   readonly shortcut?: string;
   readonly role: Role;
-  /** About every host: not for who is bound to groups of them. */
+  /** About the whole fleet, so not for operators bound to groups. */
   readonly isOfFleet?: true;
 }
 

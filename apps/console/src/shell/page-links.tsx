@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import type { Destination } from './navigation.tsx';
 
-/** The pages that one may go to. */
+/** Links to the pages that the operator may open. */
 export function PageLinks({
   destinations,
   onGo,
 }: {
   destinations: readonly Destination[];
-  /** The way there was taken. */
+  /** Called when a link is followed. */
   onGo?: () => void;
 }) {
   return (

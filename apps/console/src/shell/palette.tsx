@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useOfferedActions } from '../actions/registry.ts';
 import { CommandPalette } from '../ui/command-palette.tsx';
 
-/** Everything that can be done now, by typing a part of its name. */
+/** The palette of all actions that are available now. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const offered = useOfferedActions();
   const actions = useMemo(() => offered.filter(({ isAllowed }) => isAllowed), [offered]);

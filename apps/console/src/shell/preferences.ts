@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly density: 'comfortable' | 'compact';
-  /** Single keys as verbs; who uses speech input switches them off. */
+  /** Single-key shortcuts; users of speech input switch them off. */
   readonly shortcuts: boolean;
 }
 
@@ -13,7 +13,7 @@ let user = '';
 let current = DEFAULTS;
 const listeners = new Set<() => void>();
 
-/** Takes the preferences that this browser keeps of the user. */
+/** Loads the preferences that this browser stores for the user. */
 export function loadPreferences(username: string): void {
   if (username === user) return;
   user = username;

@@ -5,11 +5,11 @@ import { oneQuery } from '../api/queries.ts';
 
 const CONNECTIONS = {
   live: ['bg-good', 'Live'],
-  polling: ['bg-warn', 'Asking every 15 s'],
+  polling: ['bg-warn', 'Polling every 15 s'],
   offline: ['bg-bad', 'The server does not answer'],
 } as const;
 
-/** Whether what is on screen follows the server. */
+/** The connection state: whether the page follows the server. */
 export function ConnectionLine() {
   const [colour, word] = CONNECTIONS[useConnection()];
   return (
@@ -20,7 +20,7 @@ export function ConnectionLine() {
   );
 }
 
-/** Version of the server (E6), and whether it can do all of its work. */
+/** The server's version (E6), and whether it is degraded. */
 export function VersionLine() {
   const { data } = useQuery(oneQuery<Health>('overview', '/api/health'));
   return (

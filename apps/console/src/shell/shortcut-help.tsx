@@ -9,7 +9,7 @@ const IN_TABLES = [
   ['Esc', 'Close, or clear the selection'],
 ] as const;
 
-/** The keys that mean something on this page. */
+/** The shortcuts that work on this page. */
 export function ShortcutHelp({ onClose }: { onClose: () => void }) {
   const actions = useOfferedActions().filter(({ shortcut, isAllowed }) => shortcut && isAllowed);
   const groups = Map.groupBy(actions, ({ group }) => group);
@@ -41,8 +41,8 @@ export function ShortcutHelp({ onClose }: { onClose: () => void }) {
           </ul>
         </section>
         <p className="text-muted">
-          <Kbd text="Ctrl K" /> finds everything by its name. Shortcuts can be switched off in the menu with
-          your name.
+          <Kbd text="Ctrl K" /> searches all actions. Shortcuts can be switched off in the menu under your
+          name.
         </p>
       </div>
     </Dialog>

@@ -13,7 +13,7 @@ export interface FrameProps {
   readonly onSearch: () => void;
 }
 
-/** Beside the page, where there is room: the pages, the search, and who is logged in. */
+/** The frame of a wide window: pages, search and account in a bar beside the page. */
 export function Sidebar({ destinations, account, onSearch }: FrameProps) {
   const { session, groups } = useSession();
   return (
@@ -52,7 +52,7 @@ export function Sidebar({ destinations, account, onSearch }: FrameProps) {
         />
         {groups && (
           <p className="truncate px-2 text-[0.85rem] text-muted" title={groups.join(', ')}>
-            sees {groups.join(', ')}
+            Can see: {groups.join(', ')}
           </p>
         )}
         <p className="flex flex-wrap items-center gap-x-2 px-2 pt-1">

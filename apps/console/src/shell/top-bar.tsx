@@ -8,7 +8,7 @@ import { PageLinks } from './page-links.tsx';
 import { ConnectionLine, VersionLine } from './server-line.tsx';
 import type { FrameProps } from './sidebar.tsx';
 
-/** Above the page, where there is no room beside it: the same, of which the pages are behind a button. */
+/** The frame of a narrow window: the same above the page, with the pages behind a button. */
 export function TopBar({ destinations, account, onSearch }: FrameProps) {
   const { session, groups } = useSession();
   const [isOpen, setOpen] = useState(false);
@@ -36,7 +36,7 @@ export function TopBar({ destinations, account, onSearch }: FrameProps) {
               <span className="min-w-0 truncate">{session?.operator.username}</span>
               {session?.operator.role}
             </p>
-            {groups && <p className="px-2 pb-1 break-words text-muted">sees {groups.join(', ')}</p>}
+            {groups && <p className="px-2 pb-1 break-words text-muted">Can see: {groups.join(', ')}</p>}
             {account.map((action) => (
               <button
                 key={action.id}

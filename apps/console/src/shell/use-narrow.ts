@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Narrower than this there is no room beside the page: the `md` of the styles. */
+/** Below this width there is no room for a sidebar: the `md` of the styles. */
 const narrow = matchMedia('(width < 48rem)');
 
 function subscribe(listener: () => void): () => void {
@@ -8,7 +8,7 @@ function subscribe(listener: () => void): () => void {
   return () => narrow.removeEventListener('change', listener);
 }
 
-/** Whether the window is that of a telephone, or of somebody who made everything large. */
+/** Whether the window is narrow, as on a phone or at a high zoom. */
 export function useNarrow(): boolean {
   return useSyncExternalStore(subscribe, () => narrow.matches);
 }

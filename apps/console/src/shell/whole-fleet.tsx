@@ -3,7 +3,7 @@ import { useSession } from '../api/session.ts';
 import { Page } from '../ui/page.tsx';
 import { EmptyState } from '../ui/states.tsx';
 
-/** A page about the whole fleet: whoever is bound to groups of hosts is told so, in place of being refused by it. */
+/** Wraps a page about the whole fleet: operators bound to groups see an explanation instead of an error. */
 export function WholeFleet({ title, children }: { title: string; children: ReactNode }) {
   const { groups } = useSession();
   if (groups === null) return children;
@@ -18,12 +18,12 @@ export function WholeFleet({ title, children }: { title: string; children: React
   );
 }
 
-/** Why something is not shown, which is not the same as that there is nothing. */
+/** Explains that something is hidden, not absent. */
 export function NotYours({ groups }: { groups: readonly string[] }) {
   return (
     <p>
-      You are bound to the hosts of {groups.join(', ')}: what concerns every host is not shown to you. An
-      admin of the whole fleet can look, or change what you see.
+      You can only see the hosts of {groups.join(', ')}, so information about the whole fleet is not shown to
+      you. An admin of the whole fleet can look it up, or change what you can see.
     </p>
   );
 }

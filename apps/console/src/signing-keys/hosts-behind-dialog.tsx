@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog.tsx';
 import { ErrorPanel } from '../ui/states.tsx';
 import { Time } from '../ui/time.tsx';
 
-/** Most hosts that are looked at for those that are behind. */
+/** The most hosts that are checked. */
 const LOOKED_AT_MAX = 10_000;
 const SHOWN_MAX = 200;
 
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<AgentItem>[] = [
   { id: 'last_seen_at', header: 'Last seen', cell: (host) => <Time at={host.last_seen_at} /> },
 ];
 
-/** The hosts that do not hold the newest key set: what a rotation waits for. */
+/** The hosts without the newest key set, which a rotation waits for. */
 export function HostsBehindDialog({ newest, onClose }: { newest: number; onClose: () => void }) {
   const [progress, setProgress] = useState<{ fetched: number; total: number } | null>(null);
   const { data, error } = useQuery({
@@ -41,19 +41,19 @@ export function HostsBehindDialog({ newest, onClose }: { newest: number; onClose
     refetchInterval: false,
   });
   return (
-    <Dialog title={`Hosts that do not hold key set ${newest}`} onClose={onClose} wide>
+    <Dialog title={`Hosts without key set ${newest}`} onClose={onClose} wide>
       {error && <ErrorPanel error={error} />}
       {!data && !error && (
         <div role="status">
           <progress
             className="w-full"
-            aria-label="Hosts looked at"
+            aria-label="Hosts checked"
             max={progress?.total ?? 1}
             value={progress?.fetched ?? 0}
           />
           <p>
             {progress?.fetched.toLocaleString('en') ?? 0} of {progress?.total.toLocaleString('en') ?? '…'}{' '}
-            hosts looked at
+            hosts checked
           </p>
         </div>
       )}
@@ -74,7 +74,7 @@ function Behind({ behind, isCut }: { behind: readonly AgentItem[]; isCut: boolea
       <p role="status">
         {behind.length.toLocaleString('en')} hosts are behind
         {isCut && `, of the first ${LOOKED_AT_MAX.toLocaleString('en')}`}
-        {behind.length > SHOWN_MAX && `; the first ${SHOWN_MAX} are shown`}. Each learns of it with its next
+        {behind.length > SHOWN_MAX && `; the first ${SHOWN_MAX} are shown`}. Each gets it at its next
         check-in.
       </p>
       <DataTable

@@ -15,12 +15,12 @@ export const KEYS_PATH = '/api/v1/admin/signing-keys';
 
 interface Props {
   readonly signingKey: SigningKey;
-  /** Null: not known yet. */
+  /** The number of hosts; null while unknown. */
   readonly hosts: number | null;
   readonly onClose: () => void;
 }
 
-/** A key that the server makes, or the public half of one that it never sees. */
+/** Adds a key pair that the server generates, or the public key of one from its settings. */
 export function AddKeyDialog({ onClose }: { onClose: () => void }) {
   const [publicKey, setPublicKey] = useState('');
   const add = useMutation({
@@ -29,7 +29,7 @@ export function AddKeyDialog({ onClose }: { onClose: () => void }) {
       return withStepUp(() => post<Omit<SigningKey, 'trusted_by'>>(KEYS_PATH, body));
     },
     onSuccess: ({ version }) => {
-      done(`Key ${version} is added. Put it in use once the hosts hold it.`);
+      done(`Key ${version} is added. Sign with it once the hosts hold it.`);
       onClose();
     },
   });
@@ -44,12 +44,12 @@ export function AddKeyDialog({ onClose }: { onClose: () => void }) {
         }}
       >
         <p>
-          Nothing signs with it yet. The keys that hosts trust already vouch for it, so that each host takes
-          it with its next check-in.
+          The new key does not sign yet. Keys that hosts already trust vouch for it, so each host accepts it
+          at its next check-in.
         </p>
         <Field
-          label="Public half (may be left out)"
-          hint="64 hexadecimal digits of an Ed25519 key whose private half the server has by its settings. Left out, the server makes a pair."
+          label="Public key (optional)"
+          hint="64 hexadecimal digits of an Ed25519 public key whose private key is in the server's settings. If empty, the server generates a key pair."
           className="mono"
           pattern="[0-9a-f]{64}"
           maxLength={64}
@@ -75,31 +75,31 @@ export function UseKeyDialog({ signingKey: key, hosts, onClose }: Props) {
   return (
     <ConfirmDialog
       title={`Sign with key ${key.version}`}
-      confirm={isReady ? 'Sign with it' : 'Sign with it all the same'}
+      confirm={isReady ? 'Sign with it' : 'Sign with it anyway'}
       onClose={onClose}
       onConfirm={async () => {
         await withStepUp(() => post(`${KEYS_PATH}/${key.version}/use`));
         done(`Key ${key.version} signs from now on.`);
       }}
     >
-      <p>Everything that is signed from now on is signed with key {key.version}.</p>
+      <p>From now on the server signs everything with key {key.version}.</p>
       <p className={isReady ? '' : 'text-warn'}>
         As of now {readinessText(key.trusted_by, hosts)}
-        {isReady ? '.' : ': the others refuse its commands until they checked in.'}
+        {isReady ? '.' : ': the others refuse commands signed with it until they check in.'}
       </p>
-      <p>It can be taken back: put another key in use.</p>
+      <p>You can undo this by signing with another key.</p>
     </ConfirmDialog>
   );
 }
 
-/** Typed, for good. The server refuses where hosts would have to be enrolled again; then it is asked once more. */
+/** Permanent, so confirmed by typing. If it would strand hosts, the server refuses and the dialog asks once more. */
 export function RevokeKeyDialog({ signingKey: key, hosts, onClose }: Props) {
   const [stranding, setStranding] = useState<string | null>(null);
   const [isForced, setForced] = useState(false);
   return (
     <ConfirmDialog
       title={`Revoke key ${key.version}`}
-      confirm={isForced ? 'Revoke and strand hosts' : 'Revoke for good'}
+      confirm={isForced ? 'Revoke and lose hosts' : 'Revoke permanently'}
       typed={`revoke ${key.version}`}
       onClose={onClose}
       onConfirm={async () => {
@@ -110,18 +110,18 @@ export function RevokeKeyDialog({ signingKey: key, hosts, onClose }: Props) {
           if (error instanceof ApiError && error.message.includes('force=true')) setStranding(error.message);
           throw error;
         }
-        done(`Key ${key.version} is revoked: nothing that it signs is taken any more.`);
+        done(`Key ${key.version} is revoked: its signatures are no longer accepted.`);
       }}
     >
       <p>
-        No host takes anything from this key once it hears of it; what it signed and was not carried out yet
-        is signed anew. Now {readinessText(key.trusted_by, hosts)}.
+        Hosts stop accepting this key as soon as they learn of it. What it signed and has not run yet is
+        signed again. Now {readinessText(key.trusted_by, hosts)}.
       </p>
       <p>
-        Hosts that slept since before the key in use was added, and that nothing leads on from, would have to
-        be enrolled again. The server counts them, and refuses where there are any.
+        Hosts that have been offline since before the current key was added, and that trust no other key,
+        would have to be enrolled again. The server counts them and refuses if there are any.
       </p>
-      <p className="font-medium">A revoked key never comes back.</p>
+      <p className="font-medium">A revoked key cannot be restored.</p>
       {stranding !== null && (
         <label className="flex items-start gap-2 rounded-md border border-bad/50 p-2.5">
           <input
@@ -130,7 +130,7 @@ export function RevokeKeyDialog({ signingKey: key, hosts, onClose }: Props) {
             checked={isForced}
             onChange={(event) => setForced(event.target.checked)}
           />
-          Revoke all the same: those hosts have to be enrolled again, one by one.
+          Revoke anyway: those hosts must be enrolled again, one by one.
         </label>
       )}
     </ConfirmDialog>

@@ -37,7 +37,7 @@ test.each([
   [1, 1, 'the only host holds it'],
   [97, 100, '97 of 100 hosts hold it'],
   [100, 100, 'all 100 hosts hold it'],
-  [97, null, '97 hosts hold it, of a number that is not known yet'],
+  [97, null, '97 hosts hold it; the total is not known yet'],
 ])('%s of %s: %s', (held, hosts, text) => {
   expect(readinessText(held, hosts)).toBe(text);
   expect(isHeldByAll(held, hosts)).toBe(hosts !== null && held >= hosts);

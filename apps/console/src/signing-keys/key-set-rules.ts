@@ -1,7 +1,7 @@
 import type { KeySetPayload, PublicKeysAnswer } from '@tidegate/protocol/documents';
 import type { RootPayload } from '@tidegate/protocol/root-document';
 
-/** What is shown of the key set in force. The console believes the server here; agents verify the signatures. */
+/** The parts of the key set that are shown. The console trusts the server here; agents verify the signatures. */
 export interface KeySetFacts {
   readonly version: number;
   readonly issuedAt: string;
@@ -10,13 +10,13 @@ export interface KeySetFacts {
   readonly root: {
     readonly version: number;
     readonly sha256: string;
-    /** How many of how many keys sign a change; null where the document was not sent along. */
+    /** How many keys must sign a change; null if the document was not sent. */
     readonly threshold: number | null;
     readonly keys: readonly string[];
   } | null;
 }
 
-/** Reads the answer of E8 with the root documents in it; throws where it is not what E8 says. */
+/** Reads a response of E8 with its root documents; throws if it is malformed. */
 export function readKeySet({ key_set, roots }: Pick<PublicKeysAnswer, 'key_set' | 'roots'>): KeySetFacts {
   const set: KeySetPayload = payloadOf(key_set.payload);
   const { root_version: version, root_sha256: sha256 } = set;
@@ -38,15 +38,15 @@ function payloadOf(base64: string) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-/** `97 of 100 hosts hold it`; a host that was never told of it is not one that holds it. */
+/** `97 of 100 hosts hold it`; a host that never received it does not count. */
 export function readinessText(held: number, hosts: number | null): string {
-  if (hosts === null) return `${held} hosts hold it, of a number that is not known yet`;
+  if (hosts === null) return `${held} hosts hold it; the total is not known yet`;
   if (hosts === 0) return 'no host has joined yet';
   if (held >= hosts) return hosts === 1 ? 'the only host holds it' : `all ${hosts} hosts hold it`;
   return `${held} of ${hosts} hosts hold it`;
 }
 
-/** Whether every host holds a key; never where it is not known how many there are. */
+/** Whether every host holds a key; false while their number is unknown. */
 export function isHeldByAll(held: number, hosts: number | null): boolean {
   return hosts !== null && held >= hosts;
 }

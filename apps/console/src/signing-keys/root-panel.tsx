@@ -10,7 +10,7 @@ import type { KeySetFacts } from './key-set-rules.ts';
 
 const SHORT = 16;
 
-/** The key set that hosts hold, and the offline root that vouches for it where there is one. */
+/** The key set in force, and the offline root that vouches for it if there is one. */
 export function RootPanel() {
   const { data, error, isPending } = useQuery(keySetQuery);
   return (
@@ -22,7 +22,7 @@ export function RootPanel() {
           facts={[
             ['Key set', `version ${data.version}`],
             ['Issued', <Time key="issued" at={data.issuedAt} />],
-            ['Renewed at the latest', <Time key="expires" at={data.expiresAt} />],
+            ['Expires', <Time key="expires" at={data.expiresAt} />],
             ['Offline root', <RootState key="root" root={data.root} />],
           ]}
         />
@@ -39,8 +39,8 @@ function RootState({ root }: { root: KeySetFacts['root'] }) {
           none
         </Badge>
         <p className="text-muted">
-          New keys are vouched for by those in the list. With a root they need the signatures of keys that
-          never were on this machine: <code>tidegate keys root</code>.
+          The keys in the list vouch for new ones. With an offline root, new keys need signatures of keys that
+          were never on this machine: <code>tidegate keys root</code>.
         </p>
       </div>
     );
@@ -57,7 +57,7 @@ function RootState({ root }: { root: KeySetFacts['root'] }) {
       <ul>
         {root.keys.map((key) => (
           <li key={key}>
-            <CopyText text={key} short={`${key.slice(0, SHORT)}…`} label="Copy the public half" />
+            <CopyText text={key} short={`${key.slice(0, SHORT)}…`} label="Copy the public key" />
           </li>
         ))}
       </ul>

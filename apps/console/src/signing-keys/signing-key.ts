@@ -1,4 +1,4 @@
-/** A signing key as the list answers it. */
+/** A signing key as the list returns it. */
 export interface SigningKey {
   readonly key_id: string;
   readonly version: number;
@@ -7,7 +7,7 @@ export interface SigningKey {
   readonly created_at: string;
   readonly revoked_at: string | null;
   readonly in_use: boolean;
-  /** With an offline root: no key set has it yet, so nobody trusts it. */
+  /** With an offline root: not in a key set yet, so no host trusts it. */
   readonly awaits_root: boolean;
   /** Hosts that hold it. */
   readonly trusted_by: number;

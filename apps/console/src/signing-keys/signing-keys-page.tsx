@@ -85,8 +85,8 @@ export function SigningKeysPage() {
 const idOf = (key: SigningKey) => key.key_id;
 
 /**
- * Hosts that are not revoked: those that have to hold a key; null until it is known. Lists count no further than some
- * thousands; beyond that the overview does, of moments ago.
+ * The number of hosts that are not revoked and so must hold a key; null until known. Lists cap their count at some
+ * thousands; beyond that the slightly older count of the overview is used.
  */
 function useFleetSize(): number | null {
   const agents = (filter: Query) => listQuery<AgentItem>('hosts', '/api/v1/agents', { ...filter, limit: 1 });
@@ -119,9 +119,9 @@ function columnsOf({
     },
     {
       id: 'public_key_hex',
-      header: 'Public half',
+      header: 'Public key',
       cell: ({ public_key_hex: hex }) => (
-        <CopyText text={hex} short={`${hex.slice(0, SHORT)}…`} label="Copy the public half" />
+        <CopyText text={hex} short={`${hex.slice(0, SHORT)}…`} label="Copy the public key" />
       ),
     },
     { id: 'created_at', header: 'Added', cell: (key) => <Time at={key.created_at} /> },

@@ -1,7 +1,7 @@
 import type { Action } from '../actions/actions.ts';
 import { Kbd } from './button.tsx';
 
-/** An action as every list of them shows it: picture, name, keys. */
+/** An action as every list shows it: icon, name, keys. */
 export function ActionLine({ action: { icon, label, shortcut } }: { action: Action }) {
   return (
     <>

@@ -8,10 +8,10 @@ const STATUSES: Readonly<Record<AdvisoryCheck, { tone: BadgeTone; icon: ReactNod
   loading: { tone: 'unknown', icon: <CircleDashed />, word: 'loading' },
   stale: { tone: 'warn', icon: <Clock />, word: 'too old' },
   unreachable: { tone: 'bad', icon: <Unplug />, word: 'unreachable' },
-  off: { tone: 'unknown', icon: <CircleHelp />, word: 'off: nothing is judged' },
+  off: { tone: 'unknown', icon: <CircleHelp />, word: 'off: updates are not checked' },
 };
 
-/** Whether what is known of vulnerabilities can be judged by. */
+/** Whether the advisories are good enough to judge by. */
 export function AdvisoryBadge({ status }: { status: AdvisoryCheck }) {
   const { tone, icon, word } = STATUSES[status];
   return (

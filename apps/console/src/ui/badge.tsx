@@ -58,7 +58,7 @@ const VERDICTS: Readonly<Record<VulnerabilityVerdict, { tone: BadgeTone; icon: R
   unchecked: { tone: 'unknown', icon: <CircleHelp />, word: 'unchecked' },
 };
 
-/** The verdict of the closure. Null means that nobody has asked yet, which is not the same as clear. */
+/** The verdict on the closure; null means not judged yet, which is not the same as clear. */
 export function VerdictBadge({ verdict }: { verdict: VulnerabilityVerdict | null }) {
   if (verdict === null)
     return (
@@ -102,7 +102,7 @@ const SEVERITIES: Readonly<Record<string, BadgeTone>> = {
   none: 'neutral',
 };
 
-/** Null where nothing was found or nothing was asked; `unknown` where a record does not say how bad it is. */
+/** Null if nothing was found or checked; `unknown` if a record states no severity. */
 export function SeverityBadge({ severity }: { severity: string | null }) {
   if (severity === null || severity === 'none') return <span className="text-muted">–</span>;
   const icon = severity === 'critical' ? <OctagonAlert /> : <TriangleAlert />;

@@ -2,7 +2,7 @@ import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useEffectEvent } from 'react';
 import { IconButton } from './button.tsx';
 
-/** The verbs for what is selected, afloat above the list; Escape ends the selection. */
+/** The actions on the selection, floating above the list; Escape clears the selection. */
 export function BulkBar({
   count,
   noun,

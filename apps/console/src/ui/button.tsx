@@ -19,7 +19,7 @@ interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly wraps?: boolean;
 }
 
-/** A button; while it is busy it cannot be pressed again and says so. */
+/** A button; while it is busy it is disabled and says so. */
 export function Button({
   tone = 'plain',
   icon,
@@ -50,7 +50,7 @@ export function Button({
   );
 }
 
-/** A button that is a picture alone: its name is read out and shown on hover. */
+/** A button with only an icon: its name is read out and shown on hover. */
 export function IconButton({
   label,
   children,

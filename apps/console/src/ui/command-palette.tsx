@@ -3,7 +3,7 @@ import type { Action } from '../actions/actions.ts';
 import { ActionLine } from './action-line.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A list of actions that typing narrows; Enter runs the one that is marked. */
+/** A list of actions that typing narrows; Enter runs the highlighted one. */
 export function CommandPalette({ actions, onClose }: { actions: readonly Action[]; onClose: () => void }) {
   const groups = Map.groupBy(actions, ({ group }) => group);
   return (
@@ -11,13 +11,11 @@ export function CommandPalette({ actions, onClose }: { actions: readonly Action[
       <Command label="Actions" loop>
         <Command.Input
           autoFocus
-          placeholder="Type a part of its name"
+          placeholder="Type part of a name"
           className="mb-2 w-full rounded-md border border-line-strong bg-surface px-3 py-2"
         />
         <Command.List className="max-h-[50vh] overflow-y-auto">
-          <Command.Empty className="px-3 py-6 text-center text-muted">
-            Nothing here has this name.
-          </Command.Empty>
+          <Command.Empty className="px-3 py-6 text-center text-muted">No action has this name.</Command.Empty>
           {[...groups].map(([group, members]) => (
             <Command.Group
               key={group}

@@ -26,12 +26,12 @@ export interface Column<T> {
   /** The direction of the first click; lists of times and counts begin with the largest. */
   readonly sortFirst?: 'ascending' | 'descending';
   readonly align?: 'right';
-  /** Grows and is cut off; the others are as wide as their content. */
+  /** Takes the remaining width and is truncated; the others are as wide as their content. */
   readonly wide?: boolean;
 }
 
 export interface TableProps<T extends object> {
-  /** What the table holds, for who cannot see it. */
+  /** The name of the table for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -39,7 +39,7 @@ export interface TableProps<T extends object> {
   /** What a row is called, for the label of its checkbox. */
   readonly rowName?: (row: T) => string;
   readonly onOpen?: (row: T) => void;
-  /** The row that has the focus, for verbs that are about one row. */
+  /** Called with the focused row, for actions on one row. */
   readonly onActive?: (row: T) => void;
   readonly sort?: string | undefined;
   readonly onSort?: ((sort: string) => void) | undefined;
@@ -78,8 +78,8 @@ export function DataTable<T extends object>(props: TableProps<T>) {
   const ids = useMemo(() => rows.map(rowId), [rows, rowId]);
   const current = Math.min(active, Math.max(rows.length - 1, 0));
   const hadFocus = useRef(false);
-  // The row with the focus may go away while somebody walks the list: its place keeps it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows are what this waits for.
+  // The focused row may disappear on a refetch: the row in its place takes the focus.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the rows change.
   useEffect(() => {
     if (!hadFocus.current || document.activeElement !== document.body) return;
     body.current?.rows[current]?.focus({ preventScroll: true });
@@ -186,7 +186,7 @@ export function DataTable<T extends object>(props: TableProps<T>) {
   );
 }
 
-/** Puts the focus on the row of the table on this page that had it last, at first on its first. */
+/** Focuses the row of the page's table that last had the focus, or else the first. */
 export function focusRows(): void {
   document.querySelector<HTMLElement>('main tbody tr[tabindex="0"]')?.focus();
 }

@@ -8,7 +8,7 @@ interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
-  /** At the edge of the window, from top to bottom, in place of in its middle. */
+  /** At the edge of the window, full height, instead of centred. */
   readonly at?: 'left';
 }
 
@@ -55,16 +55,16 @@ export function Dialog({ title, onClose, children, wide = false, at }: DialogPro
 
 interface ConfirmProps {
   readonly title: string;
-  /** What will happen and whether it can be taken back. */
+  /** What will happen, and whether it can be undone. */
   readonly children: ReactNode;
   readonly confirm: string;
-  /** What has to be typed before an act that cannot be taken back. */
+  /** The text to type before an act that cannot be undone. */
   readonly typed?: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
 }
 
-/** Asks before an act; an act that cannot be undone has its name typed. */
+/** Asks for confirmation; an act that cannot be undone has to be typed. */
 export function ConfirmDialog({ title, children, confirm, typed, onConfirm, onClose }: ConfirmProps) {
   const [text, setText] = useState('');
   const [busy, setBusy] = useState(false);
@@ -92,7 +92,7 @@ export function ConfirmDialog({ title, children, confirm, typed, onConfirm, onCl
         <div className="space-y-2">{children}</div>
         {typed !== undefined && (
           <Field
-            label={`Type ${typed} to go on`}
+            label={`Type ${typed} to continue`}
             value={text}
             onChange={(e) => setText(e.target.value)}
             autoComplete="off"

@@ -7,7 +7,7 @@ interface Labelled {
   readonly label: string;
   /** What is allowed, or what it is for. */
   readonly hint?: string | undefined;
-  /** What was wrong with it, as the server says. */
+  /** The server's message about the value. */
   readonly error?: string | undefined;
 }
 

@@ -1,13 +1,13 @@
 import { X } from 'lucide-react';
 
-/** Filters of the list that no field shows, each with a way to end it. */
+/** Filters that no field shows, as chips that can be removed. */
 export function FilterChips<F extends string>({
   filter,
   without,
   onRemove,
 }: {
   filter: Readonly<Partial<Record<F, string>>>;
-  /** Filters that have a field of their own. */
+  /** Filters that have their own field. */
   without: readonly F[];
   onRemove: (name: F) => void;
 }) {

@@ -1,6 +1,6 @@
 import { Select } from './field.tsx';
 
-/** One filter of a list as a field: nothing chosen is everything. */
+/** A select for one filter of a list; no choice means everything. */
 export function FilterSelect({
   label,
   value,
@@ -9,7 +9,7 @@ export function FilterSelect({
 }: {
   label: string;
   value: string | undefined;
-  /** What can be chosen, in words. */
+  /** The choices with their labels. */
   choices: Readonly<Record<string, string>>;
   onChoose: (value: string | undefined) => void;
 }) {

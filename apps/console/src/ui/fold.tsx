@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { ScrollArea } from './scroll-area.tsx';
 
-/** Something that is there for who wants it: folded until then. */
+/** Content that is folded until it is opened. */
 export function Fold({ summary, children }: { summary: ReactNode; children: ReactNode }) {
   return (
     <details className="min-w-0">
@@ -11,7 +11,7 @@ export function Fold({ summary, children }: { summary: ReactNode; children: Reac
   );
 }
 
-/** A value as it is stored, as text: what agents sent is never more than that. */
+/** A stored value as plain text: what agents sent is never rendered as anything else. */
 export function RawJson({ value }: { value: unknown }) {
   return (
     <ScrollArea className="max-h-96 rounded-md bg-sunken p-3">

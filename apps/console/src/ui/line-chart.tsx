@@ -10,8 +10,8 @@ const LineDrawing = lazy(() =>
 );
 
 /**
- * Numbers over days as lines, and the same numbers as a table for who cannot see them. What draws the scales is
- * fetched when somebody looks closer, so that no first load waits for it.
+ * Daily numbers as lines, and as a table for screen readers. The code that draws scales is loaded on demand, so that
+ * the first load does not wait for it.
  */
 export function LineChart({
   label,
@@ -25,7 +25,7 @@ export function LineChart({
   days: readonly string[];
   lines: readonly Line[];
   format: (value: number) => string;
-  /** Distances between the lines of the grid that read well; as they come unless given. */
+  /** The preferred steps of the grid; automatic unless given. */
   steps?: readonly number[];
 }) {
   const [isScaled, setScaled] = useState(false);
@@ -61,7 +61,7 @@ export function LineChart({
       ) : (
         plain
       )}
-      <Fold summary="The same as a table">
+      <Fold summary="Show as a table">
         <ScrollArea label={`${label}, as a table`} className="max-h-72">
           <table className="w-full text-left [&_td]:py-0.5 [&_td]:pr-4 [&_th]:pr-4">
             <caption className="sr-only">{label}</caption>

@@ -6,7 +6,7 @@ import type { Line } from './line.ts';
 const HEIGHT = 220;
 const DAY_MS = 86_400_000;
 
-/** The drawing of a line chart; it is nothing to who cannot see it, and the caller says the same in words. */
+/** Draws a line chart; hidden from screen readers, as the caller shows the same numbers as text. */
 export function LineDrawing({
   days,
   lines,
@@ -20,7 +20,7 @@ export function LineDrawing({
 }) {
   const place = useRef<HTMLDivElement>(null);
   const scheme = useColourScheme();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read anew where the scheme changes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read again when the scheme changes
   useEffect(() => {
     const element = place.current;
     if (!element) return;
@@ -67,14 +67,14 @@ export function LineDrawing({
   return <div ref={place} aria-hidden="true" className="min-h-[220px] w-full overflow-hidden" />;
 }
 
-/** `21 Nov`; nothing for what is no whole day. */
+/** `21 Nov`; empty unless it is a whole day. */
 function dayText(seconds: number): string {
   const ms = seconds * 1_000;
   if (ms % DAY_MS !== 0) return '';
   return new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }
 
-/** The colour of a token as the canvas takes it: resolved for the theme that is shown. */
+/** The colour of a class, resolved for the current theme, as the canvas needs it. */
 function colourOf(element: HTMLElement, tone: string): string {
   const probe = document.createElement('span');
   probe.className = tone;

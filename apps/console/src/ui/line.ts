@@ -4,7 +4,7 @@ export interface Line {
   readonly word: string;
   /** The class of a text colour. */
   readonly tone: string;
-  /** Dashes in pixels, so that lines are told apart without their colours. */
+  /** Dashes in pixels, so that lines can be told apart without colour. */
   readonly dash?: readonly number[];
   /** One for each day; null is a gap. */
   readonly values: readonly (number | null)[];

@@ -15,9 +15,9 @@ export interface Pager {
 
 interface Props<T> {
   readonly query: UseQueryResult<Page<T>>;
-  /** What is shown where there has never been anything. */
+  /** Shown when the list is empty without a filter. */
   readonly empty: ReactNode;
-  /** Clears the filter; null where there is none, so that emptiness is no accident of it. */
+  /** Clears the filter; null without one. */
   readonly clearFilter: (() => void) | null;
   readonly pager: Pager;
   /** What is counted: `hosts`, `updates`. */
@@ -27,7 +27,7 @@ interface Props<T> {
   readonly children: (items: readonly T[]) => ReactNode;
 }
 
-/** A list in each of its states: loading, failed, empty for the first time, empty by its filter, stale, and there. */
+/** A list in each of its states: loading, failed, empty, empty because of the filter, stale, loaded. */
 export function ListPanel<T>({ query, empty, clearFilter, pager, noun, toolbar, children }: Props<T>) {
   const { data, error, isPending, refetch } = query;
   return (
@@ -71,7 +71,7 @@ function Footer<T>({
         as of <Time at={new Date(query.dataUpdatedAt).toISOString()} />
         {connection === 'offline' && <strong className="text-warn">, the server does not answer</strong>}
       </span>
-      <IconButton label={`Fetch the ${noun} again`} onClick={() => void query.refetch()}>
+      <IconButton label={`Refresh the ${noun}`} onClick={() => void query.refetch()}>
         <RefreshCw aria-hidden="true" className={`size-3.5 ${query.isFetching ? 'animate-spin' : ''}`} />
       </IconButton>
       <nav aria-label={`Pages of ${noun}`} className="ml-auto flex gap-1">

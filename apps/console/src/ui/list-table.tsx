@@ -6,22 +6,22 @@ import { DataTable, type TableProps } from './data-table.tsx';
 import { ListPanel } from './list-panel.tsx';
 
 interface Props<T extends object> extends Omit<TableProps<T>, 'rows' | 'sort' | 'onSort'> {
-  /** What is asked for, as it stands in the URL. */
+  /** The state of the list in the URL. */
   readonly list: Pick<ListSearch<never>, 'pager' | 'isFiltered' | 'clearFilter' | 'sort' | 'setSort'>;
   readonly query: UseQueryResult<Page<T>>;
   /** What is counted: `hosts`, `updates`. */
   readonly noun: string;
-  /** What is shown where there has never been anything. */
+  /** Shown when the list is empty without a filter. */
   readonly empty: ReactNode;
   /** Filters above the rows. */
   readonly toolbar?: ReactNode;
-  /** The order where the URL names none; absent where the list has one order alone. */
+  /** The default order; absent if the list cannot be sorted. */
   readonly order?: string;
-  /** What stands between the filters and the rows. */
+  /** Content between the filters and the rows. */
   readonly above?: (rows: readonly T[]) => ReactNode;
 }
 
-/** A list of a page, in each of its states and as a table: filter, order and page stand in the URL. */
+/** The list of a page as a table, in each of its states; filter, order and page are in the URL. */
 export function ListTable<T extends object>({
   list,
   query,

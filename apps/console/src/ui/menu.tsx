@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { Action } from '../actions/actions.ts';
 import { ActionLine } from './action-line.tsx';
 
-/** A menu of actions. Not modal: a modal one would put a style element into the page, which the policy forbids. */
+/** A menu of actions. Not modal: a modal menu would add a style element to the page, which the policy forbids. */
 export function Menu({ trigger, actions }: { trigger: ReactNode; actions: readonly Action[] }) {
   return (
     <Radix.Root modal={false}>

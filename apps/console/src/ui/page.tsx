@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react';
 
-/** The frame of every page: its one heading, what it is for, its verbs; the title of the window follows. */
+/** The frame of every page: heading, lead and actions; also sets the title of the window. */
 export function Page({
   title,
   lead,
@@ -31,7 +31,7 @@ export function Page({
   );
 }
 
-/** A bordered box with a heading of its own. */
+/** A bordered box with its own heading. */
 export function Panel({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
     <section className="rounded-xl border border-line bg-surface">
@@ -44,7 +44,7 @@ export function Panel({ title, aside, children }: { title: string; aside?: React
   );
 }
 
-/** Names and values of one thing. */
+/** Names and values as a list. */
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1.5 max-sm:grid-cols-1 max-sm:gap-y-0 max-sm:[&_dd]:mb-2">

@@ -3,7 +3,7 @@ import type { Line } from './line.ts';
 const WIDTH = 1_000;
 const HEIGHT = 200;
 
-/** The lines alone, all on one scale that begins at zero; null is a gap. */
+/** The lines without axes, all on one scale from zero; null is a gap. */
 export function PlainLines({ lines }: { lines: readonly Line[] }) {
   const top = Math.max(1, ...lines.flatMap(({ values }) => values.filter((value) => value !== null)));
   return (
@@ -33,7 +33,7 @@ function pathOf(values: readonly (number | null)[], top: number): string {
   const step = WIDTH / Math.max(1, values.length - 1);
   const heightOf = (value: number) => (HEIGHT - (value / (top * 1.1)) * HEIGHT).toFixed(1);
   const [only] = values;
-  // One day is no line yet: it is drawn as if every day had been like it.
+  // A single day makes no line: it is drawn as a horizontal one.
   if (values.length === 1) return only == null ? '' : `M0 ${heightOf(only)}H${WIDTH}`;
   return values
     .map((value, i) => {

@@ -1,6 +1,6 @@
 import { encode } from 'uqr';
 
-/** Text as a QR code, dark on light in both themes: cameras want it so. */
+/** Text as a QR code, dark on light in both themes, as scanners need it. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { border: 2 });
   const path = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')));

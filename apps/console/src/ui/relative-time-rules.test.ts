@@ -21,6 +21,6 @@ test.each([
   expect(relativeTime(NOW + offset, NOW)).toBe(text);
 });
 
-test('a duration is told in its largest unit', () => {
+test('a duration is shown in its largest unit', () => {
   expect([duration(0), duration(61_000), duration(90 * 60_000)]).toEqual(['0 min', '1 min', '1 h']);
 });

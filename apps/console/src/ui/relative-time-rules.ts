@@ -11,7 +11,7 @@ const UNITS = [
   [MINUTE_MS, 'min'],
 ] as const;
 
-/** `3 h ago`, `in 2 d`, `just now`; `unknown` for what is no time. */
+/** `3 h ago`, `in 2 d`, `just now`; `unknown` for an invalid time. */
 export function relativeTime(atMs: number, nowMs: number): string {
   if (!Number.isFinite(atMs)) return 'unknown';
   const distance = Math.abs(nowMs - atMs);

@@ -1,18 +1,18 @@
 import { attempt, toast } from './toasts.tsx';
 
-/** How long the browser may take to read what it saves, in milliseconds. */
+/** How long the browser may take to read the file, in milliseconds. */
 const KEPT_MS = 60_000;
 
 declare global {
   interface Window {
-    /** The desktop shell's way, where there are no downloads; resolves with the path, rejects with the reason. */
+    /** Set by the desktop shell, which has no downloads; resolves with the path, rejects with the reason. */
     readonly saveInDownloads?: (name: string, text: string) => Promise<string>;
   }
 }
 
 /**
- * Lets the user save a text as a file, where downloads go; nothing leaves the page. Resolves with the place where that
- * is known: a browser keeps it to itself. Rejects where it is not saved.
+ * Saves a text as a file in the folder for downloads; nothing is sent anywhere. Resolves with the path, or null in a
+ * browser, which does not reveal it. Rejects if the file was not saved.
  */
 export async function saveFile(
   name: string,
@@ -28,7 +28,7 @@ export async function saveFile(
   return null;
 }
 
-/** The same for data as JSON; says where it is saved, or why it is not. */
+/** Saves data as JSON and shows where, or why it was not saved. */
 export async function saveJson(name: string, data: unknown): Promise<void> {
   const file = { text: `${JSON.stringify(data, null, 2)}\n`, type: 'application/json' };
   const path = await attempt(() => saveFile(name, file));

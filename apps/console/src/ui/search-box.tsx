@@ -1,10 +1,10 @@
 import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { Field } from './field.tsx';
 
-/** How long typing has to pause before the list is asked again, in milliseconds. */
+/** How long typing has to pause before the list is fetched again, in milliseconds. */
 const DEBOUNCE_MS = 250;
 
-/** A field to search with: the list follows once the typing pauses, and at once on Enter. */
+/** A search field: the list follows once typing pauses, or at once on Enter. */
 export function SearchBox({
   label = 'Search',
   value,
@@ -25,7 +25,7 @@ export function SearchBox({
     onSearch(next);
   });
   useEffect(() => {
-    // Somebody else changed it: the filter was cleared, or another view opened.
+    // The value changed elsewhere: the filter was cleared, or a view was opened.
     if (value === sent.current) return;
     sent.current = value;
     setText(value);

@@ -1,12 +1,12 @@
 import { useMemo, useState } from 'react';
 
-/** What is selected in a list: rows one by one, ranges with Shift, or everything that the filter means. */
+/** The selection in a list: single rows, ranges with Shift, or everything that matches the filter. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
-  /** Everything that the filter means, also what is on other pages. */
+  /** Everything that matches the filter, including other pages. */
   readonly isAllMatching: boolean;
   has(id: string): boolean;
-  /** `ids` are the rows on screen in their order; with `range` everything since the row before is set alike. */
+  /** `ids` are the rows on screen in order; `range` sets all rows since the last toggled one alike. */
   toggle(id: string, list: { ids: readonly string[]; range: boolean }): void;
   setAll(ids: readonly string[], selected: boolean): void;
   selectAllMatching(): void;
@@ -32,7 +32,7 @@ export function rangeOf(
   return ids.slice(Math.min(from, to), Math.max(from, to) + 1);
 }
 
-/** `key` names what is listed: another filter is another selection. */
+/** `key` identifies the filter: another filter has another selection. */
 export function useSelection(key: string): Selection {
   const [stored, setStored] = useState({ key, state: NOTHING });
   const state = stored.key === key ? stored.state : NOTHING;

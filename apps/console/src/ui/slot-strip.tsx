@@ -2,13 +2,13 @@ import type { ReactNode } from 'react';
 
 export interface SlotKind {
   readonly word: string;
-  /** What is drawn in a slot of 8 by 24: the shape tells it without the colour. */
+  /** The drawing in a slot of 8 by 24; its shape alone shows the kind, without colour. */
   readonly shape: ReactNode;
 }
 
 export interface Slot {
   readonly kind: string;
-  /** When it was, for who points at it. */
+  /** The time, shown on hover. */
   readonly title: string;
 }
 
@@ -16,7 +16,7 @@ const WIDTH = 8;
 const STEP = 11;
 const HEIGHT = 24;
 
-/** Equal stretches of time side by side, each in its shape and colour, with the words and counts below. */
+/** Equal time slots side by side, each with a shape and colour; a legend with counts is below. */
 export function SlotStrip({
   slots,
   kinds,

@@ -1,4 +1,4 @@
-/** A line of numbers, the last one told in words beside it by the caller; null is a gap. */
+/** A small line chart; the caller shows the last value as text beside it. Null is a gap. */
 export function Sparkline({
   values,
   label,

@@ -7,7 +7,7 @@ export interface BarPart {
   readonly word: string;
   readonly count: number;
   readonly tone: BarTone;
-  /** The same count as something to open. */
+  /** The same count as a link. */
   readonly label?: ReactNode;
 }
 
@@ -26,7 +26,7 @@ const SWATCHES: Readonly<Record<BarTone, string>> = {
 const WIDTH = 1_000;
 const GAP = 3;
 
-/** Parts of a whole as one bar, and below it the same in words and numbers. */
+/** Parts of a whole as one bar, with labels and counts below. */
 export function StackedBar({ parts, label }: { parts: readonly BarPart[]; label: string }) {
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   const shown = parts.filter(({ count }) => count > 0);

@@ -6,7 +6,7 @@ import { CopyText } from './copy-text.tsx';
 
 const SKELETON_AFTER_MS = 200;
 
-/** Grey bars in the place of what is being fetched; nothing at all for what is there within 200 ms. */
+/** Grey bars in place of content that is loading; nothing during the first 200 ms. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
   const [shown, setShown] = useState(false);
   useEffect(() => {
@@ -24,7 +24,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   );
 }
 
-/** What is there when nothing is there: why, and what to do. */
+/** The content of an empty list: why it is empty, and what to do. */
 export function EmptyState({
   title,
   children,
@@ -43,7 +43,7 @@ export function EmptyState({
   );
 }
 
-/** What failed, what may be done, and the id to look for in the server's log. */
+/** An error, a way to retry, and the id to look for in the server's log. */
 export function ErrorPanel({ error, retry }: { error: unknown; retry?: () => void }) {
   const message = error instanceof Error ? error.message : String(error);
   const requestId = error instanceof ApiError ? error.requestId : null;
@@ -55,7 +55,7 @@ export function ErrorPanel({ error, retry }: { error: unknown; retry?: () => voi
       <p className="font-medium">{message}</p>
       {requestId && (
         <p className="text-text">
-          Request <CopyText text={requestId} label="Copy the request id" />
+          Request id <CopyText text={requestId} label="Copy the request id" />
         </p>
       )}
       {retry && (

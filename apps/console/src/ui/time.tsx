@@ -14,12 +14,12 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** The time now, in milliseconds; it moves every 15 seconds. */
+/** The time now, in milliseconds, updated every 15 seconds. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }
 
-/** A relative time; the exact one, in UTC, on hover and for who copies it. */
+/** A relative time; the exact one, in UTC, on hover. */
 export function Time({ at, empty = 'never' }: { at: string | null; empty?: string }) {
   const now = useNow();
   if (at === null) return <span className="text-muted">{empty}</span>;

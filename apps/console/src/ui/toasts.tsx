@@ -6,7 +6,7 @@ export interface Toast {
   readonly id: number;
   readonly text: string;
   readonly tone: 'info' | 'bad';
-  /** A way back, or to what came of it. */
+  /** Undoes the act, or opens its result. */
   readonly action?: { readonly label: string; readonly run: () => void };
 }
 
@@ -22,7 +22,7 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Says what came of an act; a refusal stays until it is closed. */
+/** Shows the result of an act; an error stays until it is closed. */
 export function toast(text: string, options: { tone?: 'info' | 'bad'; action?: Toast['action'] } = {}): void {
   const id = ++lastId;
   const { tone = 'info', action } = options;
@@ -30,7 +30,7 @@ export function toast(text: string, options: { tone?: 'info' | 'bad'; action?: T
   if (tone === 'info') setTimeout(() => dismiss(id), LIFETIME_MS);
 }
 
-/** Runs an act and says why where it fails; undefined then. */
+/** Runs an act; if it fails, shows why and returns undefined. */
 export async function attempt<T>(act: () => Promise<T>): Promise<T | undefined> {
   try {
     return await act();

@@ -3,11 +3,11 @@ import type { BulkProgress } from '@tidegate/protocol/bulk-api';
 import { ApiError, get, post } from '../api/client.ts';
 import { bulkBody, type Chosen, isAnswerLost, isUnheard, UNHEARD } from './bulk-rules.ts';
 
-/** How often the server is asked what came of it, in milliseconds, and how often at most: it forgets after an hour. */
+/** How often to ask for a lost result, in milliseconds, and how many times: the server forgets it after an hour. */
 const LOOK_EVERY_MS = 2_000;
 const LOOKS_MAX = 1_800;
 
-/** What came of a bulk request; `isWhole` is false where it ended early, and the rest is as it was. */
+/** The result of a bulk request; `isWhole` is false if it ended early and the rest is unchanged. */
 export interface BulkOutcome {
   readonly answer: BulkApproveAnswer;
   readonly isWhole: boolean;
@@ -21,8 +21,8 @@ export interface BulkRequest {
 }
 
 /**
- * Sends the request once. Where its answer is lost nothing is guessed: the server goes on without us and keeps what
- * came of it under `progressId`, which also keeps it from doing the same twice.
+ * Sends the request once. If the response is lost, nothing is guessed: the server continues and keeps the result under
+ * `progressId`, which also prevents it from running the request twice.
  */
 export async function approveInBulk(
   { chosen, progressId, isResent }: BulkRequest,
@@ -41,7 +41,7 @@ export async function approveInBulk(
   }
 }
 
-/** Null where the server does not know the request: it did not begin. */
+/** Null if the server does not know the request: it did not begin. */
 async function waitForOutcome(progressId: string): Promise<BulkOutcome | null> {
   const path = `/api/v1/bulk/${progressId}`;
   for (let look = 0; look < LOOKS_MAX; look++) {
@@ -56,5 +56,9 @@ async function waitForOutcome(progressId: string): Promise<BulkOutcome | null> {
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  throw new ApiError({ status: 0, code: 'unreachable', message: 'The server did not say what came of it.' });
+  throw new ApiError({
+    status: 0,
+    code: 'unreachable',
+    message: 'The server did not report a result. Look at the list of updates.',
+  });
 }

@@ -13,7 +13,7 @@ import { counted } from './update-words.ts';
 
 const PROGRESS_EVERY_MS = 500;
 
-/** Asks once, shows how far the server is, then what came of it. */
+/** Confirms a bulk approval, shows its progress, then its result. */
 export function BulkApproval({
   chosen,
   known,
@@ -24,7 +24,7 @@ export function BulkApproval({
   /** The updates that were on screen, for their names. */
   known: ReadonlyMap<string, UpdateItem>;
   onClose: () => void;
-  /** Called when the server has answered: what was selected is decided. */
+  /** Called when the server has answered: the selection is decided. */
   onDone: () => void;
 }) {
   const client = useQueryClient();
@@ -39,7 +39,7 @@ export function BulkApproval({
       if (!isThere.current) toast(`The bulk approval has ended: ${outcomeText(answer)}.`);
     },
     onError: (failure) => {
-      // By the same id the server tells a request that it has not heard of from one that is on its way still.
+      // By the same id the server recognises a request that is still on its way.
       if (!isUnheard(failure)) setProgressId(newId);
     },
     onSettled: () => client.invalidateQueries(),
@@ -48,7 +48,7 @@ export function BulkApproval({
   const count = sizeOf(chosen);
   return (
     <Dialog
-      title={outcome ? 'What came of it' : `Approve ${counted(count, 'update')}`}
+      title={outcome ? 'Result' : `Approve ${counted(count, 'update')}`}
       onClose={onClose}
       wide={!!outcome}
     >
@@ -56,7 +56,8 @@ export function BulkApproval({
         <>
           {!outcome.isWhole && (
             <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
-              The server ended the request early: what is listed here is decided, all else is as it was.
+              The server ended the request early. The updates listed here are decided; all others are
+              unchanged.
             </p>
           )}
           <BulkResult answer={outcome.answer} known={known} />
@@ -75,14 +76,14 @@ export function BulkApproval({
           }}
         >
           <p>
-            The gate judges each of them now. What passes gets a signed token for its host; what does not is
-            listed with its reason, and nothing is signed for it.
+            The gate judges each update now. Those that pass are approved; the others are listed with the
+            reason and stay pending.
           </p>
-          <p className="text-muted">An approval can be taken back until its host has fetched it.</p>
+          <p className="text-muted">You can withdraw an approval until its host has fetched it.</p>
           {isPending && <Progress id={progressId} total={count} />}
           {isPending && isLost && (
             <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-              The answer did not come. What came of it is shown here as soon as the server says so.
+              The connection was lost. The result is shown here as soon as the server reports it.
             </p>
           )}
           {error && (
@@ -134,7 +135,7 @@ function Progress({ id, total }: { id: string; total: number }) {
       <p role="status" className="text-muted">
         {data
           ? `${done.toLocaleString('en')} of ${counted(data.total, 'update')} judged: ${progressText(data)}`
-          : 'The gate is asked.'}
+          : 'Waiting for the gate.'}
       </p>
     </div>
   );

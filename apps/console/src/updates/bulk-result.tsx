@@ -6,11 +6,11 @@ import type { ReactNode } from 'react';
 import { Badge, type BadgeTone } from '../ui/badge.tsx';
 import { nameOf, outcomeText } from './bulk-rules.ts';
 import { FindingList } from './findings.tsx';
-import { counted, REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
+import { REASONS, SKIP_REASONS, STOP_TITLES } from './update-words.ts';
 
 type Known = ReadonlyMap<string, UpdateItem>;
 
-/** What came of a bulk request. What was blocked is decided one at a time, with its own reason: never all at once (A6). */
+/** The result of a bulk request. Blocked updates are decided one at a time, each with its own reason (A6). */
 export function BulkResult({ answer, known }: { answer: BulkApproveAnswer; known: Known }) {
   const { approved, awaiting_plan: waiting, blocked, skipped } = answer;
   return (
@@ -21,7 +21,7 @@ export function BulkResult({ answer, known }: { answer: BulkApproveAnswer; known
       {blocked.length > 0 && (
         <Section title="Blocked" count={blocked.length} tone="bad" icon={<Ban />}>
           <p className="mb-2 text-muted">
-            Nothing was signed for these. Each is decided on its own page, with its own reason.
+            These were not approved. Decide each on its own page, with its own reason.
           </p>
           <ul className="divide-y divide-line rounded-lg border border-line">
             {blocked.map((one) => (
@@ -44,16 +44,16 @@ export function BulkResult({ answer, known }: { answer: BulkApproveAnswer; known
       {waiting.length > 0 && (
         <Section title="Waiting for a plan" count={waiting.length} tone="accent" icon={<CircleDashed />}>
           <p className="text-muted">
-            The hosts are asked what these would change. What comes back clear is approved by itself; the rest
-            comes back to you.
+            The hosts are asked what these would change. Those that are clear are then approved automatically;
+            the others return to pending.
           </p>
         </Section>
       )}
       <Section title="Approved" count={approved.length} tone="good" icon={<Check />}>
         <p className="text-muted">
           {approved.length === 0
-            ? 'No token was signed.'
-            : `${counted(approved.length, 'token')} signed; each host fetches its own at its next check-in.`}
+            ? 'No update was approved.'
+            : 'Each host fetches its approvals at its next check-in.'}
         </p>
       </Section>
     </div>

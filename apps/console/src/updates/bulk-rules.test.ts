@@ -11,7 +11,7 @@ test('a bulk request names ids or a filter with its count, and has no override (
   expect(all).toEqual({ filter: { state: 'pending' }, confirm_count: 12, progress_id: 'p' });
 });
 
-test('what came of it names every kind of outcome, also those that are zero', () => {
+test('the result names every kind of outcome, including zeros', () => {
   const token = { update_id: 'a', token_id: 'b' };
   expect(outcomeText({ approved: [token], awaiting_plan: ['c', 'd'], blocked: [], skipped: [] })).toBe(
     '1 approved, 2 waiting for a plan, 0 blocked, 0 skipped',
@@ -37,6 +37,6 @@ test.each<[string, unknown, boolean]>([
   ["a gateway's refusal", new ApiError({ status: 403, code: 'no_problem', message: '' }), false],
   ['another count', new ApiError({ status: 409, code: 'conflict', message: '' }), false],
   ['a session that is over', new ApiError({ status: 401, code: 'unauthenticated', message: '' }), false],
-])('after %s a bulk approval may have happened, or not', (_, error, isLost) => {
+])('after %s it is known whether a bulk approval may have run', (_, error, isLost) => {
   expect(isAnswerLost(error)).toBe(isLost);
 });

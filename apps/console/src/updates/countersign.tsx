@@ -13,7 +13,7 @@ interface Answer {
   readonly token: Envelope;
 }
 
-/** A second signature beside the server's, for hosts whose own policy wants one. */
+/** Adds a second signature to the server's, for hosts whose own policy requires one. */
 export function Countersign({ update, token }: { update: UpdateView; token: Envelope | null }) {
   const signing = useMutation({
     mutationFn: (body: { keyid: string; sig: string }) =>
@@ -36,8 +36,8 @@ export function Countersign({ update, token }: { update: UpdateView; token: Enve
         }}
       >
         <p className="text-muted">
-          A host may ask for more than the server's signature: its own policy says so, and only it knows the
-          key. The signature is Ed25519 over the token's payload as DSSE encodes it.
+          A host's own policy may require a second signature, by a key that only the host knows. Sign the DSSE
+          encoding of the token's payload with Ed25519.
         </p>
         {current && (
           <Button onClick={() => void saveJson(`approval-${update.id}.dsse.json`, current)}>

@@ -20,7 +20,7 @@ import type { UpdateView } from './update-view.ts';
 import { STATE_VERBS } from './update-words.ts';
 import { useUpdateActions } from './use-update-actions.tsx';
 
-/** What may be decided now, and the button that says what it will do. */
+/** The decisions that are possible now; the button states its effect. */
 export function DecisionPanel({ update }: { update: UpdateView }) {
   const { may } = useSession();
   const isApprover = may('approver');
@@ -114,7 +114,7 @@ function StateLine({ update }: { update: UpdateView }) {
         )}
       </p>
       {reason && <p className="break-words">{reason}</p>}
-      {outOfBand && <p>The host got this version by another way than this server.</p>}
+      {outOfBand && <p>This version was installed by other means than this server.</p>}
     </div>
   );
 }
@@ -132,17 +132,17 @@ function NotBefore({ box }: { box: RefObject<HTMLInputElement | null> }) {
   );
 }
 
-/** A refusal, and that the page has been read again since. */
+/** A refusal, with a note if the page has been refreshed since. */
 function Refused({ error }: { error: Error }) {
   const isStale =
     error instanceof ApiError && (error.code === 'conflict' || error.code === 'approval_blocked');
   return (
     <div role="alert" className="rounded-md bg-bad-soft px-3 py-2 text-bad">
       <p className="font-medium">{error.message}</p>
-      {isStale && <p>Something changed since you opened this page; it shows now how it is.</p>}
+      {isStale && <p>Something changed since you opened this page. It now shows the current state.</p>}
       {error instanceof ApiError && error.requestId && (
         <p className="text-text">
-          Request <CopyText text={error.requestId} label="Copy the request id" />
+          Request id <CopyText text={error.requestId} label="Copy the request id" />
         </p>
       )}
     </div>
@@ -173,9 +173,9 @@ function RejectDialog({ update, onClose }: { update: UpdateView; onClose: () => 
       onConfirm={() => rejectUpdates([update], reason.trim())}
       onClose={onClose}
     >
-      <p>Nothing is installed, and nobody is asked about this version again. It can be reopened.</p>
+      <p>Nothing is installed, and this version is not offered for approval again. You can reopen it.</p>
       <TextArea
-        label="Reason (if there is one)"
+        label="Reason (optional)"
         maxLength={4_096}
         value={reason}
         onChange={(e) => setReason(e.target.value)}

@@ -19,20 +19,20 @@ const SHOWN = 20;
 const OUTCOMES: Readonly<
   Record<DecisionItem['outcome'], { tone: BadgeTone; icon: ReactNode; word: string }>
 > = {
-  minted: { tone: 'good', icon: <Check />, word: 'token signed' },
+  minted: { tone: 'good', icon: <Check />, word: 'approved' },
   blocked: { tone: 'bad', icon: <OctagonX />, word: 'blocked' },
-  handed_back: { tone: 'warn', icon: <Undo2 />, word: 'handed back' },
+  handed_back: { tone: 'warn', icon: <Undo2 />, word: 'returned to pending' },
 };
 
-/** What the gate decided and is on record for, each as a signed statement to keep. */
+/** The recorded decisions of the gate, each with a signed statement to save. */
 export function DecisionsPanel({ updateId }: { updateId: string }) {
   const path = `/api/v1/updates/${updateId}/decisions`;
   const { data, error, refetch } = useQuery(listQuery<DecisionItem>('updates', path, { limit: SHOWN }));
   return (
-    <Panel title="Decisions on record">
+    <Panel title="Recorded decisions">
       {error && <ErrorPanel error={error} retry={() => void refetch()} />}
       {!data && !error && <Skeleton rows={2} />}
-      {data?.items.length === 0 && <p className="text-muted">The gate has not been asked to decide yet.</p>}
+      {data?.items.length === 0 && <p className="text-muted">No decision has been made yet.</p>}
       <ul className="divide-y divide-line">
         {data?.items.map((decision) => (
           <DecisionRow key={decision.id} decision={decision} />
@@ -65,7 +65,7 @@ function DecisionRow({ decision }: { decision: DecisionItem }) {
         </Badge>
         <span className="text-muted">
           by {actor}, <Time at={at} />
-          {repeats > 0 && `, and the same ${repeats} times more`}
+          {repeats > 0 && `, repeated ${repeats} times`}
         </span>
       </p>
       <p className="flex flex-wrap items-center gap-x-2 gap-y-1">

@@ -10,13 +10,13 @@ import { FindingList } from './findings.tsx';
 
 const HOUR_MS = 3_600_000;
 
-/** What is known of the closure: newly introduced, still there, and fixed by this update. */
+/** The known vulnerabilities of the closure: newly introduced, still present, and fixed by this update. */
 export function Vulnerabilities({ gate }: { gate: GateReport }) {
   const introduced = gate.findings.filter(({ change }) => change === 'introduced');
   const present = gate.findings.filter(({ change }) => change === 'still_present');
   const { fixed, verdict } = gate;
   const isUnchecked = verdict === 'unchecked';
-  const none = isUnchecked ? 'Not known: the closure is not checked.' : 'None.';
+  const none = isUnchecked ? 'Not known: the packages were not checked.' : 'None.';
   return (
     <Panel title="Known vulnerabilities">
       <div className="space-y-4">
@@ -51,7 +51,7 @@ function Group(props: { title: string; count: number; none: string; children: Re
   );
 }
 
-/** Release times that the age gate went by (A7), and who gave each. */
+/** The release times that the age rule used (A7), with their sources. */
 export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
   if (!age || (age.times.length === 0 && age.violations.length === 0)) return null;
   const young = new Map(age.violations.map((one) => [`${one.package}@${one.version}`, one]));
@@ -69,7 +69,7 @@ export function ReleaseTimes({ gate: { age } }: { gate: GateReport }) {
                 {time.package} {time.version}
               </span>
               <span className="text-muted">
-                released <Time at={time.published_at} empty="at a time that is not known" />, says{' '}
+                released <Time at={time.published_at} empty="at a time that is not known" />, according to{' '}
                 {time.source}
               </span>
               {violation && <AgeBadge hours={violation.age_hours} minimum={age.minimum_hours} />}
@@ -98,7 +98,7 @@ function AgeBadge({ hours, minimum }: { hours: number | null; minimum: number })
     );
   return (
     <Badge tone="warn" icon={<TriangleAlert />}>
-      {duration(hours * HOUR_MS)} old, {minimum} h wanted
+      {duration(hours * HOUR_MS)} old, {minimum} h required
     </Badge>
   );
 }
@@ -111,10 +111,10 @@ const PROVENANCE: Readonly<Record<Provenance['status'], { tone: BadgeTone; icon:
     unverified: { tone: 'warn', icon: <TriangleAlert />, word: 'not verified' },
     absent: { tone: 'neutral', icon: <CircleDashed />, word: 'none' },
     unknown: { tone: 'unknown', icon: <CircleHelp />, word: 'not known' },
-    mismatch: { tone: 'bad', icon: <OctagonX />, word: 'of another artifact' },
+    mismatch: { tone: 'bad', icon: <OctagonX />, word: 'for another artifact' },
   };
 
-/** Where the new versions come from, as far as their registry attests it; it never stops anything. */
+/** The provenance of new versions, as their registry attests it; it never blocks an update. */
 export function ProvenanceList({ gate: { provenance } }: { gate: GateReport }) {
   if (provenance.length === 0) return null;
   return (
@@ -132,7 +132,7 @@ export function ProvenanceList({ gate: { provenance } }: { gate: GateReport }) {
               </Badge>
               {one.dropped && (
                 <Badge tone="warn" icon={<TriangleAlert />}>
-                  the version before had it
+                  the previous version had it
                 </Badge>
               )}
               {one.source_repository && (

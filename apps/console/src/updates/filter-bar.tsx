@@ -38,7 +38,7 @@ const SELECTS: readonly (readonly [FilterName, string, Choices])[] = [
   ['exploited', 'Exploited', YES_NO],
 ];
 
-/** The filter in its three forms, which are one: text, selects and chips. */
+/** The filter as text, selects and chips, which always agree. */
 export function FilterBar({
   list,
   box,
@@ -46,7 +46,7 @@ export function FilterBar({
 }: {
   list: ListSearch<FilterName>;
   box: RefObject<HTMLInputElement | null>;
-  /** What else stands in the bar: views, columns. */
+  /** More controls in the bar: views, columns. */
   children?: ReactNode;
 }) {
   const { filter, setFilter } = list;
@@ -72,7 +72,7 @@ function Chips({ list: { filter, setFilter, clearFilter } }: { list: ListSearch<
   const chips = chipsOf(filter);
   if (chips.length === 0) return null;
   return (
-    <ul aria-label="Filters in force" className="flex w-full flex-wrap items-center gap-1.5">
+    <ul aria-label="Active filters" className="flex w-full flex-wrap items-center gap-1.5">
       {chips.map(({ name, text }) => (
         <li key={name}>
           <button

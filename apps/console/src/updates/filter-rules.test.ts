@@ -6,13 +6,13 @@ test('every part of a filter has its chip', () => {
   expect(chipsOf(filter).map(({ name }) => name)).toEqual(UPDATE_FILTERS);
 });
 
-test('a filter that takes the place of another takes away what it does not name', () => {
+test('replacing a filter removes the parts that the new one does not name', () => {
   const changes = replacing({ ecosystem: 'apt', exploited: true, sort: 'name' });
   expect(changes).toMatchObject({ ecosystem: 'apt', exploited: 'true', state: undefined });
   expect(Object.keys(changes)).toEqual(UPDATE_FILTERS);
 });
 
-test('a filter has one name, whatever the order of its parts and the kind of its values', () => {
+test('a filter has one key, whatever the order of its parts and the type of its values', () => {
   expect(filterKey({ security: true, state: 'pending' })).toBe(
     filterKey({ state: 'pending', security: 'true' }),
   );

@@ -2,14 +2,14 @@ import { FILTER_KEYS } from '@tidegate/protocol/filter-keys';
 import type { UpdateFilter } from '@tidegate/protocol/updates-api';
 
 export type FilterName = keyof UpdateFilter;
-/** A filter as it stands in the URL. */
+/** A filter as the URL has it. */
 export type UrlFilter = Readonly<Partial<Record<FilterName, string>>>;
 
 const isFilterName = (name: string): name is FilterName => name in FILTER_KEYS;
 
 export const UPDATE_FILTERS: readonly FilterName[] = Object.keys(FILTER_KEYS).filter(isFilterName);
 
-/** What waits for somebody: the filter of the first visit. */
+/** The pending updates: the filter of the first visit. */
 export const WAITING: UrlFilter = { state: 'pending' };
 
 export interface Chip {
@@ -27,7 +27,7 @@ export function chipsOf(filter: UrlFilter): readonly Chip[] {
   });
 }
 
-/** The changes that make any filter this one: what it does not name is taken away. */
+/** The changes that turn any filter into this one: parts that it does not name are removed. */
 export function replacing(
   filter: Readonly<Record<string, unknown>>,
 ): Readonly<Partial<Record<FilterName, string | undefined>>> {
@@ -39,7 +39,7 @@ export function replacing(
   );
 }
 
-/** Names a filter, whatever the order of its parts. */
+/** Identifies a filter, whatever the order of its parts. */
 export function filterKey(filter: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.entries(replacing(filter)));
 }

@@ -8,7 +8,7 @@ const DEBOUNCE_MS = 250;
 
 interface Draft {
   readonly text: string;
-  /** The filters that this text belongs to; once there is another, the text is that of the filter again. */
+  /** The filters that this text stands for; under any other filter the text is derived from the filter. */
   readonly of: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { ExploitedBadge, SeverityBadge } from '../ui/badge.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { percent } from './update-words.ts';
 
-/** Findings, the weightiest first, as the server sent them. What advisories say is text, never a link. */
+/** Findings in the order of the server, the most severe first. Advisory text is never a link. */
 export function FindingList({ findings }: { findings: readonly GateFinding[] }) {
   return (
     <ul className="divide-y divide-line">

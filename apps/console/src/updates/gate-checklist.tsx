@@ -16,7 +16,7 @@ const LOOKS: Readonly<Record<CheckState, { tone: BadgeTone; icon: ReactNode }>> 
   off: { tone: 'neutral', icon: <CircleMinus /> },
 };
 
-/** What the gate looked at, each with its evidence, and how old the data is that it went by. */
+/** The gate's checks with their evidence, and the age of the data it used. */
 export function GateChecklist({ update, aside }: { update: UpdateView; aside?: ReactNode }) {
   const { gate } = update;
   return (
@@ -45,7 +45,7 @@ export function GateChecklist({ update, aside }: { update: UpdateView; aside?: R
   );
 }
 
-function CheckLine({ check: { title, rule, state, word, evidence } }: { check: Check }) {
+function CheckLine({ check: { title, state, word, evidence } }: { check: Check }) {
   const { tone, icon } = LOOKS[state];
   return (
     <li className="grid grid-cols-[9.5rem_1fr] gap-x-3 py-2 first:pt-0 last:pb-0 max-sm:grid-cols-1">
@@ -55,9 +55,7 @@ function CheckLine({ check: { title, rule, state, word, evidence } }: { check: C
         </Badge>
       </span>
       <div className="min-w-0">
-        <p className="font-medium">
-          {title} <span className="font-normal text-muted">({rule})</span>
-        </p>
+        <p className="font-medium">{title}</p>
         <p className="break-words text-muted">{evidence}</p>
       </div>
     </li>

@@ -104,11 +104,11 @@ test('a plan with a file that has no hash does not pass', () => {
 
 test.each<[PlanAction[] | null, string]>([
   [null, 'Approve: asks web-01 for a plan first'],
-  [[INSTALL], 'Approve: signs a token for 1 package on web-01'],
+  [[INSTALL], 'Approve: installs 1 package on web-01'],
   [
     [INSTALL, { ...INSTALL, name: 'b' }, { action: 'remove', name: 'c', from_version: '1' }],
-    'Approve: signs a token for 2 packages and removes 1 on web-01',
+    'Approve: installs 2 packages and removes 1 on web-01',
   ],
-])('the button says what it will do: %#', (actions, label) => {
+])('the approve button states its effect: %#', (actions, label) => {
   expect(approveLabel({ plan: actions && { actions }, hostname: 'web-01' })).toBe(label);
 });

@@ -3,15 +3,13 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { UpdatePlan } from '@tidegate/protocol/updates-api';
 import { counted, REASONS } from './update-words.ts';
 
-/** `stops` is what the gate said; `found` is there and stops nothing by itself; `unknown` is never safe. */
+/** `stops`: the gate blocks on it; `found`: present, but it blocks nothing; `unknown`: never shown as safe. */
 export type CheckState = 'passes' | 'stops' | 'found' | 'unknown' | 'not_judged' | 'off';
 
 /** One line of the gate's checklist. */
 export interface Check {
   readonly id: 'age' | 'closure' | 'divergence' | 'hashes' | 'registry';
   readonly title: string;
-  /** The rule of the specification. */
-  readonly rule: string;
   readonly state: CheckState;
   readonly word: string;
   readonly evidence: string;
@@ -19,7 +17,7 @@ export interface Check {
 
 type Plan = Pick<UpdatePlan, 'actions'> | null;
 
-/** What the gate looked at, in its order, as far as the server said it: nothing is judged here. */
+/** The gate's checks in its order, as the server reports them: nothing is judged here. */
 export function checklistOf(given: {
   gate: GateReport | null;
   plan: Plan;
@@ -43,7 +41,7 @@ const NOT_JUDGED = {
 } as const;
 
 function divergenceCheck(gate: GateReport | null): Check {
-  const head = { id: 'divergence', title: 'Same artifacts as the fleet', rule: 'ledger' } as const;
+  const head = { id: 'divergence', title: 'Same artifacts as the fleet' } as const;
   if (gate === null) return { ...head, ...NOT_JUDGED };
   const { divergences } = gate;
   if (divergences.length === 0)
@@ -61,7 +59,7 @@ function divergenceCheck(gate: GateReport | null): Check {
   return { ...head, ...{ state: 'stops', word: 'stops', evidence } };
 }
 
-/** Only where it stops: a registry that says nothing against a hash has not said that it is right. */
+/** Listed only if it stops the update: a registry that does not object to a hash has not confirmed it. */
 function registryChecks(gate: GateReport | null): Check[] {
   const [first, ...more] = gate?.unknown_artifacts ?? [];
   if (!first) return [];
@@ -69,26 +67,27 @@ function registryChecks(gate: GateReport | null): Check[] {
   const evidence = `${first.source} does not have ${first.package} ${first.version}${others} with the hash of the plan.`;
   return [
     {
-      ...{ id: 'registry', title: 'The artifact that its registry has', rule: 'registry' },
+      ...{ id: 'registry', title: 'Same artifact as the registry' },
       ...{ state: 'stops', word: 'stops', evidence },
     },
   ];
 }
 
+/** A7. */
 function ageCheck(gate: GateReport | null, ecosystem: Ecosystem): Check {
-  const head = { id: 'age', title: 'Age of every new version', rule: 'A7' } as const;
+  const head = { id: 'age', title: 'Age of every new version' } as const;
   if (ecosystem === 'apt' || ecosystem === 'dnf') {
-    const evidence = `${ecosystem} has no release times: only when the fleet first saw a version is known.`;
+    const evidence = `${ecosystem} has no release times. Only when the fleet first saw a version is known.`;
     return { ...head, ...{ state: 'off', word: 'does not apply', evidence } };
   }
   if (gate === null) return { ...head, ...NOT_JUDGED };
   const { age } = gate;
   if (age === null)
-    return { ...head, ...{ state: 'off', word: 'off', evidence: 'This server does not ask.' } };
+    return { ...head, ...{ state: 'off', word: 'off', evidence: 'This server requires no minimum age.' } };
   const { violations, times, minimum_hours: hours } = age;
   if (violations.length > 0) return { ...head, ...ageViolation(gate, violations, hours) };
   if (times.length === 0) {
-    const evidence = 'No release time is known here: nothing is new to the host, or nobody has answered yet.';
+    const evidence = 'No release time is known: nothing is new to the host, or no registry has answered yet.';
     return { ...head, ...{ state: 'unknown', word: 'not known', evidence } };
   }
   const evidence = `${counted(times.length, 'new version')}, each at least ${hours} h old.`;
@@ -114,8 +113,9 @@ function ageViolation(
     : { state: 'unknown', word: 'not known', evidence };
 }
 
+/** A1, A2. */
 function closureCheck(gate: GateReport | null): Check {
-  const head = { id: 'closure', title: 'No known vulnerability in the closure', rule: 'A1, A2' } as const;
+  const head = { id: 'closure', title: 'No known vulnerability in its packages' } as const;
   if (gate === null) return { ...head, ...NOT_JUDGED };
   const { verdict, findings, fixed, blocked_by: by, reason } = gate;
   switch (verdict) {
@@ -126,7 +126,7 @@ function closureCheck(gate: GateReport | null): Check {
         ...{
           state: 'passes',
           word: 'clear',
-          evidence: `No vulnerability is known of any of its packages${also}.`,
+          evidence: `None of its packages has a known vulnerability${also}.`,
         },
       };
     }
@@ -141,7 +141,7 @@ function closureCheck(gate: GateReport | null): Check {
     }
     case 'unchecked': {
       const evidence =
-        by === 'unchecked' && reason !== null ? REASONS[reason] : 'Nobody has said yet what is known of it.';
+        by === 'unchecked' && reason !== null ? REASONS[reason] : 'Its packages have not been checked yet.';
       return {
         ...head,
         ...{ state: 'unknown', word: by === 'unchecked' ? 'unchecked: stops' : 'unchecked', evidence },
@@ -150,9 +150,9 @@ function closureCheck(gate: GateReport | null): Check {
   }
 }
 
-/** The one part that the host does: without it the host installs nothing, whatever the gate said. */
+/** A4: the host's own check; without it the host installs nothing, whatever the gate decided. */
 function hashCheck(plan: Plan): Check {
-  const head = { id: 'hashes', title: 'Signature and hashes', rule: 'A4' } as const;
+  const head = { id: 'hashes', title: 'Signature and hashes' } as const;
   if (plan === null) return { ...head, ...NOT_JUDGED };
   const brought = plan.actions.filter(({ action }) => action !== 'remove');
   const bare = brought.filter(({ artifact }) => !artifact?.sha256 && !artifact?.sha512).length;
@@ -161,15 +161,15 @@ function hashCheck(plan: Plan): Check {
       ...head,
       ...{ state: 'stops', word: 'stops', evidence: `${counted(bare, 'artifact')} without a hash.` },
     };
-  const evidence = `${counted(brought.length, 'artifact')} bound by hash; the host checks the signature and every hash again before it installs. Nothing waives this.`;
+  const evidence = `${counted(brought.length, 'artifact')} bound by hash; the host checks the signature and every hash again before it installs. Nothing overrides this.`;
   return { ...head, ...{ state: 'passes', word: 'always checked', evidence } };
 }
 
-/** What the button will do, in its own words. */
+/** The label of the button, which states its effect. */
 export function approveLabel({ plan, hostname }: { plan: Plan; hostname: string }): string {
   if (plan === null) return `Approve: asks ${hostname} for a plan first`;
   const removed = plan.actions.filter(({ action }) => action === 'remove').length;
   const brought = plan.actions.length - removed;
   const also = removed > 0 ? ` and removes ${removed}` : '';
-  return `Approve: signs a token for ${counted(brought, 'package')}${also} on ${hostname}`;
+  return `Approve: installs ${counted(brought, 'package')}${also} on ${hostname}`;
 }

@@ -2,7 +2,7 @@ import type { UpdateHistoryEntry } from '@tidegate/protocol/updates-api';
 import { Panel } from '../ui/page.tsx';
 import { Time } from '../ui/time.tsx';
 
-/** How the update came to where it is, the newest first. */
+/** The state changes of the update, newest first. */
 export function HistoryPanel({ history }: { history: readonly UpdateHistoryEntry[] }) {
   if (history.length === 0) return null;
   return (

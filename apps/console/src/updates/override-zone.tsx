@@ -11,7 +11,7 @@ import type { useApprove } from './use-approve.ts';
 
 const REASON_MAX = 4_096;
 
-/** What stopped the update and the way on, if there is one. The override lives here and nowhere else. */
+/** What blocked the update and how to proceed, if possible. The override exists here and nowhere else. */
 export function BlockedVerdict({
   update,
   gate,
@@ -52,7 +52,7 @@ export function BlockedVerdict({
       {gate.overridable && isApprover && isOpen && (
         <OverrideForm {...{ update, approval, reasonBox }} onCancel={() => onOpen(false)} />
       )}
-      {gate.overridable && !isApprover && <p>Who approves can override this, with a reason.</p>}
+      {gate.overridable && !isApprover && <p>An approver can override this, with a reason.</p>}
     </section>
   );
 }
@@ -90,19 +90,19 @@ function OverrideForm({
         <li>
           Waived:{' '}
           {gate?.blocked_by === 'unchecked'
-            ? 'that the closure was not checked for known vulnerabilities.'
-            : 'the known vulnerabilities that are listed on this page.'}
+            ? 'the missing check for known vulnerabilities.'
+            : 'the known vulnerabilities listed on this page.'}
         </li>
         <li>
           <strong>Not waived:</strong> signature and hashes are still verified, on the host, for every package
-          of the plan. Nor are the minimum age and artifacts that differ.
+          of the plan. The minimum age still applies, and files that differ stay blocked.
         </li>
-        <li>Your name and your reason are recorded in an event of the log.</li>
+        <li>Your name and your reason are recorded in the event log.</li>
       </ul>
       <TextArea
         ref={reasonBox}
         label="Reason"
-        hint="Who reads this later knows nothing else of your decision."
+        hint="Later readers will know nothing else about your decision."
         required
         maxLength={REASON_MAX}
         value={reason}
@@ -130,8 +130,8 @@ function AgeWayOut({ update, gate }: { update: UpdateView; gate: GateReport }) {
   return (
     <div className="space-y-1.5">
       <p>
-        An age block has no override. An admin can except exactly one version of one package for a time; or
-        wait until it is old enough.
+        This has no override. Wait until the version is old enough, or ask an admin to except this one version
+        for a time.
       </p>
       <ul className="space-y-1">
         {violations.map(({ package: name, version }) => (
@@ -153,11 +153,11 @@ function DivergenceWayOut({ gate }: { gate: GateReport }) {
   return (
     <div className="space-y-1.5">
       <p>
-        This has no override. Somebody has to find out which file is the right one, and{' '}
+        This has no override. Find out which file is the right one, and{' '}
         <Link to="/divergences" search={{ open: 'true' }}>
           decide
         </Link>
-        ; the runbook of divergences says how.
+        ; the runbook on divergences says how.
       </p>
       <ul className="space-y-1">
         {gate.divergences.map((one) => (
@@ -174,9 +174,9 @@ function RegistryWayOut({ gate }: { gate: GateReport }) {
   return (
     <div className="space-y-1.5">
       <p>
-        This has no override. Find out where the host got the file from: a mirror that serves something else,
-        a private package with a public name, or a version that was taken back. A server that should ask
-        another registry is told so by its settings. It asks again after 15 minutes.
+        This has no override. Find out where the host got the file: a mirror may serve a different one, a
+        private package may share a public name, or the version may have been withdrawn. If the server should
+        ask another registry, change its settings. It asks again after 15 minutes.
       </p>
       <ul className="space-y-1">
         {gate.unknown_artifacts.map((one) => (

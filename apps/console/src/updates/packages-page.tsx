@@ -16,7 +16,7 @@ import { SavedViews } from './saved-views.tsx';
 import { SecurityBadge } from './update-columns.tsx';
 import { STATE_WORDS } from './update-words.ts';
 
-/** The fleet by package: how many hosts could have a newer one. Each row opens its updates, the filter kept. */
+/** Updates grouped by package. Each row opens its updates under the same filter. */
 export function PackagesPage() {
   const list = useListSearch(UPDATE_FILTERS);
   const navigate = useNavigate();
@@ -24,14 +24,14 @@ export function PackagesPage() {
   const query = useQuery(listQuery<PackageItem>('updates', '/api/v1/packages', list.query));
   const columns = useMemo(() => columnsOf(list.filter), [list.filter]);
   return (
-    <Page title="Packages" lead="The same updates by package, over all hosts.">
+    <Page title="Packages" lead="The available updates by package, across all hosts.">
       <ListTable
         list={list}
         query={query}
         noun="packages"
         empty={
           <EmptyState title="No package has an update" action={<Link to="/hosts">See the hosts</Link>}>
-            Packages appear when a host has scanned what it has.
+            Packages appear after a host has scanned.
           </EmptyState>
         }
         toolbar={

@@ -19,15 +19,15 @@ const ACTIONS: Readonly<Record<PlanAction['action'], ReactNode>> = {
   remove: <Minus />,
 };
 
-/** Everything that the host would do, each file with its hash: what an approval signs, and nothing else. */
+/** Everything that the host would change, each file with its hash: exactly what an approval signs. */
 export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostname: string }) {
   const [isWhole, setWhole] = useState(false);
   if (plan === null)
     return (
       <Panel title="The plan">
         <p className="text-muted">
-          {hostname} has not said yet what this update would change. Approving asks it; nothing is signed
-          until the plan is known and judged.
+          {hostname} has not reported yet what this update would change. Approving asks it first; nothing is
+          approved until the plan is known and judged.
         </p>
       </Panel>
     );
@@ -46,7 +46,7 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
         <table className="w-full text-left">
           <thead className="text-[0.86rem] text-muted">
             <tr>
-              {['What', 'Package', 'Before', 'After', 'Hash', 'Source', 'Size'].map((header) => (
+              {['Action', 'Package', 'Before', 'After', 'Hash', 'Source', 'Size'].map((header) => (
                 <th key={header} scope="col" className="py-1 pr-4 font-medium whitespace-nowrap">
                   {header}
                 </th>
@@ -66,7 +66,7 @@ export function PlanPanel({ plan, hostname }: { plan: UpdatePlan | null; hostnam
         </Button>
       )}
       <p className="mt-3 flex flex-wrap items-center gap-x-2 text-muted">
-        Hash of the plan <CopyText text={plan.plan_sha256} label="Copy the hash" />
+        Plan hash <CopyText text={plan.plan_sha256} label="Copy the hash" />
       </p>
     </Panel>
   );
@@ -103,11 +103,11 @@ function ActionRow({ action: one }: { action: PlanAction }) {
             label={artifact?.sha256 ? 'SHA-256' : 'SHA-512'}
           />
         ) : (
-          <span className="text-muted">nothing is fetched</span>
+          <span className="text-muted">no download</span>
         )}
       </td>
       <td className="py-1.5 pr-4">
-        <span className="break-all">{one.origin ?? <span className="text-muted">not said</span>}</span>
+        <span className="break-all">{one.origin ?? <span className="text-muted">not known</span>}</span>
         {one.source_name && (
           <span className="block break-all text-muted">
             built from {one.source_name} {one.source_version}

@@ -6,7 +6,7 @@ import { counted } from './update-words.ts';
 
 const pathOf = (id: string, verb: 'reject' | 'reopen') => `/api/v1/updates/${id}/${verb}`;
 
-/** Rejects updates one by one; the toast takes it back. Each that is refused says why. */
+/** Rejects updates one by one; the toast can undo it. Each refusal is shown with its reason. */
 export async function rejectUpdates(
   updates: readonly Pick<UpdateItem, 'id' | 'name' | 'hostname'>[],
   reason?: string,
@@ -31,7 +31,7 @@ export async function rejectUpdates(
   toast(`${what} rejected.`, { action: { label: 'Undo', run: () => void reopenUpdates(done) } });
 }
 
-/** Back to pending: also takes an approval back. */
+/** Returns updates to pending; this also withdraws an approval. */
 export async function reopenUpdates(ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     try {

@@ -13,10 +13,10 @@ import { attempt, toast } from '../ui/toasts.tsx';
 import { type FilterName, replacing } from './filter-rules.ts';
 
 const VIEWS = '/api/v1/views';
-/** Views of all pages that are read at once: the own ones and the shared ones. */
+/** The most views, own and shared, that are read at once. */
 const SHOWN_MAX = 200;
 
-/** Filters under a name, kept on the server: open one, keep the one on screen, delete one's own. */
+/** Named filters on the server: opens one, saves the current one, deletes the operator's own. */
 export function SavedViews({ list, page }: { list: ListSearch<FilterName>; page: ViewPage }) {
   const client = useQueryClient();
   const { data, error } = useQuery(listQuery<SavedView>('operators', VIEWS, { limit: SHOWN_MAX }));
@@ -62,7 +62,7 @@ export function SavedViews({ list, page }: { list: ListSearch<FilterName>; page:
   );
 }
 
-/** Deleted at once: the toast brings it back. */
+/** Deletes at once; the toast can undo it. */
 async function deleteView(view: SavedView, again: () => Promise<void>): Promise<void> {
   const isDone = await attempt(async () => {
     await remove(`${VIEWS}/${view.id}`);
@@ -130,7 +130,7 @@ function SaveView({
       />
       {may('admin') && (
         <label className="flex min-h-7 items-center gap-2">
-          <input type="checkbox" name="shared" className="size-4" /> for everybody
+          <input type="checkbox" name="shared" className="size-4" /> share with everybody
         </label>
       )}
       <Button type="submit" busy={busy}>

@@ -14,7 +14,7 @@ test.each([
   expect(overrideEvent({ payload: payloadOf(token) })).toBe(event);
 });
 
-test('what is no token names none', () => {
+test('an unreadable token names no event', () => {
   expect(overrideEvent({ payload: '%%' })).toBeNull();
   expect(overrideEvent({ payload: btoa('no json') })).toBeNull();
 });

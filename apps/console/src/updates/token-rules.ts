@@ -1,6 +1,6 @@
 import type { Envelope } from '@tidegate/protocol/documents';
 
-/** The event that an override left, read out of the token that it minted; null where the token has no override. */
+/** The event of an override, read from the signed token; null if the token has no override. */
 export function overrideEvent({ payload }: Pick<Envelope, 'payload'>): string | null {
   try {
     const base64 = payload.replaceAll('-', '+').replaceAll('_', '/');

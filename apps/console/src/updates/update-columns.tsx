@@ -6,7 +6,7 @@ import type { Column } from '../ui/data-table.tsx';
 import { Time } from '../ui/time.tsx';
 import { percent } from './update-words.ts';
 
-/** Every column of the list of updates; the package itself cannot be hidden. */
+/** The columns of the list of updates; the package itself cannot be hidden. */
 export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
   {
     id: 'name',
@@ -79,18 +79,18 @@ export const UPDATE_COLUMNS: readonly Column<UpdateItem>[] = [
   },
 ];
 
-/** Shown only where somebody asks for it. */
+/** Hidden until the operator chooses to show it. */
 export const HIDDEN_AT_FIRST = ['updated_at'] as const;
 
 export function SecurityBadge() {
   return (
-    <Badge tone="accent" icon={<ShieldCheck />} title="Its distribution calls it a security update">
+    <Badge tone="accent" icon={<ShieldCheck />} title="The distribution marks it as a security update">
       security
     </Badge>
   );
 }
 
-/** The version on the host and the one that is there for it. */
+/** The installed and the available version. */
 export function Versions({
   update: { current_version: from, available_version: to },
 }: {

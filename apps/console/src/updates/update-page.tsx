@@ -19,7 +19,7 @@ import { type UpdateView, updateQuery } from './update-view.ts';
 import { bytesText } from './update-words.ts';
 import { usePreview } from './use-update-actions.tsx';
 
-/** One update: what the gate says of it and why, what would change, and what may be decided. */
+/** One update: what the gate says and why, what would change, and what may be decided. */
 export function UpdatePage() {
   const { id = '' } = useParams({ strict: false });
   const { data: update, error, refetch } = useQuery(updateQuery(id));
@@ -79,7 +79,7 @@ function PreviewButton({ id }: { id: string }) {
       onClick={() => preview.mutate()}
       icon={<RefreshCw aria-hidden="true" className="size-4" />}
     >
-      Ask the gate again
+      Check again
     </Button>
   );
 }
@@ -87,7 +87,7 @@ function PreviewButton({ id }: { id: string }) {
 function AboutPanel({ update }: { update: UpdateView }) {
   const { agent_id: agentId, ecosystem, name } = update;
   return (
-    <Panel title="About it">
+    <Panel title="Details">
       <Facts
         facts={[
           [
@@ -116,7 +116,7 @@ function AboutPanel({ update }: { update: UpdateView }) {
           [
             'Commands',
             <Link key="commands" to="/commands" search={{ update_id: update.id }}>
-              of this update
+              commands of this update
             </Link>,
           ],
           ['Id', <CopyText key="id" text={update.id} />],

@@ -4,33 +4,33 @@ import type { UpdateState } from '@tidegate/protocol/states';
 type Stop = NonNullable<GateReport['blocked_by']>;
 type Reason = NonNullable<GateReport['reason']>;
 
-/** What stopped an update, as a heading. */
+/** What blocked an update, as a heading. */
 export const STOP_TITLES: Readonly<Record<Stop, string>> = {
-  divergence: 'An artifact differs from what the fleet was told',
-  registry: 'An artifact is not the one that its registry has',
-  age: 'A version is too young, or nobody knows its age',
-  vulnerability: 'A known vulnerability is in the closure',
-  unchecked: 'The closure could not be checked',
+  divergence: 'A file differs from what other hosts reported',
+  registry: 'A file differs from that of its registry',
+  age: 'A version is too young, or its age is not known',
+  vulnerability: 'A package has a known vulnerability',
+  unchecked: 'The packages could not be checked',
 };
 
 /** Why, as a sentence. */
 export const REASONS: Readonly<Record<Reason, string>> = {
-  artifact_divergence: 'The fleet was told of another file under this name and version.',
+  artifact_divergence: 'The fleet reported another file under this name and version.',
   artifact_unknown_to_registry:
     'The registry has another file under this name and version, or does not have the version.',
   known_vulnerability: 'A package that this update brings, or leaves there, has a known vulnerability.',
   too_young: 'A version was released more recently than the minimum age allows.',
-  unknown_age: 'When a version was released is not known.',
+  unknown_age: 'The release time of a version is not known.',
   unreachable: 'The vulnerability source did not answer.',
   uncovered: 'No vulnerability database covers the distribution of this host.',
-  undecidable: 'A version in the closure cannot be compared with what the database says.',
+  undecidable: 'The version of a package cannot be compared with the vulnerability database.',
 };
 
 /** Why a bulk request left an update out. */
 export const SKIP_REASONS: Readonly<Record<string, string>> = {
-  conflict: 'no longer waits for an approval',
-  not_found: 'is not there any more',
-  verdict_pending: 'is not judged yet: ask again in a moment',
+  conflict: 'is no longer pending',
+  not_found: 'no longer exists',
+  verdict_pending: 'is not judged yet: try again in a moment',
 };
 
 /** The states of an update in words. */
@@ -50,8 +50,8 @@ export const STATE_VERBS: Readonly<
   Record<UpdateState, { approve: boolean; reject: boolean; reopen: string | null }>
 > = {
   pending: { approve: true, reject: true, reopen: null },
-  awaiting_plan: { approve: true, reject: true, reopen: 'Take the approval back' },
-  approved: { approve: false, reject: false, reopen: 'Take the approval back' },
+  awaiting_plan: { approve: true, reject: true, reopen: 'Withdraw the approval' },
+  approved: { approve: false, reject: false, reopen: 'Withdraw the approval' },
   installing: { approve: false, reject: false, reopen: null },
   installed: { approve: false, reject: false, reopen: null },
   failed: { approve: false, reject: false, reopen: 'Reopen' },

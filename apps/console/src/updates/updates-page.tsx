@@ -26,7 +26,7 @@ import { useListActions } from './use-list-actions.tsx';
 const HIDEABLE = UPDATE_COLUMNS.filter(({ id }) => id !== 'name');
 const NONE: readonly UpdateItem[] = [];
 
-/** Every update of the fleet; at first what waits. */
+/** All updates of the fleet; at first those that are pending. */
 export function UpdatesPage() {
   const list = useListSearch(UPDATE_FILTERS);
   const isReady = useFirstVisit(list);
@@ -54,7 +54,10 @@ export function UpdatesPage() {
   const isApprover = may('approver');
 
   return (
-    <Page title="Updates" lead="What hosts were offered, what is known of it, and what was decided.">
+    <Page
+      title="Updates"
+      lead="The updates that hosts reported, what is known about them, and what was decided."
+    >
       <ListTable
         list={list}
         above={(items) =>
@@ -71,10 +74,10 @@ export function UpdatesPage() {
         noun="updates"
         empty={
           <EmptyState
-            title="No host has offered an update yet"
+            title="No host has reported an update yet"
             action={<Link to="/hosts">See the hosts</Link>}
           >
-            Updates appear when a host has scanned what it has.
+            Updates appear after a host has scanned.
           </EmptyState>
         }
         toolbar={
@@ -122,7 +125,7 @@ export function UpdatesPage() {
 const idOf = (update: UpdateItem) => update.id;
 const nameOf = (update: UpdateItem) => `${update.name} on ${update.hostname}`;
 
-/** Offered once the whole page is selected: everything that the filter means, also what is on other pages. */
+/** Shown once the whole page is selected: offers everything that matches the filter, including other pages. */
 function AllMatching({
   selection,
   ids,
@@ -132,7 +135,7 @@ function AllMatching({
   selection: Selection;
   ids: readonly string[];
   total: number;
-  /** There are more than the server counts, and more than one request may name. */
+  /** There are more than the server counts, and more than one request may hold. */
   isCapped: boolean;
 }) {
   const isPage = ids.length > 0 && ids.every((id) => selection.has(id));

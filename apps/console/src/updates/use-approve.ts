@@ -10,14 +10,14 @@ import type { UpdateView } from './update-view.ts';
 
 type Approval = ApproveAnswer | Static<typeof AwaitingPlanAnswer>;
 
-/** The one request of an approval; the override is deliberate, and no other part of the console asks for it. */
+/** The body of an approval. The override is deliberate: only its own panel sets it. */
 export interface ApproveBody {
   readonly override_supply_chain?: true;
   readonly override_reason?: string;
   readonly not_before?: string;
 }
 
-/** Approves one update. Never optimistic: what is shown afterwards is what the server says. */
+/** Approves one update. Never optimistic: the page then shows what the server reports. */
 export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name' | 'hostname'>) {
   return useMutation({
     mutationFn: (body: ApproveBody) =>
@@ -25,11 +25,13 @@ export function useApprove({ id, name, hostname }: Pick<UpdateView, 'id' | 'name
     onSuccess: (answer) => {
       const action = { label: 'Undo', run: () => void reopenUpdates([id]) };
       if (answer.state === 'awaiting_plan') {
-        toast(`${hostname} is asked for the plan of ${name}; what comes back clear is approved.`, { action });
+        toast(`${hostname} is asked for the plan of ${name}. If the plan is clear, it is approved.`, {
+          action,
+        });
         return;
       }
       const notes = answer.warnings.map(({ detail }) => ` ${detail}`).join('');
-      toast(`${name} on ${hostname} is approved: its token is signed.${notes}`, { action });
+      toast(`${name} on ${hostname} is approved.${notes}`, { action });
     },
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['updates'] }),
   });

@@ -4,7 +4,7 @@ type FilterText = typeof import('@tidegate/protocol/filter-text');
 
 let loaded: FilterText | null = null;
 
-/** Reads and writes filters as text; null until it is there: it comes after the page, with the schemas it knows. */
+/** The parser of filter texts; null until it is loaded, which happens after the page, as it brings the schemas. */
 export function useFilterText(): FilterText | null {
   const [parser, setParser] = useState(loaded);
   useEffect(() => {

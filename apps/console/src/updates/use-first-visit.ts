@@ -5,8 +5,8 @@ import { type FilterName, replacing, WAITING } from './filter-rules.ts';
 let wasHere = false;
 
 /**
- * The first visit, when the link says nothing else, shows what waits; afterwards no filter means everything.
- * Answers whether the list may be fetched: not while the filter of the first visit is being set.
+ * The first visit shows pending updates unless the link has a filter; afterwards no filter means everything.
+ * Returns whether the list may be fetched, which it may not while that filter is being set.
  */
 export function useFirstVisit(list: ListSearch<FilterName>): boolean {
   const [isFirst] = useState(() => !wasHere && !list.isFiltered);

@@ -10,7 +10,7 @@ import type { Selection } from '../ui/selection.ts';
 import { type Chosen, REJECT_MAX, sizeOf } from './bulk-rules.ts';
 import { rejectUpdates } from './reject-updates.ts';
 
-/** The verbs of the list, about what is selected or else about the row that has the focus. */
+/** The actions of the list, on the selection or else on the focused row. */
 export function useListActions(given: {
   selection: Selection;
   chosen: Chosen | null;

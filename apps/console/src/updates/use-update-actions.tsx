@@ -13,7 +13,7 @@ import { type UpdateView, updateQuery } from './update-view.ts';
 import { STATE_VERBS } from './update-words.ts';
 import { useApprove } from './use-approve.ts';
 
-/** The verbs of one update, for its buttons, its shortcuts and the palette alike. */
+/** The actions of one update, for its buttons, its shortcuts and the palette alike. */
 export function useUpdateActions(given: {
   update: UpdateView;
   isApprover: boolean;
@@ -68,7 +68,7 @@ export function useUpdateActions(given: {
       {
         id: 'preview',
         group,
-        label: 'Ask the gate again',
+        label: 'Check again',
         icon: <RefreshCw />,
         isAllowed: true,
         run: () => void previewAgain(id),
@@ -79,7 +79,7 @@ export function useUpdateActions(given: {
   return { approval, approve, reopen, canApprove, isOverrideOpen: panel.isOpen, setOverrideOpen: setOpen };
 }
 
-/** Whether the panel is open stands in the URL, so that the list can link to it; opening it puts the focus there. */
+/** The URL says whether the panel is open, so that the list can link to it; opening it moves the focus there. */
 function useOverridePanel(reasonBox: RefObject<HTMLTextAreaElement | null>, isThere: boolean) {
   const search: Readonly<Record<string, unknown>> = useSearch({ strict: false });
   const navigate = useNavigate();
@@ -100,12 +100,12 @@ function useOverridePanel(reasonBox: RefObject<HTMLTextAreaElement | null>, isTh
   return { isOpen, setOpen };
 }
 
-/** Has the gate judge anew, without signing anything. */
+/** Has the gate judge again without signing anything. */
 async function previewAgain(id: string): Promise<void> {
   try {
     const gate = await post<GateReport>(`/api/v1/updates/${id}/preview`);
     queryClient.setQueryData(updateQuery(id).queryKey, (before) => (before ? { ...before, gate } : before));
-    toast('The gate was asked again.');
+    toast('The gate has judged the update again.');
   } catch (error) {
     toast(error instanceof Error ? error.message : String(error), { tone: 'bad' });
   }

@@ -12,7 +12,7 @@ import { NewTokenForm } from '../enrolment/new-token-form.tsx';
 import { CopyText } from '../ui/copy-text.tsx';
 import { Page } from '../ui/page.tsx';
 
-/** The first minutes: the operator is there, then the address by which hosts come, then the first host. */
+/** The first steps after the setup: the operator, the address of the server, the first host. */
 export function WelcomePage() {
   const { session } = useSession();
   const { data: hosts } = useQuery(listQuery<AgentItem>('hosts', '/api/v1/agents', { limit: 1 }));
@@ -20,23 +20,23 @@ export function WelcomePage() {
   const { origin } = location;
   const hasHost = (hosts?.total ?? 0) > 0;
   return (
-    <Page title="Welcome to Tidegate" lead="Three steps, and the first host reports what it has.">
+    <Page title="Welcome to Tidegate" lead="Three steps until the first host reports its packages.">
       <ol className="max-w-4xl space-y-4">
         <Step number={1} title="The first operator" isDone>
           <p>
             You are {session?.operator.username}, an admin. Add a <Link to="/account">second factor</Link> now
-            or later; colleagues are added under <Link to="/operators">Operators</Link>.
+            or later, and add colleagues under <Link to="/operators">Operators</Link>.
           </p>
         </Step>
         <Step number={2} title="The address" isDone={isReachableSafely(origin)}>
           <p>
-            Hosts reach this server at <CopyText text={origin} label="Copy the address" />, as you did. For
-            another one open the console there, and set <code>SERVICE_BASE_URL</code> to it.
+            Hosts reach this server at <CopyText text={origin} label="Copy the address" />, the address you
+            opened. To use another one, open the console there and set <code>SERVICE_BASE_URL</code> to it.
           </p>
           {!isReachableSafely(origin) && (
             <p className="text-warn">
-              This address is not https: what hosts send could be read on the way. Put a proxy with a
-              certificate before the server, or give it one (<code>SERVICE_TLS_CERT</code>,{' '}
+              This address is not https, so others on the network could read what hosts send. Put a proxy with
+              a certificate in front of the server, or give the server one (<code>SERVICE_TLS_CERT</code>,{' '}
               <code>SERVICE_TLS_KEY</code>).
             </p>
           )}
@@ -49,7 +49,7 @@ export function WelcomePage() {
           )}
           {hasHost && (
             <p role="status">
-              The first host is here: <Link to="/updates">see what it has to update</Link>.
+              The first host is here: <Link to="/updates">see its updates</Link>.
             </p>
           )}
         </Step>
