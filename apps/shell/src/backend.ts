@@ -1,16 +1,16 @@
 import type { Json } from './json.ts';
 
-/** Who sent a message, as the backend saw it by its own means: nothing of this was said by the page. */
+/** The sender of a message as the backend determined it: nothing here comes from the page. */
 export interface Sender {
   readonly window: string;
   readonly webview: string;
-  /** Names one load of one page; answers go to it and to no other. */
+  /** Identifies one load of one page; replies go to it alone. */
   readonly document: string;
-  /** `local` for the origin of the shell itself and nothing else; else the URL of the document. */
+  /** `local` for the shell's own origin only; otherwise the URL of the document. */
   readonly origin: 'local' | string;
 }
 
-/** Why a message was dropped without an answer: it did not come from the top document of a webview of ours. */
+/** Why a message was dropped without a reply: it did not come from the top document of one of our webviews. */
 export type DropCause = 'not_the_top_document' | 'wrong_key' | 'not_the_current_document' | 'too_large';
 
 export interface BackendEvents {
@@ -18,14 +18,14 @@ export interface BackendEvents {
   dropped(webview: string, cause: DropCause): void;
   /** A navigation or new window that the policy stopped. */
   blocked(webview: string, url: string): void;
-  /** The page is gone and was loaded again. */
+  /** The page was lost and has been loaded again. */
   recovered(webview: string, cause: string): void;
   windowClosed(window: string): void;
-  /** The document that fills a window is called so by now. */
+  /** The title of the document that fills a window has changed. */
   titleChanged(window: string, title: string): void;
-  /** What the libraries below say. */
+  /** Output of the underlying libraries. */
   noted(line: string): void;
-  /** The backend is gone for good, by itself or because its last window closed. */
+  /** The backend has ended, by itself or because its last window closed. */
   ended(cause: string): void;
 }
 
@@ -59,31 +59,31 @@ export type Serve = (pathAndQuery: string) => Promise<ServedFile>;
 export interface BackendOptions {
   readonly serve: Serve;
   readonly events: BackendEvents;
-  /** What runs in every top document before its own scripts, after the bridge. */
+  /** Runs in every top document after the bridge and before the document's own scripts. */
   readonly pageScript: string;
 }
 
 export type Outcome =
   | { readonly kind: 'done'; readonly value: Json }
-  /** This backend has no way to do it. */
+  /** This backend cannot do it. */
   | { readonly kind: 'unsupported' }
   | { readonly kind: 'failed'; readonly detail: string };
 
 /**
- * Windows, webviews and messages. The rules stand above it, in `core`: a backend decides nothing but who a sender is,
- * and lets no webview leave the shell's origin.
+ * Windows, webviews and messages. The rules are in `core`: a backend only determines who a sender is and keeps every
+ * webview on the shell's origin.
  */
 export interface Backend {
   readonly name: 'webview' | 'chromium';
-  /** The origin that pages of the shell have here. */
+  /** The origin of the shell's pages in this backend. */
   readonly origin: string;
-  /** Makes a window with one webview of the same label that fills it. */
+  /** Creates a window and one webview of the same label that fills it. */
   createWindow(label: string, spec: WindowSpec): Promise<Outcome>;
   createWebview(label: string, spec: WebviewSpec): Promise<Outcome>;
-  /** Does a command of the window or webview plugin to the window or webview of that label. */
+  /** Runs a command of the window or webview plugin on the window or webview of that label. */
   perform(call: { command: string; target: string; args: Json }): Promise<Outcome>;
-  /** Hands a text to one document; nothing happens where that document is gone. */
+  /** Delivers a text to one document; does nothing if that document is gone. */
   deliver(to: Pick<Sender, 'webview' | 'document'>, text: string): void;
-  /** Closes every window and ends what was started. */
+  /** Closes every window and ends every process that was started. */
   close(): Promise<void>;
 }

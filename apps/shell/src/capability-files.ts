@@ -9,8 +9,8 @@ const TARGETS: Readonly<Record<string, Target>> = { linux: 'linux', darwin: 'mac
 export type Loaded = { ok: true; acl: Acl; warnings: readonly string[] } | { ok: false; detail: string };
 
 /**
- * Reads capability files, or every one below a folder (one named `schemas` is left out), into the rules of this
- * system. One that is wrong stops the start: a rule that is left out might have been a denial.
+ * Reads capability files, or all below a folder (except folders named `schemas`), into the rules for this system. An
+ * invalid file stops the start: a rule that is skipped might have been a denial.
  */
 export function loadCapabilities(paths: readonly string[], platform: string = process.platform): Loaded {
   const capabilities: Capability[] = [];

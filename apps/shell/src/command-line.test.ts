@@ -22,7 +22,7 @@ test.each([
 });
 
 describe('the command line', () => {
-  test('opens the overview of the first server unless told otherwise', () => {
+  test('opens the overview of the first server by default', () => {
     expect(parseCommandLine([])).toMatchObject({
       ok: true,
       options: { path: '/', server: null, backend: 'auto' },
@@ -30,7 +30,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['--token', 'tg_secret'], '--token takes "-"'], // an argument can be read by everybody
+    [['--token', 'tg_secret'], '--token takes "-"'], // every user can read arguments
     [['--backend', 'electron'], '--backend is one of'],
     [['tidegate://nothing'], 'a link has the form'],
     [[`tidegate://update/${ID}`, 'more'], 'a link has the form'],

@@ -3,15 +3,15 @@ import { pageOfLink } from './deep-link-rules.ts';
 
 export const USAGE = `Usage: npm run shell -- [OPTIONS] [tidegate://update/ID]
 
-Opens the console in a window of its own. The session stays in this process: the page never has it.
+Opens the console in its own window. The session stays in this process; the page never has it.
 
-  --server NAME|URL    a server of the configuration file, or an address; the first one of the file, or
-                       http://localhost:8080, unless given
-  --backend NAME       webview (the system's own; taken where it works), chromium, or auto (default)
-  --capabilities PATH  a capability file (R8) or a folder of them, instead of the console's own; may be repeated
+  --server NAME|URL    a server of the configuration file, or an address; default: the first one of the file, or
+                       http://localhost:8080
+  --backend NAME       webview (the system's own), chromium, or auto (default: webview if it works, else chromium)
+  --capabilities PATH  a capability file (R8) or a folder of them, instead of the console's own; can be repeated
   --config FILE        the configuration file (~/.config/tidegate/shell.json)
   --token -            reads an API token from standard input and keeps it for this server
-  --forget             forgets the session with this server, then exits
+  --forget             deletes the session with this server, then exits
   --servers            lists the servers of the configuration file, then exits
   --no-sandbox         Chromium without its sandbox: for tests that run as root
   --help               show this text
@@ -57,7 +57,7 @@ export function parseCommandLine(args: readonly string[]): Parsed {
   if (values.help) return { ok: false, help: true, detail: '' };
   const backend = BACKENDS.find((name) => name === (values.backend ?? 'auto'));
   if (backend === undefined) return wrong(`--backend is one of ${BACKENDS.join(', ')}`);
-  // An argument can be read by everybody on the machine.
+  // Every user of the machine can read arguments.
   if (values.token !== undefined && values.token !== '-') return wrong('--token takes "-": standard input');
   const [link, ...more] = positionals;
   const path = link === undefined ? '/' : pageOfLink(link);

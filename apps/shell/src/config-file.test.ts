@@ -17,7 +17,7 @@ function configOf(text: string, mode = 0o600) {
   return { path, [Symbol.dispose]: () => folder.remove() };
 }
 
-test('servers are chosen by name or address, the first one unless asked', () => {
+test('servers are chosen by name or address; the default is the first one', () => {
   using config = configOf(JSON.stringify({ servers: SERVERS }));
   const read = readConfig(config.path);
   if (!read.ok) throw new Error(read.detail);
@@ -33,7 +33,7 @@ test('servers are chosen by name or address, the first one unless asked', () => 
   });
 });
 
-test('without a file there is the server of this machine', () => {
+test('without a file the server is that of this machine', () => {
   expect(readConfig('/nonexistent/shell.json')).toEqual({ ok: true, servers: [] });
   expect(chooseServer([], null)).toMatchObject({ ok: true, url: 'http://localhost:8080' });
 });
@@ -45,7 +45,7 @@ test.each([
   ['https://olga:secret@updates.example.org', 'no user name'],
   ['https://updates.example.org/?a=1', 'no user name, query'],
   ['https://', 'is not a URL'],
-])('the session is not taken to %s', (asked, detail) => {
+])('the session is not sent to %s', (asked, detail) => {
   expect(chooseServer([], asked)).toMatchObject({ ok: false, detail: expect.stringContaining(detail) });
 });
 

@@ -9,7 +9,7 @@ const Server = Type.Object(
   {
     name: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }),
     url: Type.String({ maxLength: 2_000 }),
-    /** Plain http to another machine: the session can be read on the way. For tests. */
+    /** Allows plain http to another machine, where others on the network can read the session. For tests. */
     allow_insecure_http: Type.Optional(Type.Boolean()),
   },
   strict,
@@ -20,8 +20,8 @@ export type Server = Type.Static<typeof Server>;
 export type ConfigRead = { ok: true; servers: readonly Server[] } | { ok: false; detail: string };
 
 /**
- * The servers that this shell knows. Whoever can write the file says where the session goes, so that one that others
- * can write is refused. Without a file there are none.
+ * The servers that this shell knows. Anyone who can write the file decides where the session is sent, so a file that
+ * others can write is refused. Without a file there are none.
  */
 export function readConfig(path: string): ConfigRead {
   const text = readText(path);
@@ -31,7 +31,10 @@ export function readConfig(path: string): ConfigRead {
   const parsed = parseStrictJson(text);
   if (!parsed.ok) return { ok: false, detail: `${path} ${parsed.reason}` };
   if (!Check(Config, parsed.value))
-    return { ok: false, detail: `${path} has the form {"servers": [{"name": "…", "url": "https://…"}]}` };
+    return {
+      ok: false,
+      detail: `${path} must have the form {"servers": [{"name": "…", "url": "https://…"}]}`,
+    };
   return { ok: true, servers: parsed.value.servers };
 }
 
@@ -39,7 +42,7 @@ export type Chosen = { ok: true; name: string; url: string } | { ok: false; deta
 
 const LOCAL: Server = { name: 'local', url: 'http://localhost:8080' };
 
-/** The server that was asked for, by its name or address; without one the first. */
+/** The server with the given name or address; by default the first. */
 export function chooseServer(servers: readonly Server[], asked: string | null): Chosen {
   if (asked === null) return checkServer(servers[0] ?? LOCAL);
   const named = servers.find(({ name, url }) => name === asked || url === asked);
@@ -49,16 +52,17 @@ export function chooseServer(servers: readonly Server[], asked: string | null): 
   return { ok: false, detail: `there is no server "${asked}"${names === '' ? '' : `; there are ${names}`}` };
 }
 
-/** Plain http would show the session to everybody on the way: it is taken for this machine, and where the file says so. */
+/** Plain http exposes the session on the network: it is allowed for this machine, and where the file allows it. */
 function checkServer({ name, url: text, allow_insecure_http: mayBePlain = false }: Server): Chosen {
   if (!URL.canParse(text)) return { ok: false, detail: `"${text}" is not a URL` };
   const url = new URL(text);
   const isLocal =
     url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname);
   const isRight = url.protocol === 'https:' || (url.protocol === 'http:' && (isLocal || mayBePlain));
-  if (!isRight) return { ok: false, detail: `${text} is not https://: the session could be read on the way` };
+  if (!isRight)
+    return { ok: false, detail: `${text} is not https://: others on the network could read the session` };
   if (url.username || url.password || url.search || url.hash)
-    return { ok: false, detail: 'the address of a server has no user name, query or fragment' };
+    return { ok: false, detail: 'the address of a server must have no user name, query or fragment' };
   return { ok: true, name, url: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
 }
 

@@ -2,8 +2,8 @@ const PAGES: Readonly<Record<string, string>> = { update: '/updates', host: '/ho
 const ID = /^\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * The page of the console that a link names: `tidegate://update/ID`, `host` or `command`. Null for any other text:
- * links come from mails and web pages, and lead to no other page and carry no query.
+ * The page of the console that a link names: `tidegate://update/ID`, `host` or `command`. Null for any other text: links
+ * come from mails and web pages, so they open no other page and have no query.
  */
 export function pageOfLink(link: string): string | null {
   if (!URL.canParse(link)) return null;

@@ -11,7 +11,7 @@ const EXAMPLES = join(import.meta.dirname, '../../../examples/capabilities');
 const OWN = join(import.meta.dirname, '../capabilities');
 const CALLER = { window: 'main', webview: 'main', origin: 'local' } as const;
 
-/** The shell with one of the examples, over a server that answers whatever it is asked. */
+/** The shell with one of the examples, over a server that accepts every request. */
 async function shellWith(file: string) {
   const connection = {
     request: async () => ({ status: 200, headers: {}, body: '' }),
@@ -34,11 +34,11 @@ const rulesOf = (path: string) => {
   return loaded.acl;
 };
 
-test('every example is one of these', () => {
+test('every example has a test here', () => {
   expect(readdirSync(EXAMPLES).toSorted()).toEqual(['console.toml', 'more-windows.json', 'read-only.toml']);
 });
 
-test('console.toml: says what the shell brings, in words', async () => {
+test("console.toml: grants the same as the shell's own file", async () => {
   const [own, example] = [rulesOf(OWN), rulesOf(join(EXAMPLES, 'console.toml'))];
   expect(allowedCommands(example, CALLER)).toEqual(allowedCommands(own, CALLER));
   expect(allowedCommands(own, CALLER).toSorted()).toEqual([
@@ -51,7 +51,7 @@ test('console.toml: says what the shell brings, in words', async () => {
   expect(await ask('POST', '/api/v1/updates/x/approve')).toMatchObject({ ok: true });
 });
 
-test('read-only.toml: reads, and neither changes nor administers', async () => {
+test('read-only.toml: allows reading, but no changes and no administration', async () => {
   const { ask } = await shellWith('read-only.toml');
   expect(await ask('GET', '/api/v1/updates')).toMatchObject({ ok: true });
   expect(await ask('GET', '/api/health')).toMatchObject({ ok: true });
@@ -60,7 +60,7 @@ test('read-only.toml: reads, and neither changes nor administers', async () => {
   expect(await ask('GET', '/api/v1/admin/operators')).toMatchObject({ ok: false });
 });
 
-test('more-windows.json: the first window opens pages, which open no others', async () => {
+test('more-windows.json: only the first window can open others', async () => {
   const { call, ask } = await shellWith('more-windows.json');
   expect(await call('core:window:create', { label: 'page-1', path: '/hosts' })).toMatchObject({ ok: true });
   const page = { ...MAIN, window: 'page-1', webview: 'page-1', document: 'd2' };
@@ -70,7 +70,7 @@ test('more-windows.json: the first window opens pages, which open no others', as
   expect(await call('core:webview:clear-all-browsing-data')).toMatchObject({ ok: false });
 });
 
-test('a file that is wrong stops the start, with its name and what is wrong', () => {
+test('an invalid file stops the start, with its name and the fault', () => {
   expect(loadCapabilities([import.meta.filename], 'linux')).toMatchObject({
     ok: false,
     detail: expect.stringContaining('examples.test.ts: '),

@@ -1,4 +1,4 @@
-/** What messages are made of. */
+/** The values of messages. */
 export type Json =
   | null
   | boolean

@@ -5,7 +5,7 @@ export interface Log {
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** What a page tried and was not allowed to. */
+  /** An attempt of a page that was not allowed. */
   security(message: string, fields?: LogFields): void;
 }
 
@@ -18,7 +18,7 @@ export function createLog(write: (line: string) => void): Log {
   return { info: line('INFO'), warn: line('WARN'), error: line('ERROR'), security: line('SECURITY') };
 }
 
-/** Text from elsewhere is quoted, so that it can neither break the line nor pass for a field. */
+/** Foreign text is quoted, so that it can neither break the line nor imitate a field. */
 function formatField([name, value]: [string, string | number | boolean]): string {
   const isPlain = typeof value !== 'string' || /^[\w./:@+-]+$/.test(value);
   return ` ${name}=${isPlain ? value : quote(value)}`;

@@ -78,7 +78,7 @@ async function run(options: Options): Promise<number> {
   const opened = await shell.openWindow('main', { title, path: options.path, ...WINDOW });
   if (opened.kind !== 'done') {
     await shell.close();
-    return stop(opened.kind === 'failed' ? opened.detail : 'the backend makes no windows', EXIT.failed);
+    return stop(opened.kind === 'failed' ? opened.detail : 'the backend cannot open windows', EXIT.failed);
   }
   log.info('window open', { server: server.url });
   const notify = createNotifier(log, env);
@@ -97,7 +97,7 @@ async function run(options: Options): Promise<number> {
     ending.signal,
   );
   const interrupted = new Promise<string>((resolve) => {
-    ending.signal.addEventListener('abort', () => resolve('it was told to end'));
+    ending.signal.addEventListener('abort', () => resolve('a signal was received'));
   });
   log.info('ended', { cause: await Promise.race([shell.ended, interrupted]) });
   ending.abort();

@@ -16,7 +16,7 @@ export interface BackendSettings {
 
 type Opened = { ok: true; backend: Backend } | { ok: false; detail: string };
 
-/** The system's own webview, else Chromium; what keeps the first from working is said, and what to install. */
+/** Opens the system's webview, else Chromium; if neither works, the detail says why and what to install. */
 export async function openBackend(
   settings: BackendSettings,
   options: BackendOptions,

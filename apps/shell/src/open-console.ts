@@ -21,13 +21,13 @@ export interface ConsoleShell {
   readonly serve: Serve;
   readonly connection: ServerConnection;
   readonly backend: BackendSettings;
-  /** Ends with the shell. */
+  /** Aborted when the shell ends. */
   readonly ending: AbortSignal;
-  /** Name of the server, for the titles of windows. */
+  /** The name of the server, for window titles. */
   readonly serverName: string;
 }
 
-/** The shell with every command that there is, over the backend that was chosen. No window is open yet. */
+/** The shell with all commands, over the chosen backend. No window is open yet. */
 export function openConsoleShell({
   acl,
   log,

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** Where the shell keeps what it keeps (XDG base directories; their defaults elsewhere too). */
+/** Where the shell stores its files (XDG base directories; their defaults on other systems too). */
 export interface Places {
   readonly configFile: string;
-  /** Sessions, where there is no keyring. */
+  /** Sessions, if there is no keyring. */
   readonly secretsFile: string;
   readonly cacheFolder: string;
   readonly dataFolder: string;
@@ -22,14 +22,14 @@ export function findPlaces(env: Readonly<Record<string, string | undefined>>): P
   };
 }
 
-/** Where the desktop keeps downloads (xdg-user-dirs; its default elsewhere too). */
+/** The desktop's folder for downloads (xdg-user-dirs; its default on other systems too). */
 export function findDownloadFolder(env: Readonly<Record<string, string | undefined>>): string {
   const home = env.HOME || homedir();
   const named = env.XDG_DOWNLOAD_DIR || folderInUserDirs(env.XDG_CONFIG_HOME || join(home, '.config'), home);
   return named !== null && isAbsolute(named) ? named : join(home, 'Downloads');
 }
 
-/** Lines of a shell, of which these are meant alone: `XDG_DOWNLOAD_DIR="$HOME/…"` or `="/…"`. */
+/** Reads a shell script, of which only these lines count: `XDG_DOWNLOAD_DIR="$HOME/…"` or `="/…"`. */
 function folderInUserDirs(config: string, home: string): string | null {
   let text: string;
   try {

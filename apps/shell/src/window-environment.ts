@@ -5,7 +5,7 @@ const ENVIRONMENT = [
   ...['WEBKIT_DISABLE_DMABUF_RENDERER', 'WEBKIT_DISABLE_COMPOSITING_MODE'],
 ];
 
-/** All that processes with windows need of the environment: no token of anybody is in there. */
+/** The environment variables that processes with windows need; none of them holds a token. */
 export function windowEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(
     ENVIRONMENT.flatMap((name) => {

@@ -102,7 +102,7 @@ export function lying({ lying: now, needs_me }: Pick<Overview, 'lying' | 'needs_
     { id: 'clones', word: 'hosts suspected to be clones', figure: needs_me.clones_suspected, tone: 'bad' },
     {
       id: 'unchecked',
-      word: 'pending updates that could not be checked',
+      word: 'updates pending, unchecked',
       figure: now.unchecked,
       tone: 'unknown',
     },

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Check } from 'typebox/value';
 
-/** Largest message that is read: a request with the largest body, as base64. */
+/** The largest message that is read: a request with the largest body, as base64. */
 const MESSAGE_MAX_BYTES = 32 * 1024 * 1024;
 
 const Message = Type.Object({
@@ -17,11 +17,11 @@ const Message = Type.Object({
 
 export type CdpEvent = { readonly method: string; readonly params: unknown; readonly session: string | null };
 
-/** Chromium's debugging protocol over two pipes: no port that anybody else could speak to. */
+/** Chromium's debugging protocol over two pipes, so there is no port that others could connect to. */
 export interface CdpPipe {
-  /** Rejects with what Chromium said, or when the pipe ends. */
+  /** Rejects with Chromium's error, or when the pipe ends. */
   send(method: string, params?: object, session?: string): Promise<unknown>;
-  /** The same for an answer of a known form. */
+  /** The same, with the response checked against a schema. */
   ask<T extends TSchema>(
     schema: T,
     method: string,
@@ -85,7 +85,7 @@ export function openCdpPipe(
     send,
     async ask(schema, method, params, session) {
       const answer = await send(method, params, session);
-      if (!Check(schema, answer)) throw new Error(`Chromium answered ${method} in a form that is not known`);
+      if (!Check(schema, answer)) throw new Error(`Chromium sent an unknown response to ${method}`);
       return answer;
     },
   };

@@ -9,7 +9,7 @@ import { CHROMIUM_COMMANDS } from './window-commands.ts';
 
 /** How long a window may take to appear. */
 const WINDOW_MAX_MS = 30_000;
-/** How long the browser may take to end by itself. */
+/** How long the browser may take to exit by itself. */
 const END_MAX_MS = 5_000;
 
 const Attached = Type.Object({
@@ -20,7 +20,7 @@ const Detached = Type.Object({ sessionId: Type.String() });
 
 export type Opened = { ok: true; backend: Backend } | { ok: false; detail: string };
 
-/** Chromium in app mode, spoken to over its debugging pipe. One webview fills each window. */
+/** Chromium in app mode, controlled over its debugging pipe. One webview fills each window. */
 export async function openChromiumBackend(
   settings: ChromiumSettings,
   options: BackendOptions,
@@ -30,7 +30,7 @@ export async function openChromiumBackend(
   const { chromium } = started;
   const { events } = options;
   const pages = new Map<string, PageSession>();
-  /** Windows that were asked for, by the address that tells them from any other. */
+  /** Requested windows, by the unique address that identifies them. */
   const awaited = new Map<string, (found: { session: string; target: string }) => void>();
   let isClosing = false;
 
@@ -62,7 +62,7 @@ export async function openChromiumBackend(
     } else if (type === 'service_worker' || type === 'shared_worker') {
       attempt('Target.closeTarget', { targetId });
     } else {
-      // A frame in a process of its own, or a worker: it runs, and loads nothing.
+      // An out-of-process frame or a worker: it runs, but may load nothing.
       attempt('Fetch.enable', { patterns: [{ urlPattern: '*' }] }, sessionId);
       attempt('Runtime.runIfWaitingForDebugger', {}, sessionId);
     }

@@ -5,7 +5,7 @@ import { readMessage } from '../page/message.ts';
 import { bridgeScript, deliveryScript, newKey, titleWatchScript } from '../page/page-script.ts';
 import type { CdpEvent, CdpPipe } from './cdp-pipe.ts';
 
-/** A name that the page of the shell has and no host: nothing is ever asked of the network. */
+/** The origin of the shell's pages. No host has this name: nothing is ever requested from the network. */
 export const ORIGIN = 'https://shell.tidegate.internal';
 const BINDING = '__tidegate_send';
 const TITLE_BINDING = '__tidegate_titled';
@@ -34,17 +34,17 @@ const Paused = Type.Object({
   request: Type.Object({ url: Type.String(), method: Type.String() }),
 });
 
-type Heard = { ok: true; document: string; body: string } | { ok: false; cause: DropCause };
+type ReadCall = { ok: true; document: string; body: string } | { ok: false; cause: DropCause };
 
-/** One page of the shell: what it may load, and who in it may speak. */
+/** One page of the shell: what it may load, and which of its documents may send messages. */
 export interface PageSession {
   readonly session: string;
   readonly target: string;
-  /** Sets the rules up, then lets the page load its first document. */
+  /** Sets up the rules, then lets the page load its first document. */
   open(): Promise<void>;
   take(event: CdpEvent): void;
   deliver(document: string, text: string): void;
-  /** The title of the window is that of its document. */
+  /** Sets the title of the document, which is also that of the window. */
   setTitle(title: string): Promise<void>;
 }
 
@@ -59,26 +59,26 @@ export function createPageSession(
     number,
     { uniqueId: string; origin: string; frameId: string; isDefault: boolean }
   >();
-  /** Where answers to a document go; forgotten with its context. */
+  /** The context that receives the replies to a document; removed with the context. */
   const documents = new Map<string, string>();
   let mainUrl = '';
-  /** The title of the document as far as it was told here; null: not yet. */
+  /** The last title that the document reported; null before the first. */
   let seenTitle: string | null = null;
 
   const send = (method: string, params: object = {}) => cdp.send(method, params, session);
-  /** For what may fail because the page is gone: then there is nothing left to do. */
+  /** For commands that may fail because the page is gone, when nothing is left to do. */
   const attempt = (method: string, params: object = {}) => void send(method, params).catch(() => {});
   const isOurs = (url: string) => url.startsWith(`${ORIGIN}/`);
 
   function isTopDocument(contextId: number): boolean {
     const context = contexts.get(contextId);
     const isTop = context?.frameId === target && context.isDefault && context.origin === ORIGIN;
-    // A blob: document has the origin of its maker, so that the address of the top frame is asked as well.
+    // A blob: document has the origin of its creator, so the address of the top frame is checked as well.
     return isTop && isOurs(mainUrl);
   }
 
-  /** The document that a call came from and what it says; else why nobody listens to it. */
-  function readCall({ payload, executionContextId }: Type.Static<typeof Called>): Heard {
+  /** The document that a call came from and its body, or why the call is dropped. */
+  function readCall({ payload, executionContextId }: Type.Static<typeof Called>): ReadCall {
     const context = contexts.get(executionContextId);
     if (!context || !isTopDocument(executionContextId)) return { ok: false, cause: 'not_the_top_document' };
     const message = readMessage(payload, key);
@@ -90,10 +90,10 @@ export function createPageSession(
   }
 
   function takeCall(call: Type.Static<typeof Called>): void {
-    const heard = readCall(call);
-    if (!heard.ok) events.dropped(label, heard.cause);
-    else if (heard.body !== '') {
-      const { document, body } = heard;
+    const read = readCall(call);
+    if (!read.ok) events.dropped(label, read.cause);
+    else if (read.body !== '') {
+      const { document, body } = read;
       events.message({ window: label, webview: label, document, origin: 'local' }, body);
     }
   }
@@ -150,7 +150,7 @@ export function createPageSession(
     }
   }
 
-  /** Data and blob documents are no requests, so that nothing could stop them: the page is led back. */
+  /** Navigations to data: and blob: documents make no request that could be blocked: the page is sent back. */
   function arrive(url: string): void {
     const wasOurs = isOurs(mainUrl);
     mainUrl = url;
@@ -178,7 +178,7 @@ export function createPageSession(
     take,
     async setTitle(title) {
       const value = title.replace(/\s+/g, ' ').trim();
-      // Compare and swap: a title that the page has set meanwhile is told soon, and is not written over.
+      // Compare and swap: a title that the page has set meanwhile is reported soon and is not overwritten.
       const isKnown = seenTitle === null ? 'true' : `document.title === ${JSON.stringify(seenTitle)}`;
       await send('Runtime.evaluate', {
         expression: `${isKnown} && (document.title = ${JSON.stringify(value)})`,

@@ -11,8 +11,8 @@ const MISSING =
 
 const FLAGS = [
   '--remote-debugging-pipe',
-  // Nothing of this browser has business with any host: pages come through the pipe, and a proxy that is not there
-  // takes what else asks for one, web sockets too.
+  // This browser must not reach any host: pages come through the pipe, and a proxy that does not exist takes all other
+  // connections, including web sockets.
   ...['--proxy-server=http://127.0.0.1:9', '--proxy-bypass-list=<-loopback>'],
   ...['--no-first-run', '--no-default-browser-check', '--no-pings', '--disable-sync', '--disable-extensions'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-domain-reliability'],
@@ -22,7 +22,7 @@ const FLAGS = [
 ];
 
 export interface ChromiumSettings {
-  /** Without the browser's own sandbox: only for tests that run as root, which Chromium refuses otherwise. */
+  /** Turns off the browser's sandbox: only for tests that run as root, which Chromium otherwise refuses. */
   readonly noSandbox: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -31,16 +31,16 @@ export interface ChromiumProcess {
   readonly write: Writable;
   readonly read: Readable;
   readonly pid: number;
-  /** Opens one more window without tabs: a second start of the same profile hands it to the first. */
+  /** Opens another window without tabs: a second start with the same profile passes it to the first process. */
   openWindow(url: string): void;
-  /** Resolves once the process is gone and its profile is removed. */
+  /** Resolves when the process has exited and its profile is removed. */
   readonly ended: Promise<void>;
   kill(): void;
 }
 
 export type Started = { ok: true; chromium: ChromiumProcess } | { ok: false; detail: string };
 
-/** Starts Chromium without any window or port, on a profile that is removed when it ends. */
+/** Starts Chromium without a window or port, with a profile that is removed when it exits. */
 export function startChromium(settings: ChromiumSettings): Started {
   const program = settings.env.CHROMIUM_PATH ?? findProgram(NAMES, settings.env.PATH ?? '');
   if (program === null) return { ok: false, detail: MISSING };
@@ -48,7 +48,7 @@ export function startChromium(settings: ChromiumSettings): Started {
     return { ok: false, detail: 'There is no display: DISPLAY and WAYLAND_DISPLAY are not set.' };
   const env = windowEnvironment(settings.env);
   const profile = makeProfile();
-  // The second flag leaves out the bar that warns of the first.
+  // The second flag hides the bar that warns about the first.
   const common = [
     `--user-data-dir=${profile}`,
     ...(settings.noSandbox ? ['--no-sandbox', '--test-type'] : []),
@@ -77,7 +77,7 @@ export function startChromium(settings: ChromiumSettings): Started {
   };
 }
 
-/** Passwords are typed into this browser and must not stay in it. */
+/** Passwords are typed into this browser and must not be saved in it. */
 function makeProfile(): string {
   const profile = mkdtempSync(join(tmpdir(), 'tidegate-shell-'));
   const preferences = {

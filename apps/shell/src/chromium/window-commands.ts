@@ -21,12 +21,12 @@ const Position = Type.Object({ x: Type.Number(), y: Type.Number() });
 interface WindowCall {
   readonly cdp: CdpPipe;
   readonly page: PageSession;
-  /** What the page gave as `value`, which the core has checked. */
+  /** The `value` from the page, which the core has checked. */
   readonly value: Json | undefined;
 }
 type Perform = (call: WindowCall) => Promise<Json>;
 
-/** What Chromium does to an app window; every other command is not supported here. */
+/** The commands that Chromium can run on an app window; all others are unsupported. */
 export const CHROMIUM_COMMANDS: Readonly<Record<string, Perform>> = {
   'core:window:title': (call) => read(call, Type.String(), 'document.title'),
   'core:window:set-title': async ({ page, value }) => {
@@ -47,11 +47,11 @@ export const CHROMIUM_COMMANDS: Readonly<Record<string, Perform>> = {
     return { x: left, y: top };
   },
   'core:window:set-size': (call) => {
-    if (!Check(Size, call.value)) throw new Error('no size');
+    if (!Check(Size, call.value)) throw new Error('a size needs width and height');
     return setBounds(call, { width: Math.round(call.value.width), height: Math.round(call.value.height) });
   },
   'core:window:set-position': (call) => {
-    if (!Check(Position, call.value)) throw new Error('no position');
+    if (!Check(Position, call.value)) throw new Error('a position needs x and y');
     return setBounds(call, { left: Math.round(call.value.x), top: Math.round(call.value.y) });
   },
   'core:window:is-maximized': (call) => isInState(call, 'maximized'),
@@ -79,7 +79,7 @@ export const CHROMIUM_COMMANDS: Readonly<Record<string, Perform>> = {
 async function read<T extends TSchema>({ cdp, page }: WindowCall, schema: T, expression: string) {
   const params = { expression, returnByValue: true };
   const { result } = await cdp.ask(Evaluated, 'Runtime.evaluate', params, page.session);
-  if (!Check(schema, result.value)) throw new Error('the page answered in a form that is not known');
+  if (!Check(schema, result.value)) throw new Error('the page sent an unknown response');
   return result.value;
 }
 

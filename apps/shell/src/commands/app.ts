@@ -7,7 +7,7 @@ import { SHELL_VERSION } from '../version.ts';
 const Nothing = Type.Object({}, { additionalProperties: false });
 const Theme = Type.Object({ theme: Type.Enum(['light', 'dark', 'system']) }, { additionalProperties: false });
 
-/** What the shell says of itself. What is for telephones and macOS alone is left to "not supported". */
+/** Facts about the shell itself. Commands only for phones and macOS are left to "not supported". */
 export function appCommands(parts: { windows: WindowRegistry; backend: () => Backend }): Commands {
   const { windows, backend } = parts;
   return {
@@ -15,7 +15,7 @@ export function appCommands(parts: { windows: WindowRegistry; backend: () => Bac
     'core:app:identifier': command(Nothing, () => done('tidegate-shell')),
     'core:app:version': command(Nothing, () => done(SHELL_VERSION)),
     'core:app:host-version': command(Nothing, () => done(process.versions.node)),
-    // Started from its sources: no bundle of any kind.
+    // Started from source: there is no bundle.
     'core:app:bundle-type': command(Nothing, () => done(null)),
     'core:app:supports-multiple-windows': command(Nothing, () => done(true)),
     'core:app:set-app-theme': command(Theme, async ({ theme }) => {

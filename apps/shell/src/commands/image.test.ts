@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeShell, MAIN } from '../testing/fake-backend.ts';
 import { readPng } from './read-png.ts';
 
-/** Two pixels wide, two high: red and green, then blue and white; each row has a filter of its own. */
+/** Two by two pixels: red and green, then blue and white; each row has its own filter. */
 function png({
   type = 2,
   rows = [Buffer.of(1, 255, 0, 0, 1, 255, 0), Buffer.of(2, 1, 0, 255, 255, 0, 255)],
@@ -24,7 +24,7 @@ function png({
 }
 
 describe('a PNG', () => {
-  test('is read with its filters undone', () => {
+  test('is decoded with its filters undone', () => {
     const image = readPng(png());
     expect(image).toMatchObject({ width: 2, height: 2 });
     expect([...(image?.rgba ?? [])]).toEqual([
@@ -46,13 +46,13 @@ describe('a PNG', () => {
       png({ rows: [Buffer.of(9, 1, 2, 3, 4, 5, 6), Buffer.of(0, 1, 2, 3, 4, 5, 6)] }),
     ],
     ['a cut end', png().subarray(0, 50)],
-  ])('with %s is none', (_, bytes) => {
+  ])('with %s is refused', (_, bytes) => {
     expect(readPng(bytes)).toBeNull();
   });
 });
 
 describe('images of a page', () => {
-  test('are its own, and closed by it', async () => {
+  test('belong to its webview, which can close them', async () => {
     const permissions = ['core:image:default', 'core:resources:default'];
     const { call } = await createFakeShell({ identifier: 'i', windows: ['*'], permissions });
     const id = await call('core:image:from-bytes', { bytes: png().toString('base64') });
@@ -65,7 +65,7 @@ describe('images of a page', () => {
     expect(await call('core:image:rgba', { id: 1 })).toMatchObject({ ok: false });
   });
 
-  test('are read from a folder of the scope alone, and from none without a scope', async () => {
+  test('are read only from folders of the scope, and not at all without a scope', async () => {
     using folder = tmpDir();
     const [inside, outside] = [join(folder.path, 'icons'), join(folder.path, 'icons-of-others')];
     for (const path of [inside, outside]) {
@@ -88,7 +88,7 @@ describe('images of a page', () => {
         ok: false,
         error: expect.stringContaining('no such image'),
       });
-    // A denied folder is denied by whichever name: a link to it, and dots in its path.
+    // A denied folder is denied under every name: through a link, or with dots in its path.
     const denied = join(inside, 'private');
     mkdirSync(denied);
     writeFileSync(join(denied, 'a.png'), png());
@@ -111,7 +111,7 @@ describe('images of a page', () => {
   });
 });
 
-test('paths are texts: joined, taken apart, and found from the base folders', async () => {
+test('paths are joined, split and resolved from the base folders as texts', async () => {
   const { call } = await createFakeShell({
     identifier: 'p',
     windows: ['main'],

@@ -9,7 +9,7 @@ import { type Commands, command, done, failed } from '../core/commands.ts';
 import { type ImageResource, RESOURCES_MAX, type ResourceTable } from '../core/resource-table.ts';
 import { IMAGE_SIDE_MAX, isSide, readPng } from './read-png.ts';
 
-/** Of a file, and of the text that a page hands over. */
+/** The limit for a file and for the bytes that a page sends. */
 const IMAGE_MAX_BYTES = 1024 * 1024;
 const strict = { additionalProperties: false };
 const Base64 = Type.String({ maxLength: (IMAGE_MAX_BYTES * 4) / 3 + 4, pattern: '^[A-Za-z0-9+/]*={0,2}$' });
@@ -17,7 +17,7 @@ const Side = Type.Integer({ minimum: 1, maximum: IMAGE_SIDE_MAX });
 const OfId = Type.Object({ id: Type.Integer() }, strict);
 const NOT_PNG = `an image is a PNG of eight bits a channel, not interlaced, at most ${IMAGE_SIDE_MAX} pixels wide and high`;
 
-/** Pictures that the shell holds for a webview, by a number; bytes are base64 on the way. */
+/** Images that the shell holds for a webview by number; bytes are transferred as base64. */
 export function imageCommands(resources: ResourceTable): Commands {
   const keep = (webview: string, image: ImageResource | null): Outcome => {
     if (image === null) return failed(NOT_PNG);
@@ -59,13 +59,13 @@ export function imageCommands(resources: ResourceTable): Commands {
 }
 
 /**
- * A file below a folder that the scope names. Without one nothing is read: an empty scope would be the whole disk. A
- * page learns no more than that there was no image, whatever the reason.
+ * Reads a file below a folder of the scope. Without a scope nothing is read, as an empty scope would be the whole disk.
+ * Whatever the reason for a failure, the page only learns that there is no image.
  */
 async function readInScope(path: string, scope: Scope): Promise<Uint8Array | null> {
   if (scope.allow.length === 0 || ![...scope.allow, ...scope.deny].every(isFolder)) return null;
   try {
-    // Links are followed first: a link in an allowed folder must not lead out of it.
+    // Links are resolved first: a link in an allowed folder must not lead out of it.
     const real = await realpath(path);
     if (!scopeAllows(await realScope(scope), real, isBelow)) return null;
     return await readSmall(real);
@@ -75,14 +75,14 @@ async function readInScope(path: string, scope: Scope): Promise<Uint8Array | nul
   }
 }
 
-/** The folders by their real names, as the file is: a denied folder that is named by a link is denied all the same. */
+/** The folders by their real paths, like the file: a denied folder that is named by a link is denied too. */
 async function realScope({ allow, deny }: Scope): Promise<Scope> {
   const real = (entries: readonly Value[]) =>
     Promise.all(entries.filter(isFolder).map(async ({ folder }) => ({ folder: await realOrSame(folder) })));
   return { allow: await real(allow), deny: await real(deny) };
 }
 
-/** Where there is no such folder, nothing is below it. */
+/** A folder that does not exist has nothing below it. */
 async function realOrSame(folder: string): Promise<string> {
   try {
     return await realpath(folder);
@@ -92,7 +92,7 @@ async function realOrSame(folder: string): Promise<string> {
   }
 }
 
-/** `{ "folder": "/usr/share/icons" }`; an entry of another form would be a denial that does not hold. */
+/** `{ "folder": "/usr/share/icons" }`; an entry of another form could be a denial that has no effect. */
 function isFolder(entry: Value): entry is { readonly folder: string } {
   return Check(Type.Object({ folder: Type.String({ pattern: '^/.' }) }, strict), entry);
 }

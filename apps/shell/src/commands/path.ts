@@ -7,7 +7,7 @@ const Text = Type.String({ maxLength: 4_096 });
 const One = Type.Object({ path: Text }, { additionalProperties: false });
 const Many = Type.Object({ paths: Type.Array(Text, { maxItems: 100 }) }, { additionalProperties: false });
 
-/** Texts alone: nothing here looks at a disk, and a path is no right to read what it names. */
+/** Operations on path texts: nothing here reads the disk, and a path grants no right to read it. */
 export function pathCommands(env: Readonly<Record<string, string | undefined>>): Commands {
   const folders = baseFolders(env);
   return {
@@ -32,7 +32,7 @@ export function pathCommands(env: Readonly<Record<string, string | undefined>>):
   };
 }
 
-/** The XDG base directories, and what stands in for those that are not set. */
+/** The XDG base directories, with their defaults. */
 function baseFolders(env: Readonly<Record<string, string | undefined>>) {
   const home = env.HOME ?? homedir();
   return {

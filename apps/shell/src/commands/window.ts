@@ -31,7 +31,7 @@ const NewWebview = Type.Object(
   strict,
 );
 
-/** Windows and webviews. What the core knows it answers by itself; the rest is the backend's to do, or not to. */
+/** Windows and webviews. The core answers what it knows; the backend does the rest, or does not support it. */
 export function windowCommands({ windows, backend }: ShellParts): CommandTable {
   const createWindow = command(NewWindow, ({ label, path, title = 'Tidegate', width = 1200, height = 800 }) =>
     windows.open(label, { title, width, height, path }),
@@ -66,7 +66,7 @@ export function windowCommands({ windows, backend }: ShellParts): CommandTable {
       Type.Object({ label: Type.Optional(Label), value: Type.String({ maxLength: 1_000 }) }, strict),
       ({ label, value }, { sender }) => windows.setTitle(label ?? sender.window, value),
     ),
-    // Shown before the title of the window: the one place that both backends and every desktop have.
+    // Shown before the window's title, the one place that both backends and every desktop have.
     'core:window:set-badge-count': command(
       Type.Object(
         {

@@ -31,7 +31,7 @@ const READ_ONLY = {
 };
 
 describe('the API through the gate', () => {
-  test('a scope narrows methods and paths, as the server reads them', async () => {
+  test('a scope restricts methods and paths as the server reads them', async () => {
     const { ask, asked } = await createScene([READ_ONLY]);
     expect(await ask('GET', '/api/v1/updates?limit=1')).toMatchObject({ ok: true });
     for (const [method, path] of [
@@ -43,7 +43,7 @@ describe('the API through the gate', () => {
     ] as const)
       expect(await ask(method, path)).toMatchObject({
         ok: false,
-        error: expect.stringContaining('outside of the scope'),
+        error: expect.stringContaining('outside the scope'),
       });
     for (const path of [
       '/api/v1/x/../admin/operators',
@@ -65,14 +65,14 @@ describe('the API through the gate', () => {
     expect(asked).toEqual(['GET /api/v1/updates?limit=1']);
   });
 
-  test('what is called is what was judged: in one spelling, decoded once', async () => {
+  test('the called path is the checked one: normalized, decoded once', async () => {
     const { ask, asked } = await createScene([READ_ONLY]);
     expect(await ask('GET', '/api/v1/%75pdates/caf%C3%A9?q=%61%2F')).toMatchObject({ ok: true });
     expect(asked).toEqual(['GET /api/v1/updates/caf%C3%A9?q=%61%2F']);
   });
 
   test.each(['/api/v1/%61dmin/*', '/api/v1/admin/../x', '/api//v1/*', '/api/v1/\uff41dmin/*', 'api/v1/*'])(
-    'a scope that spells its path %s lets nothing pass',
+    'a scope with the path %s allows nothing',
     async (path) => {
       const { ask, asked } = await createScene([{ ...READ_ONLY, deny: [{ path }] }]);
       expect(await ask('GET', '/api/v1/updates')).toMatchObject({ ok: false });
@@ -80,7 +80,7 @@ describe('the API through the gate', () => {
     },
   );
 
-  test('a scope with an entry that is not understood lets nothing pass', async () => {
+  test('a scope with an unknown entry allows nothing', async () => {
     const { ask, asked } = await createScene([{ ...READ_ONLY, deny: [{ paths: ['/api/v1/admin/*'] }] }]);
     expect(await ask('GET', '/api/v1/updates')).toMatchObject({ ok: false });
     expect(asked).toEqual([]);
@@ -90,13 +90,13 @@ describe('the API through the gate', () => {
     ['TRACE', '/api/v1/updates'],
     ['GET', '/install.sh'],
     ['GET', 'https://evil.invalid/api/'],
-  ])('%s %s is no request', async (method, path) => {
+  ])('%s %s is refused', async (method, path) => {
     const { ask, asked } = await createScene(['allow-api-request']);
     expect(await ask(method, path)).toMatchObject({ ok: false });
     expect(asked).toEqual([]);
   });
 
-  test('a webview has a bound of streams, which those of its document before do not count for', async () => {
+  test('a webview has a limited number of streams; those of its previous document do not count', async () => {
     const { call } = await createScene(['allow-api-stream-open']);
     const open = (n: number, sender = MAIN) =>
       call(

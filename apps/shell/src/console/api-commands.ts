@@ -8,7 +8,7 @@ import { API_PATH_MAX_CHARS, type ApiPath, plainPath, readApiPath } from './api-
 import { followStream } from './follow-stream.ts';
 import type { ServerConnection } from './server-connection.ts';
 
-/** Streams of one webview at a time; the console holds one, and one for each output on screen. */
+/** The most streams of one webview; the console has one, and one for each output on screen. */
 const STREAMS_MAX = 8;
 const strict = { additionalProperties: false };
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -36,11 +36,11 @@ const ScopeEntry = Type.Object(
   strict,
 );
 
-/** The commands by which a page of the console reaches its server; a scope narrows the paths. */
+/** The commands by which a page of the console reaches its server; a scope restricts the paths. */
 export function apiCommands(
   connection: ServerConnection,
   events: EventHub,
-  /** Ends every stream with the shell. */
+  /** Aborted when the shell ends; ends every stream. */
   ending: AbortSignal,
 ): Commands {
   const streams = new Map<string, { sender: Sender; abort: AbortController }>();
@@ -51,7 +51,7 @@ export function apiCommands(
     streams.delete(key);
   }
 
-  /** A webview has one document at a time: the streams of the one before have nobody to tell. */
+  /** A webview has one document at a time: the streams of its previous document are ended. */
   function countOf({ webview, document }: Sender): number {
     for (const [key, { sender }] of streams)
       if (sender.webview === webview && sender.document !== document) end(key);
@@ -72,16 +72,16 @@ export function apiCommands(
       const key = keyOf(sender, name);
       const abort = new AbortController();
       streams.set(key, { sender, abort });
-      const tell = (payload: Record<string, string>) => {
-        // Nobody listens any more: the document is gone, or its window.
+      const send = (payload: Record<string, string>) => {
+        // The document or its window is gone.
         if (!events.emitTo(sender, name, payload)) end(key);
       };
       const listener = {
-        open: () => tell({ kind: 'open' }),
+        open: () => send({ kind: 'open' }),
         message: ({ event, data, id }: { event: string; data: string; id: string }) =>
-          tell({ kind: 'message', event, data, id }),
-        lost: () => tell({ kind: 'lost' }),
-        closed: () => tell({ kind: 'closed' }),
+          send({ kind: 'message', event, data, id }),
+        lost: () => send({ kind: 'lost' }),
+        closed: () => send({ kind: 'closed' }),
       };
       void followStream(connection, read.path, listener, AbortSignal.any([abort.signal, ending])).finally(
         () => end(key),
@@ -95,7 +95,7 @@ export function apiCommands(
   };
 }
 
-/** The path in the spelling in which it is judged and called; refused where the scope does not have it. */
+/** The path in the normal form in which it is checked and called; refused if it is outside the scope. */
 function pathInScope(
   scope: Scope,
   method: string,
@@ -105,20 +105,20 @@ function pathInScope(
   const shown = text.split('?')[0];
   if (!read.ok) return { ok: false, detail: `${shown} ${read.detail}` };
   if (isInScope(scope, method, read.path.pathname)) return read;
-  return { ok: false, detail: `${shown} is outside of the scope of the permission` };
+  return { ok: false, detail: `${shown} is outside the scope of the permission` };
 }
 
-/** `{ "method": "GET", "path": "/api/v1/updates/*" }`; a star at the end stands for anything. The query is not looked at. */
+/** `{ "method": "GET", "path": "/api/v1/updates/*" }`; a final star matches anything. The query is ignored. */
 function isInScope(scope: Scope, method: string, pathname: string): boolean {
-  // An entry of another form or spelling would be a denial that does not hold.
+  // An entry of another form or spelling could be a denial that has no effect.
   if (![...scope.allow, ...scope.deny].every(isEntry)) return false;
   return scopeAllows(scope, { method, path: pathname }, matches);
 }
 
-/** Whether an entry names paths in the spelling in which they are judged. */
+/** Whether an entry names paths in the normal form in which they are checked. */
 function isEntry(entry: Value): boolean {
   if (!Check(ScopeEntry, entry)) return false;
-  // A star may stand for a whole segment, which is not empty.
+  // A star may stand for a whole, non-empty segment.
   const example = entry.path.replace(/\*$/, 'x');
   return plainPath(example) === example;
 }

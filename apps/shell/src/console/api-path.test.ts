@@ -9,7 +9,7 @@ import { connectServer } from './server-connection.ts';
 
 const LONG = process.env.TIDEGATE_LONG === '1';
 
-/** All that a path may come to for a server: decoded as often as it goes, with every kind of slash and dot segment. */
+/** All readings of a path that a server could make: decoded repeatedly, with every kind of slash and dot segment. */
 function readingsOf(path: string): Set<string> {
   const readings = new Set<string>();
   const queue = [path.split('?')[0] ?? ''];
@@ -26,7 +26,7 @@ function readingsOf(path: string): Set<string> {
   return readings;
 }
 
-/** Spellings of one character: as it is, in percent codes once or twice, full width. */
+/** Spellings of one character: plain, percent-encoded once or more, full width. */
 function spelled(character: string): fc.Arbitrary<string> {
   const hex = character.charCodeAt(0).toString(16).padStart(2, '0');
   const wide = String.fromCharCode(character.charCodeAt(0) + 0xfee0);
@@ -51,7 +51,7 @@ const path = fc
   )
   .map((parts) => parts.join(''));
 
-test('no spelling of a path that a server could route below a denied one reaches it', async () => {
+test('no spelling of a path that a server could route to a denied path reaches the server', async () => {
   const seen: string[] = [];
   const server = createServer((request, response) => {
     seen.push(request.url ?? '');
@@ -82,7 +82,7 @@ test('no spelling of a path that a server could route below a denied one reaches
   let passed = 0;
   await fc.assert(
     fc.asyncProperty(path, async (asked) => {
-      // A shell of its own for each: a webview may only ask so often.
+      // A new shell for each, as the calls of a webview are limited.
       const shell = await createFakeShell({ identifier: 'api', windows: ['main'], permissions }, commands);
       const before = seen.length;
       const answer = await shell.call('api-request', { method: 'GET', path: asked, headers: {}, body: null });

@@ -5,7 +5,7 @@ import { createStreamReader } from './event-stream.ts';
 const STREAM =
   'retry: 3000\n: open\n\nid: 7\nevent: output\ndata: {"a":\ndata: 1}\n\rdata: x\r\n\r\ndata\n\n: beat\n\n';
 
-test('messages are read as the standard says', () => {
+test('messages are read as in the standard', () => {
   const reader = createStreamReader();
   expect(
     reader.take('retry: 50\n: hello\n\nid: 7\nevent: output\ndata: one\ndata:two\n\ndata: three\r\n\r\n'),
@@ -16,13 +16,13 @@ test('messages are read as the standard says', () => {
   expect([reader.lastId(), reader.retryMs()]).toEqual(['7', 50]);
 });
 
-test('a message that is not ended is not one', () => {
+test('an unfinished message is not returned', () => {
   const reader = createStreamReader();
   expect(reader.take('data: half')).toEqual([]);
   expect(reader.take('\n\n')).toEqual([{ event: 'message', data: 'half', id: '' }]);
 });
 
-test('however a stream is cut into pieces, its messages are the same', () => {
+test('a stream has the same messages however it is split', () => {
   const whole = createStreamReader().take(STREAM);
   fc.assert(
     fc.property(fc.array(fc.nat(STREAM.length), { maxLength: 10 }), (cuts) => {
@@ -34,7 +34,7 @@ test('however a stream is cut into pieces, its messages are the same', () => {
   );
 });
 
-test('a message without an end is not gathered for ever', () => {
+test('an endless message is refused', () => {
   const reader = createStreamReader();
   expect(() => {
     for (let n = 0; n < 100; n++) reader.take(`data: ${'x'.repeat(20_000)}\n`);

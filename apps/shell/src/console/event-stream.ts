@@ -2,23 +2,23 @@
 export interface StreamMessage {
   readonly event: string;
   readonly data: string;
-  /** The id that a reconnection names; empty where none was given. */
+  /** The id that a reconnection sends; empty if there was none. */
   readonly id: string;
 }
 
 export interface StreamReader {
   /** The messages that are complete with this piece of text. */
   take(text: string): StreamMessage[];
-  /** Of the last message. */
+  /** The id of the last message. */
   lastId(): string;
-  /** What the server asked to wait before a reconnection, in milliseconds; null where it did not say. */
+  /** The delay before a reconnection that the server asked for, in milliseconds; null if it did not. */
   retryMs(): number | null;
 }
 
-/** Longest message that is gathered. */
+/** The longest message, in characters. */
 const MESSAGE_MAX_LENGTH = 1024 * 1024;
 
-/** Reads a stream of events, piece by piece. Throws on a message past the bound. */
+/** Reads a stream of events, piece by piece. Throws on a longer message. */
 export function createStreamReader(): StreamReader {
   let rest = '';
   let id = '';

@@ -19,7 +19,7 @@ async function createScene(permissions = ['allow-file-save']) {
 }
 
 describe('a file that a page saves', () => {
-  test('is written into the folder of downloads, for its owner alone, and its place is told', async () => {
+  test('is written to the downloads folder, readable by its owner only, and its path is returned', async () => {
     const { folder, save } = await createScene();
     const name = 'events.csv';
     expect(await save({ name, text: 'a,', isFirst: true, isLast: false })).toEqual({ ok: true, value: null });
@@ -37,7 +37,7 @@ describe('a file that a page saves', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('takes the place of no other, and goes where no link leads', async () => {
+  test('replaces no other file and follows no link', async () => {
     const { folder, save } = await createScene();
     mkdirSync(folder);
     writeFileSync(join(folder, 'events.csv'), 'mine');
@@ -58,13 +58,13 @@ describe('a file that a page saves', () => {
     'a\u0000.csv',
     '-rf.csv',
     `${'n'.repeat(200)}.csv`,
-  ])('has no name like %j', async (name) => {
+  ])('cannot be named %j', async (name) => {
     const { folder, save } = await createScene();
     expect(await save({ name, text: 'x', ...WHOLE })).toMatchObject({ ok: false });
     expect(readdirIfThere(folder)).toEqual([]);
   });
 
-  test('is one at a time, of one document, from its first piece on', async () => {
+  test('is sent piece by piece, by one document and one file at a time', async () => {
     const { folder, save } = await createScene();
     const first = { name: 'a.csv', text: 'x', isFirst: true, isLast: false };
     const last = { ...first, isFirst: false, isLast: true };
@@ -76,7 +76,7 @@ describe('a file that a page saves', () => {
     expect(readdirIfThere(folder)).toEqual([]);
   });
 
-  test('has a bound, and nothing of what is longer is kept', async () => {
+  test('has a maximum size, and a larger one is discarded', async () => {
     const { folder, save } = await createScene();
     const piece = { name: 'a.csv', text: 'x'.repeat(300_000), isFirst: false, isLast: false };
     expect(await save({ ...piece, isFirst: true })).toMatchObject({ ok: true });
@@ -88,7 +88,7 @@ describe('a file that a page saves', () => {
     expect(readdirIfThere(folder)).toEqual([]);
   });
 
-  test('that others were begun after is forgotten: what closed windows began is not kept', async () => {
+  test('is discarded if it stays unfinished while others are started, as after a closed window', async () => {
     const { save } = await createScene();
     const piece = { name: 'a.csv', text: 'x', isFirst: true, isLast: false };
     const of = (n: number) => ({ ...MAIN, webview: `w${n}` });
@@ -98,7 +98,7 @@ describe('a file that a page saves', () => {
     for (let n = 1; n < 5; n++) expect(await save(last, of(n))).toMatchObject({ ok: true });
   });
 
-  test('is one of ten in a row, and of two a minute from then on', async () => {
+  test('counts against a limit of ten at once and two a minute', async () => {
     const { folder, clock, save } = await createScene();
     const one = (n: number) => save({ name: `${n}.json`, text: '{}', ...WHOLE });
     for (let n = 0; n < 10; n++) expect(await one(n)).toMatchObject({ ok: true });
@@ -109,7 +109,7 @@ describe('a file that a page saves', () => {
     expect(readdirSync(folder)).toHaveLength(11);
   });
 
-  test('that cannot be written says why', async () => {
+  test('that cannot be written returns the reason', async () => {
     const { folder, save } = await createScene();
     writeFileSync(folder, 'a file where the folder should be');
     const answer = await save({ name: 'a.csv', text: 'x', ...WHOLE });
@@ -119,7 +119,7 @@ describe('a file that a page saves', () => {
     });
   });
 
-  test('is refused to a window that no capability gives it', async () => {
+  test('is refused to a window without the capability', async () => {
     const { folder, save } = await createScene(['allow-api-request']);
     const answer = await save({ name: 'a.csv', text: 'x', ...WHOLE });
     expect(answer).toEqual({ ok: false, error: 'Command "file-save" not allowed by ACL' });

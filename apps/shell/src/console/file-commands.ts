@@ -4,16 +4,16 @@ import { Type } from 'typebox';
 import { createBudget } from '../core/budget.ts';
 import { type Commands, command, done, failed } from '../core/commands.ts';
 
-/** Of a message of 2 MiB that much is left where every unit takes six bytes of JSON. */
+/** Fits into a message of 2 MiB even if every UTF-16 unit takes six bytes of JSON. */
 const PIECE_MAX_CHARS = 300_000;
 const FILE_MAX_CHARS = 32 * 1024 * 1024;
-/** Files under way in all webviews, the newest ones: windows come and go, and what they began would stay. */
+/** The most unfinished files of all webviews; older ones are discarded, as closed windows leave theirs behind. */
 const BEGUN_MAX = 4;
-/** A hostile page could fill the disk: so many files at once, and two a minute from then on. */
+/** Limits a hostile page that could fill the disk: ten files at once, then two a minute. */
 const FILES = { perSecond: 1 / 30, burst: 10 };
-/** Files of one name that stand side by side. */
+/** The most files with the same name. */
 const SAME_NAME_MAX = 100;
-/** What the console saves; nothing that a desktop would start. */
+/** The types of file that the console saves; none that a desktop would execute. */
 const Name = Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}\\.(csv|json|jsonl)$' });
 
 const Piece = Type.Object(
@@ -26,7 +26,7 @@ const Piece = Type.Object(
   { additionalProperties: false },
 );
 
-/** A file of which some pieces have come. */
+/** An unfinished file. */
 interface Begun {
   readonly document: string;
   readonly name: string;
@@ -35,8 +35,8 @@ interface Begun {
 }
 
 /**
- * The command by which a page of the console keeps a file, where a browser would download it: new files of a folder
- * alone, in pieces as messages are short. A webview has one at a time. `now` is in milliseconds and never goes back.
+ * The command by which a page of the console saves a file, in place of a browser download: only new files in one
+ * folder, sent in pieces because messages are short, one at a time per webview. `now` is monotonic, in milliseconds.
  */
 export function fileCommands({ folder, now }: { folder: string; now: () => number }): Commands {
   const begun = new Map<string, Begun>();
@@ -56,20 +56,20 @@ export function fileCommands({ folder, now }: { folder: string; now: () => numbe
       const file = begun.get(webview);
       if (file?.document !== document || file.name !== name) {
         begun.delete(webview);
-        return failed(`${name} has no beginning: the first piece has isFirst`);
+        return failed(`${name} has no beginning: the first piece must have isFirst`);
       }
       file.texts.push(text);
       file.chars += text.length;
       if (isLast || file.chars > FILE_MAX_CHARS) begun.delete(webview);
-      if (file.chars > FILE_MAX_CHARS) return failed('a file has at most 32 MB of text');
+      if (file.chars > FILE_MAX_CHARS) return failed('a file may have at most 32 MB of text');
       if (!isLast) return done();
-      if (!budget.take()) return failed('there were too many files: wait half a minute');
+      if (!budget.take()) return failed('too many files: wait half a minute');
       return keep(folder, name, file.texts.join(''));
     }),
   };
 }
 
-/** Never another file's place: under a name that is taken it gets a number. */
+/** Never replaces a file: if the name is taken, the new file gets a number. */
 async function keep(folder: string, name: string, text: string) {
   const { name: stem, ext } = parse(name);
   try {
@@ -84,7 +84,7 @@ async function keep(folder: string, name: string, text: string) {
   return failed(`${folder} has ${SAME_NAME_MAX} files called ${name}: remove some of them`);
 }
 
-/** False where something of that name is there, a link too. */
+/** False if the name is taken, even by a link. */
 async function writeNew(path: string, text: string): Promise<boolean> {
   const file = await openNew(path);
   if (file === null) return false;

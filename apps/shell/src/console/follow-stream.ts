@@ -9,13 +9,13 @@ const RETRY_MAX_MS = 60_000;
 export interface StreamListener {
   open(): void;
   message(message: StreamMessage): void;
-  /** The stream broke, and is tried again. */
+  /** The stream broke and will be reopened. */
   lost(): void;
-  /** The server answered with something else than a stream: it is not tried again. */
+  /** The response was not a stream, so it is not reopened. */
   closed(status: number): void;
 }
 
-/** Follows a stream of the server until the signal says to stop: opened again where it left off, as a browser would. */
+/** Follows a stream of the server until the signal aborts; after a break it resumes where it left off. */
 export async function followStream(
   connection: Pick<ServerConnection, 'open'>,
   path: ApiPath,
@@ -38,7 +38,7 @@ export async function followStream(
       for await (const chunk of response.body ?? [])
         for (const message of reader.take(decoder.decode(chunk, { stream: true }))) listener.message(message);
     } catch {
-      // Every reason to lose a stream is one to open it again, but the end that the caller asked for.
+      // A stream that is lost for any reason is reopened, unless the caller has ended it.
     }
     if (signal.aborted) return;
     listener.lost();

@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/** As the server's own, and no frame of any kind: a frame is where a stranger could stand. */
+/** The server's policy without any frames, in which foreign content could appear. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "script-src 'self'",
@@ -30,7 +30,7 @@ const HEADERS = {
 
 export type Console = { ok: true; serve: Serve } | { ok: false; detail: string };
 
-/** Serves the built console out of memory: no path that a page names reaches the disk. */
+/** Serves the built console from memory: no path that a page requests reaches the disk. */
 export function readConsole(folder: string): Console {
   const files = readFiles(folder);
   const document = files.get('/index.html');
@@ -45,7 +45,7 @@ export function readConsole(folder: string): Console {
       const { pathname } = new URL(pathAndQuery, 'https://shell.invalid');
       const file = files.get(pathname);
       if (file) return file;
-      // Every page of the console is the one document, which shows the page by its address.
+      // All pages of the console are one document, which shows the page of its address.
       const isPage = !pathname.startsWith('/api/') && extname(pathname) === '';
       return isPage
         ? document

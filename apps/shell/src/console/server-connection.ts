@@ -2,13 +2,13 @@ import { BACKGROUND_HEADER } from '@tidegate/protocol/headers';
 import type { ApiPath } from './api-path.ts';
 import type { Session } from './session.ts';
 
-/** A bulk approval waits for its verdicts; nothing of the API takes longer. */
+/** A bulk approval waits for its verdicts; no other call takes longer. */
 const REQUEST_MAX_MS = 60_000;
-/** The largest answer of the API is a list of 200 rows. */
+/** The largest response of the API is a list of 200 rows. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
-/** What a page may say of its request; everything else is the shell's. */
+/** The request headers that a page may set; the shell sets all others. */
 const REQUEST_HEADERS = ['accept', 'content-type', 'last-event-id', BACKGROUND_HEADER];
-/** What a page gets to see of an answer. */
+/** The response headers that a page may see. */
 const ANSWER_HEADERS = [
   'content-type',
   'retry-after',
@@ -29,11 +29,11 @@ export interface ServerAnswer {
   readonly body: string;
 }
 
-/** Speaks to one server with the session of the operator. */
+/** Calls one server with the operator's session. */
 export interface ServerConnection {
-  /** Throws where the server does not answer, or answers with more than the API ever does. */
+  /** Throws if the server does not answer, or if the response is too large. */
   request(request: ServerRequest): Promise<ServerAnswer>;
-  /** An answer that is read as it comes; the caller ends it by the signal. */
+  /** A response that is read as it arrives; the caller ends it by the signal. */
   open(path: ApiPath, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response>;
 }
 
@@ -48,12 +48,12 @@ export function connectServer(baseUrl: string, session: Session): ServerConnecti
     const kept = REQUEST_HEADERS.flatMap((name) =>
       headers[name] === undefined ? [] : [[name, headers[name]]],
     );
-    // The path begins with a slash and has one spelling: never another host, and never outside of the API.
+    // The path begins with a slash and is in normal form: never another host, and never outside the API.
     return fetch(origin + prefix + path.target, {
       method,
       headers: { ...Object.fromEntries(kept), ...session.authorization() },
       body,
-      // A redirect would take the session to wherever it points.
+      // A redirect could take the session to another host.
       redirect: 'error',
       signal,
     });
@@ -80,7 +80,7 @@ async function readText(response: Response): Promise<string> {
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    if (size > ANSWER_MAX_BYTES) throw new Error('The answer of the server is too large');
+    if (size > ANSWER_MAX_BYTES) throw new Error('The response of the server is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -45,7 +45,7 @@ const ask = (method: string, path: string, headers = {}) => ({
 });
 
 describe('the session', () => {
-  test('is kept by the shell: the page gets the answer of a login without it', async () => {
+  test('is kept by the shell: the page gets the login response without it', async () => {
     const { connection, session, seen, store, url, file } = await startScene();
     const answer = await connection.request(ask('POST', '/api/v1/auth/login'));
     expect(JSON.parse(answer.body)).toEqual({ token: WITHHELD, role: 'admin' });
@@ -62,7 +62,7 @@ describe('the session', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('is forgotten with the log-out', async () => {
+  test('is deleted by the logout', async () => {
     const { connection, session, store, url } = await startScene();
     await connection.request(ask('POST', '/api/v1/auth/login'));
     await connection.request(ask('POST', '/api/v1/auth/logout'));
@@ -71,7 +71,7 @@ describe('the session', () => {
 });
 
 describe('the connection', () => {
-  test('goes to the API of its server and nowhere else', async () => {
+  test('calls only the API of its server', async () => {
     const { url, session, seen } = await startScene();
     for (const path of [
       '//evil.invalid/api/',
@@ -88,13 +88,13 @@ describe('the connection', () => {
     expect(seen.map((one) => one.url)).toEqual(['/tidegate/api/v1/updates?q=%2F']);
   });
 
-  test('follows no redirect: the session would go along', async () => {
+  test('follows no redirect, which would take the session along', async () => {
     const { connection, seen } = await startScene();
     await expect(connection.request(ask('GET', '/api/moved'))).rejects.toThrow();
     expect(seen.map(({ url }) => url)).toEqual(['/api/moved']);
   });
 
-  test('takes from the page what a request needs, and gives it what an answer tells', async () => {
+  test('passes only the known headers of requests and responses', async () => {
     const { connection, seen } = await startScene();
     const given = {
       accept: 'x/y',

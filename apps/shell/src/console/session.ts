@@ -1,17 +1,17 @@
 import type { SecretStore } from '../secrets/secret-store.ts';
 
-/** The cookie of the server that bears a session; the prefix is there where the server is reached by https. */
+/** The server's session cookie; it has the prefix over https. */
 const SESSION_COOKIE = /^(?:__Host-)?tidegate_session=([^;]*)/;
-/** What stands in an answer where the session stood. */
+/** Replaces the session in a response. */
 export const WITHHELD = 'held-by-the-shell';
 
 /**
- * The session with one server. It is taken out of the answers on their way to the page, which never has it, and put
- * into the requests on their way to the server.
+ * The session with one server. It is removed from responses before the page sees them and added to requests before
+ * they are sent; the page never has it.
  */
 export interface Session {
   authorization(): Record<string, string>;
-  /** What the page may see of an answer. */
+  /** Stores the session of a response; returns the body that the page may see. */
   withhold(answer: { setCookie: readonly string[]; body: string }): Promise<string>;
   forget(): Promise<void>;
   isThere(): boolean;

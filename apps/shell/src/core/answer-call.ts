@@ -27,7 +27,7 @@ export type Reply =
   | { readonly id: number; readonly ok: true; readonly value: Json }
   | { readonly id: number; readonly ok: false; readonly error: string };
 
-/** Reads what a page asks. Null for anything else than an id, a command and its arguments: nobody is answered. */
+/** Reads a call of a page. Null for anything but an id, a command and its arguments: it gets no reply. */
 export function readCall(body: string): Call | null {
   try {
     const call: unknown = JSON.parse(body);
@@ -37,7 +37,7 @@ export function readCall(body: string): Call | null {
   }
 }
 
-/** The gate first, then the command; nothing runs before, and nothing is told of what would have been. */
+/** Asks the gate, then runs the command; nothing runs before, and a refusal reveals nothing about the command. */
 export async function answerCall(deps: AnswerDeps, sender: Sender, call: Call): Promise<Reply> {
   const { id, command, args } = call;
   const verdict = judge(deps.acl, sender, command);
@@ -60,7 +60,7 @@ export async function answerCall(deps: AnswerDeps, sender: Sender, call: Call): 
   return { id, ok: true, value: outcome.value };
 }
 
-/** A backend may lose a window between two lines: the page hears it, and the shell goes on. */
+/** A backend may lose a window at any time: the page gets the error, and the shell continues. */
 async function guarded(run: () => Outcome | Promise<Outcome>): Promise<Outcome> {
   try {
     return await run();

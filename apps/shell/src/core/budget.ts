@@ -1,10 +1,10 @@
-/** A bucket of tokens: `perSecond` flow in up to `burst`; each taken one is for one message. */
+/** A token bucket: `perSecond` tokens flow in, up to `burst`; each message takes one. */
 export interface Budget {
-  /** False where there is none left. */
+  /** False if none is left. */
   take(): boolean;
 }
 
-/** `now` is a clock in milliseconds that never goes back. */
+/** `now` is a monotonic clock in milliseconds. */
 export function createBudget(
   { perSecond, burst }: { perSecond: number; burst: number },
   now: () => number,

@@ -4,7 +4,7 @@ import { Check, Errors } from 'typebox/value';
 import type { Outcome, Sender } from '../backend.ts';
 import type { Json } from '../json.ts';
 
-/** A call that the gate let through. */
+/** A call that the gate has allowed. */
 export interface AllowedCall {
   readonly command: string;
   readonly sender: Sender;
@@ -12,16 +12,16 @@ export interface AllowedCall {
   readonly scope: Scope;
 }
 export type Command = (call: AllowedCall) => Outcome | Promise<Outcome>;
-/** By the name of the permission, as capability files have it. */
+/** By the name of the permission in capability files. */
 export type Commands = Readonly<Record<string, Command>>;
 
 export interface CommandTable {
   readonly commands: Commands;
-  /** For the names of core plugins that are not in there: the backend's to do, or not. */
+  /** Runs all other commands of core plugins, if the backend supports them. */
   readonly byBackend: Command;
 }
 
-/** A command whose arguments have a form; what has another one fails with the first difference. */
+/** A command with a schema for its arguments; other arguments fail with the first difference. */
 export function command<T extends TSchema>(
   schema: T,
   run: (args: Static<T>, call: AllowedCall) => Outcome | Promise<Outcome>,

@@ -10,12 +10,12 @@ const capability = (permissions: unknown[], more: object = {}) => ({
 const refused = (command: string) => ({ ok: false, error: `Command "${command}" not allowed by ACL` });
 
 describe('a call', () => {
-  test('R8: is done where a capability allows it', async () => {
+  test('R8: runs if a capability allows it', async () => {
     const { call } = await createFakeShell(capability(['core:app:allow-version']));
     expect(await call('core:app:version')).toEqual({ ok: true, value: '0.1.0' });
   });
 
-  test('R8: is refused without a capability, commands of the shell itself too, and nothing is done', async () => {
+  test("R8: is refused without a capability, even for the shell's own commands, and does nothing", async () => {
     const calls: string[] = [];
     const own = {
       'api-request': () => {
@@ -34,7 +34,7 @@ describe('a call', () => {
   test.each([
     ['another window', { ...MAIN, window: 'other', webview: 'other' }],
     ['a remote origin', { ...MAIN, origin: 'https://evil.example/' }],
-  ])('R8: is refused to %s than the capability names', async (_, sender) => {
+  ])('R8: is refused to %s, which the capability does not name', async (_, sender) => {
     const { call, shell } = await createFakeShell(capability(['core:app:allow-version']));
     await shell.openWindow('other', { title: '', width: 1, height: 1, path: '/' });
     expect(await call('core:app:version', {}, sender)).toEqual(refused('core:app:version'));
@@ -49,14 +49,14 @@ describe('a call', () => {
     expect(await call('core:app:version')).toEqual(refused('core:app:version'));
   });
 
-  test('R8: is refused where its permission has a scope that the command does not read', async () => {
+  test('R8: is refused if its permission has a scope that the command does not read', async () => {
     const entry = { identifier: 'core:app:allow-version', deny: [{ anything: 1 }] };
     const { call, lines } = await createFakeShell(capability([entry]));
     expect(await call('core:app:version')).toEqual(refused('core:app:version'));
     expect(lines.join('')).toContain('this command knows none');
   });
 
-  test('is told where the backend cannot do it, and where nothing stands for it', async () => {
+  test('gets an error if the backend does not support it, and if it does not exist', async () => {
     const { call, state } = await createFakeShell(
       capability(['core:menu:default', 'core:window:allow-center', 'allow-nothing-here']),
     );
@@ -72,7 +72,7 @@ describe('a call', () => {
     expect(await call('nothing-here')).toEqual({ ok: false, error: 'Command nothing-here not found' });
   });
 
-  test('goes to the window that sent it, or to the one it names; never to one that is not there', async () => {
+  test('acts on the window that sent it or the one it names; never on a missing one', async () => {
     const { call, performed } = await createFakeShell(capability(['core:window:allow-center']));
     await call('core:window:center');
     expect(await call('core:window:center', { label: 'nowhere' })).toMatchObject({ ok: false });
@@ -84,14 +84,14 @@ describe('a call', () => {
     ['no id', '{"command":"core:app:version","args":{}}'],
     ['no JSON', 'core:app:version'],
     ['a list', '[]'],
-  ])('with %s is no call: nobody is answered', async (_, body) => {
+  ])('with %s is not a call and gets no reply', async (_, body) => {
     const { events, delivered, lines } = await createFakeShell(capability(['core:app:allow-version']));
     events.message(MAIN, body);
     expect(delivered).toEqual([]);
     expect(lines.join('')).toContain('message_dropped webview=main');
   });
 
-  test('of a window that is closed is not answered', async () => {
+  test('of a closed window gets no reply', async () => {
     const { events, shell, delivered } = await createFakeShell(capability(['core:app:allow-version']));
     events.windowClosed('main');
     events.message(MAIN, '{"id":1,"command":"core:app:version","args":{}}');
@@ -101,7 +101,7 @@ describe('a call', () => {
   });
 });
 
-test('a page that floods is not heard past its budget, and fills neither the log', async () => {
+test('a page that floods is ignored beyond its budget and does not flood the log', async () => {
   const { events, delivered, lines, clock, call } = await createFakeShell(capability([]));
   for (let id = 1; id <= 5_000; id++)
     events.message(MAIN, JSON.stringify({ id, command: 'core:app:version', args: {} }));
@@ -112,7 +112,7 @@ test('a page that floods is not heard past its budget, and fills neither the log
   expect(await call('core:app:version')).toEqual(refused('core:app:version'));
 });
 
-test('a webview has a bound of calls that are not answered', async () => {
+test('a webview has a limited number of open calls', async () => {
   const never = { slow: () => new Promise<never>(() => {}) };
   const { call, events } = await createFakeShell(capability(['allow-slow']), never);
   for (let id = 1; id <= 64; id++)
@@ -127,7 +127,7 @@ describe('windows', () => {
     'core:window:allow-title',
   ]);
 
-  test('are made with a label of their own and a path of the shell, within a bound', async () => {
+  test('are created with a unique label and a path of the shell, up to a limit', async () => {
     const { call, performed } = await createFakeShell(all);
     for (const [label, path] of [
       ['main', '/'],
@@ -143,7 +143,7 @@ describe('windows', () => {
     expect(await call('core:window:create', { label: 'last', path: '/' })).toMatchObject({ ok: false });
   });
 
-  test('are called as their document, with what waits before it', async () => {
+  test('have the title of their document, after the number of pending updates', async () => {
     const { call, events, performed } = await createFakeShell(all);
     await call('core:window:set-badge-count', { value: 3 });
     events.titleChanged('main', 'Updates');
@@ -161,7 +161,7 @@ describe('windows', () => {
 describe('events', () => {
   const all = capability(['core:event:default']);
 
-  test('reach who listens, and nobody who has stopped', async () => {
+  test('reach current listeners only', async () => {
     const { call, delivered } = await createFakeShell(all);
     expect(await call('core:event:listen', { event: 'x' })).toEqual({ ok: true, value: 1 });
     delivered.length = 0;
@@ -170,10 +170,10 @@ describe('events', () => {
     await call('core:event:unlisten', { event: 'x', id: 1 });
     delivered.length = 0;
     await call('core:event:emit-to', { event: 'x', target: 'main' });
-    expect(delivered).toHaveLength(1); // the answer alone
+    expect(delivered).toHaveLength(1); // only the reply
   });
 
-  test('a listener cannot be ended by another document, and has a bound', async () => {
+  test('a listener cannot be removed by another document, and their number is limited', async () => {
     const { call, delivered } = await createFakeShell(capability(['core:event:default'], { windows: ['*'] }));
     await call('core:event:listen', { event: 'x' });
     await call('core:event:unlisten', { event: 'x', id: 1 }, { ...MAIN, document: 'd2' });

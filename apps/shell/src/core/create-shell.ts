@@ -8,14 +8,14 @@ import { createEventHub, type EventHub } from './event-hub.ts';
 import { createResourceTable, type ResourceTable } from './resource-table.ts';
 import { createWindowRegistry, type WindowRegistry } from './window-registry.ts';
 
-/** Messages of one webview: the console makes some tens when a page opens. */
+/** The messages of one webview: the console sends some tens when a page opens. */
 const MESSAGES = { perSecond: 200, burst: 400 };
-/** Calls of one webview that are not answered yet. */
+/** The most open calls of one webview. */
 const OPEN_CALLS_MAX = 64;
-/** Lines of the log that pages can cause. */
+/** The log lines that pages can cause. */
 const LINES = { perSecond: 1, burst: 100 };
 
-/** What commands are made of. */
+/** The parts that commands use. */
 export interface ShellParts {
   readonly windows: WindowRegistry;
   readonly events: EventHub;
@@ -35,9 +35,9 @@ export interface Shell {
 export interface ShellOptions {
   readonly acl: Acl;
   readonly log: Log;
-  /** Milliseconds on a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
-  /** The title of a window from that of its document. */
+  /** Makes the title of a window from that of its document. */
   titleOf(document: string): string;
   commands(parts: ShellParts): CommandTable;
   openBackend(events: BackendEvents): Promise<{ ok: true; backend: Backend } | { ok: false; detail: string }>;
@@ -45,7 +45,7 @@ export interface ShellOptions {
 
 export type Created = { ok: true; shell: Shell } | { ok: false; detail: string };
 
-/** The core over one backend: every message passes the budget, the gate and its command, in this order. */
+/** The core over one backend: every message passes the budget, then the gate, then its command. */
 export async function createShell(options: ShellOptions): Promise<Created> {
   const { acl, log, now } = options;
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();
@@ -63,7 +63,7 @@ export async function createShell(options: ShellOptions): Promise<Created> {
   const resources = createResourceTable();
   const table = options.commands({ windows, events, resources, backend });
 
-  /** What pages cause is bounded: a flood of refusals must not become a flood of lines. */
+  /** Limits the lines that pages cause: a flood of refusals must not flood the log. */
   function note(message: string, fields: Record<string, string>): void {
     if (lines.take()) log.security(message, fields);
   }

@@ -1,7 +1,7 @@
 import type { Backend, Sender } from '../backend.ts';
 import type { Json } from '../json.ts';
 
-/** Most listeners of one webview: a page that forgets to end them meets this bound, and nobody else does. */
+/** The most listeners of one webview: only a page that forgets to remove them reaches this limit. */
 export const LISTENERS_MAX = 256;
 
 interface Listener {
@@ -11,12 +11,12 @@ interface Listener {
 
 /** Events between webviews, and from the shell to them. */
 export interface EventHub {
-  /** Null where the webview has too many already. */
+  /** Null if the webview has too many already. */
   listen(sender: Sender, event: string): number | null;
   unlisten(sender: Sender, id: number): void;
-  /** To every listener of that name, or only to those in the window or webview of that label. */
+  /** Sends to every listener of that name, or only to those in the window or webview of that label. */
   emit(event: string, payload: Json, to?: string): void;
-  /** To one document alone; false where it does not listen, or not any more. */
+  /** Sends to one document; false if it is not listening. */
   emitTo(document: Pick<Sender, 'webview' | 'document'>, event: string, payload: Json): boolean;
   forgetWindow(window: string): void;
 }
@@ -34,7 +34,7 @@ export function createEventHub(deliver: Backend['deliver']): EventHub {
       let count = 0;
       for (const [id, held] of listeners) {
         if (held.sender.webview !== sender.webview) continue;
-        // A webview has one document at a time: the others are gone, and their listeners with them.
+        // A webview has one document at a time: the listeners of earlier ones are removed.
         if (held.sender.document !== sender.document) listeners.delete(id);
         else count += 1;
       }

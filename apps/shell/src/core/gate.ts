@@ -5,9 +5,9 @@ export type Verdict =
   | { readonly allowed: true; readonly scope: Scope }
   | {
       readonly allowed: false;
-      /** What the page is told: no more than that. */
+      /** The only text that the page gets. */
       readonly text: string;
-      /** For the log of the shell: which capability would have allowed it where. */
+      /** For the shell's log: which capability would have allowed it, and where. */
       readonly reason: string;
     };
 
@@ -19,15 +19,15 @@ const SCOPED_COMMANDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * R8: whether a command may run for who sent it. Window, webview and origin are those of the object that received the
- * message; every command is asked for, those of the shell itself too, and what no capability names is refused.
+ * R8: whether a command may run for its sender. Window, webview and origin are those of the object that received the
+ * message. Every command is checked, even the shell's own; a command that no capability names is refused.
  */
 export function judge(acl: Acl, sender: Omit<Sender, 'document'>, command: string): Verdict {
   const { window, webview, origin } = sender;
   const decision = decide(acl, { command, window, webview, origin });
   if (!decision.allowed) return { allowed: false, text: refusalText(command), reason: decision.reason };
   const { scope } = decision;
-  // A scope that nobody reads would be a restriction that does not hold.
+  // A scope that the command does not read would be a restriction without effect.
   if (!SCOPED_COMMANDS.has(command) && scope.allow.length + scope.deny.length > 0)
     return {
       allowed: false,

@@ -2,12 +2,12 @@ import { isValidLabel } from '@tidegate/capability';
 
 const LABEL_MAX = 100;
 
-/** R8: labels are what capability files match, so that nothing invisible or ambiguous gets into one. */
+/** R8: capability files match labels, so a label has no invisible or ambiguous characters. */
 export function isLabel(text: string): boolean {
   return text.length <= LABEL_MAX && isValidLabel(text);
 }
 
-/** A path below the shell's own origin: never another host, and nothing that a browser would read as one. */
+/** A path below the shell's own origin: never another host, and nothing that a browser could read as one. */
 export function isLocalPath(text: string): boolean {
   return text.length <= 2_000 && /^\/(?![/\\])[^\\\s]*$/.test(text);
 }

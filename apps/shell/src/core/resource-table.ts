@@ -1,7 +1,7 @@
-/** Most that one webview holds: an image has at most 4 MiB (see commands/image.ts). */
+/** The most resources of one webview: an image has at most 4 MiB (see commands/image.ts). */
 export const RESOURCES_MAX = 64;
 
-/** A picture that the shell holds for a page. */
+/** An image that the shell holds for a page. */
 export interface ImageResource {
   readonly width: number;
   readonly height: number;
@@ -9,9 +9,9 @@ export interface ImageResource {
   readonly rgba: Uint8Array;
 }
 
-/** What pages hold by a number; each webview sees its own alone. */
+/** The resources of pages, by number; each webview sees only its own. */
 export interface ResourceTable {
-  /** Null where the webview holds too many. */
+  /** Null if the webview holds too many. */
   add(webview: string, resource: ImageResource): number | null;
   get(webview: string, id: number): ImageResource | null;
   close(webview: string, id: number): boolean;

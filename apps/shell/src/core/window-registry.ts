@@ -2,21 +2,21 @@ import type { Backend, Outcome, WebviewSpec, WindowSpec } from '../backend.ts';
 import { done, failed } from './commands.ts';
 import { isLabel, isLocalPath } from './label-rules.ts';
 
-/** Most windows and webviews at a time. */
+/** The most windows and webviews at a time. */
 export const WEBVIEWS_MAX = 32;
 const SIDE_MAX = 16_384;
 const TITLE_MAX = 1_000;
 
 interface OpenWindow {
   title: string;
-  /** What waits, shown before the title; null: nothing. */
+  /** The badge, shown before the title; null for none. */
   badge: string | null;
-  /** What was set last, so that it is not taken for a new title when it is told back. */
+  /** The title that was set last, so that its own echo is not taken for a new title. */
   shown: string;
   readonly webviews: Set<string>;
 }
 
-/** Which windows and webviews there are, by their labels. Labels are unique over both, but for a window's first webview. */
+/** The open windows and webviews by label. Labels are unique, except that a window shares its own with its first webview. */
 export interface WindowRegistry {
   open(label: string, spec: WindowSpec): Promise<Outcome>;
   openWebview(label: string, spec: WebviewSpec): Promise<Outcome>;
@@ -26,11 +26,11 @@ export interface WindowRegistry {
   hasWebview(label: string): boolean;
   titleOf(label: string): string | null;
   setTitle(label: string, title: string): Promise<Outcome>;
-  /** What the document in the window calls itself. */
+  /** Takes over the title of the document in the window. */
   followTitle(label: string, title: string): Promise<Outcome>;
   setBadge(label: string, badge: string | null): Promise<Outcome>;
   close(label: string): Promise<Outcome>;
-  /** What the backend says is closed. */
+  /** Removes a window that the backend has closed. */
   forget(window: string): void;
   forgetWebview(webview: string): void;
 }
@@ -47,9 +47,9 @@ export function createWindowRegistry(
   const isTaken = (label: string) => open.has(label) || webviews().some((webview) => webview.label === label);
 
   function faultOf(label: string, path: string): string | null {
-    if (!isLabel(label)) return 'a label is of letters, digits and - / : _';
+    if (!isLabel(label)) return 'a label may have only letters, digits and - / : _';
     if (isTaken(label)) return `there is a window or webview "${label}" already`;
-    if (!isLocalPath(path)) return 'a window shows a path of the shell itself, beginning with one slash';
+    if (!isLocalPath(path)) return 'the path must be one of the shell itself, beginning with one slash';
     return webviews().length >= WEBVIEWS_MAX ? `there are ${WEBVIEWS_MAX} webviews already` : null;
   }
 
@@ -66,7 +66,7 @@ export function createWindowRegistry(
     async open(label, spec) {
       const fault = faultOf(label, spec.path) ?? sideFault(spec);
       if (fault !== null) return failed(fault);
-      // Taken before anybody is asked: two calls for one label must not both pass.
+      // Reserved before the first await: two calls for one label must not both succeed.
       open.set(label, { title: spec.title, badge: null, shown: spec.title, webviews: new Set([label]) });
       const outcome = await backend().createWindow(label, spec);
       if (outcome.kind !== 'done') open.delete(label);
@@ -114,5 +114,5 @@ export function createWindowRegistry(
 
 function sideFault({ width, height }: { width: number; height: number }): string | null {
   const isRight = [width, height].every((side) => side >= 1 && side <= SIDE_MAX);
-  return isRight ? null : `width and height are from 1 to ${SIDE_MAX}`;
+  return isRight ? null : `width and height must be from 1 to ${SIDE_MAX}`;
 }

@@ -1,5 +1,5 @@
-// Runs in every document before any script of the page; what it needs of the language it takes before a page can
-// change it. Plain JavaScript, as it is: the text of this expression is what the backends hand to the page.
+// Runs in every document before the page's scripts, and captures the builtins that it needs before a page can change
+// them. Plain JavaScript: the backends send the text of this expression to the page as it is.
 ({ origin, key, via, deliverName }) => {
   // A frame, a document of another origin, and blob: or data: documents get nothing.
   if (window.top !== window || !location.href.startsWith(`${origin}/`)) return;
@@ -10,12 +10,12 @@
   const { freeze, defineProperty } = Object;
   const post = postThrough(via);
   const document = randomName();
-  // No prototype: what a page does to Object.prototype does not reach these.
+  // No prototype, so that changes to Object.prototype do not affect these.
   const pending = { __proto__: null };
   const listeners = { __proto__: null };
   let lastId = 0;
 
-  // Texts are joined, never put into an object: a toJSON of the page cannot read the key.
+  // Concatenated, never put into an object, so that a toJSON of the page cannot read the key.
   const send = (body) => post(key + document + body);
 
   const invoke = (command, args = {}) =>
@@ -26,7 +26,7 @@
       send(`{"id":${id},"command":${stringify(`${command}`)},"args":${text === undefined ? '{}' : text}}`);
     });
 
-  /** Calls the handler with each event of that name; the returned function ends it. */
+  /** Calls the handler for each event of that name; the returned function stops it. */
   const listen = async (event, handler) => {
     const id = await invoke('core:event:listen', { event });
     listeners[id] = handler;

@@ -1,11 +1,11 @@
-// Runs after the bridge. The console asks its server as in any browser; here the calls go to the shell, which holds the
-// session and speaks to the server. The page has neither the session nor a way to the network.
+// Runs after the bridge. The console calls its server as in any browser; here the calls go to the shell, which holds the
+// session and calls the server. The page has neither the session nor access to the network.
 () => {
   const { tidegate } = window;
   if (tidegate === undefined) return;
   const pageFetch = window.fetch.bind(window);
   const isOfServer = (path) => path.startsWith('/api/') || path.startsWith('/logs/');
-  /** Statuses that have no body, which Response demands. */
+  /** Statuses for which Response allows no body. */
   const EMPTY = new Set([101, 204, 205, 304]);
 
   window.fetch = async (input, init = {}) => {
@@ -23,7 +23,7 @@
     });
   };
 
-  /** As the one of the browser; it is opened again by the shell, and closed for good only by the page or a refusal. */
+  /** Works like the browser's; the shell reopens it, and only the page or a refusal closes it for good. */
   window.EventSource = class ShellEventSource extends EventTarget {
     static CONNECTING = 0;
     static OPEN = 1;
@@ -70,10 +70,10 @@
     }
   };
 
-  /** Units of a text in one message, as the shell takes them. */
+  /** The most UTF-16 units of a text in one message, as the shell allows. */
   const PIECE = 300_000;
 
-  /** Where a browser would download: the shell writes the file, and tells where it is. */
+  /** Replaces a browser's download: the shell writes the file and returns its path. */
   window.saveInDownloads = async (name, text) => {
     for (let from = 0; ; from += PIECE) {
       const isLast = from + PIECE >= text.length;
@@ -83,7 +83,7 @@
     }
   };
 
-  // A passkey belongs to the address of the server, which this page does not have.
+  // A passkey belongs to the server's address, which this page does not have.
   window.PublicKeyCredential = undefined;
 
   async function unlessAborted(asked, signal) {
@@ -98,7 +98,7 @@
     }
   }
 
-  /** What fetch rejects with where nobody answers. */
+  /** Rejects with the error that fetch has when nobody answers. */
   async function asTypeError(asked) {
     try {
       return await asked;

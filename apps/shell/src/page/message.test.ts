@@ -20,7 +20,7 @@ test.each([
   expect(readMessage(text, KEY)).toEqual({ ok: false, cause: 'wrong_key' });
 });
 
-test('past the bound it is dropped before anything is read of it', () => {
+test('a message that is too large is dropped before it is read', () => {
   const text = KEY + DOCUMENT + 'x'.repeat(MESSAGE_MAX_BYTES);
   expect(readMessage(text, KEY)).toEqual({ ok: false, cause: 'too_large' });
 });

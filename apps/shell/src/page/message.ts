@@ -3,15 +3,15 @@ import { timingSafeEqual } from 'node:crypto';
 const KEY_LENGTH = 32;
 const DOCUMENT_LENGTH = 32;
 const DOCUMENT = /^[0-9a-f]{32}$/;
-/** Longest message of a page: the largest body that the server takes (1 MiB), escaped, and some room. */
+/** The longest message of a page: the largest body that the server accepts (1 MiB), escaped, with some room. */
 export const MESSAGE_MAX_BYTES = 2 * 1024 * 1024;
 
-/** What the bridge sends: its key, the name of its document, and a body; the empty body says that the document is new. */
+/** A message of the bridge: its key, the name of its document, and a body; an empty body announces a new document. */
 export type PageMessage =
   | { readonly ok: true; readonly document: string; readonly body: string }
   | { readonly ok: false; readonly cause: 'wrong_key' | 'too_large' };
 
-/** Reads a message that arrived at the object of one webview; nothing in it is believed before the key is right. */
+/** Reads a message that arrived at the object of one webview; nothing in it is trusted before the key is verified. */
 export function readMessage(text: string, key: string): PageMessage {
   if (Buffer.byteLength(text) > MESSAGE_MAX_BYTES) return { ok: false, cause: 'too_large' };
   const given = Buffer.from(text.slice(0, KEY_LENGTH));

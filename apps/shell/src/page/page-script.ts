@@ -5,7 +5,7 @@ const BRIDGE = expressionIn('bridge.js');
 const TITLE_WATCH = expressionIn('title-watch.js');
 const CONSOLE_TRANSPORT = expressionIn('console-transport.js');
 
-/** The function of a page that takes what is handed to its document. */
+/** The function of a page that receives messages for its document. */
 export const DELIVER_NAME = '__tidegate_deliver';
 
 /** A key that only the bridge of one webview knows: 32 hexadecimal digits. */
@@ -13,22 +13,22 @@ export function newKey(): string {
   return randomBytes(16).toString('hex');
 }
 
-/** The text that makes `window.tidegate` in documents of this origin; `via` names the way out of the page. */
+/** The script that defines `window.tidegate` in documents of this origin; `via` names the way out of the page. */
 export function bridgeScript(settings: { origin: string; key: string; via: string }): string {
   return `(${BRIDGE})(${JSON.stringify({ ...settings, deliverName: DELIVER_NAME })});`;
 }
 
-/** The text that tells of each title of a document; `via` names the way out of the page. */
+/** The script that reports each title of a document; `via` names the way out of the page. */
 export function titleWatchScript(via: string): string {
   return `(${TITLE_WATCH})(${JSON.stringify(via)});`;
 }
 
-/** The text that lets the console reach its server through the shell. */
+/** The script that lets the console reach its server through the shell. */
 export function consoleTransportScript(): string {
   return `(${CONSOLE_TRANSPORT})();`;
 }
 
-/** The text that hands a message to a document, for whatever evaluates scripts in it. */
+/** The script that delivers a message to a document. */
 export function deliveryScript(document: string, text: string): string {
   return `globalThis.${DELIVER_NAME}?.(${JSON.stringify(document)},${JSON.stringify(text)})`;
 }

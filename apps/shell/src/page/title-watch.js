@@ -1,12 +1,12 @@
-// For Chromium, where the title of a window is that of its document and nothing tells of a change.
+// For Chromium, where a window has its document's title and no event reports a change.
 (via) => {
   if (window.top !== window) return;
-  const tell = window[via];
+  const report = window[via];
   let last = null;
   const look = () => {
     if (document.title === last) return;
     last = document.title;
-    tell(last);
+    report(last);
   };
   addEventListener('DOMContentLoaded', () => {
     look();

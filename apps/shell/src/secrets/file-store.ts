@@ -9,7 +9,7 @@ import type { SecretStore } from './secret-store.ts';
 const Secrets = Type.Record(Type.String(), Type.String());
 type Secrets = Type.Static<typeof Secrets>;
 
-/** A file that its owner alone can read (0600), replaced as a whole. */
+/** A file that only its owner can read (0600), replaced as a whole. */
 export function openFileStore(path: string): SecretStore {
   function change(apply: (secrets: Secrets) => Secrets): void {
     const text = `${JSON.stringify(apply(readSecrets(path)), null, 2)}\n`;
@@ -29,7 +29,7 @@ export function openFileStore(path: string): SecretStore {
 function readSecrets(path: string): Secrets {
   let text: string;
   try {
-    // Somebody may have copied it with wider rights: they are taken back before it is read.
+    // A copy may have wider permissions: they are narrowed before it is read.
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
     text = readFileSync(path, 'utf8');
   } catch (error) {

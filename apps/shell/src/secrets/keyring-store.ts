@@ -1,13 +1,13 @@
 import type { SecretStore } from './secret-store.ts';
 
 const SERVICE = 'tidegate-shell';
-/** A locked keyring asks for its password, and waits for somebody. */
+/** A locked keyring asks the user for its password. */
 const ANSWER_MAX_MS = 60_000;
 const PROBE = 'tidegate-shell-probe';
 
 /**
- * The keyring of the desktop (Secret Service on Linux, the keychain on macOS, the credential manager on Windows). Null
- * where it does not answer: on Linux only the Secret Service counts, as the keyring of the kernel forgets at a reboot.
+ * The keyring of the desktop (Secret Service on Linux, the keychain on macOS, the credential manager on Windows). Null if
+ * it does not answer. On Linux only the Secret Service counts, as the kernel's keyring is lost at a reboot.
  */
 export async function openKeyringStore(): Promise<SecretStore | null> {
   const options = { linux: { store: 'secret-service' } } as const;
@@ -15,7 +15,7 @@ export async function openKeyringStore(): Promise<SecretStore | null> {
     const { AsyncEntry } = await import('@napi-rs/keyring');
     const entry = (account: string) => new AsyncEntry(SERVICE, account, options);
     const patience = () => AbortSignal.timeout(ANSWER_MAX_MS);
-    // A keyring may answer and have no place to keep anything: only one that has kept something is one.
+    // A keyring may answer but store nothing, so it must first store a probe.
     await entry(PROBE).setPassword(PROBE, patience());
     if ((await entry(PROBE).getPassword(patience())) !== PROBE) return null;
     await entry(PROBE).deletePassword(patience());
@@ -28,7 +28,7 @@ export async function openKeyringStore(): Promise<SecretStore | null> {
       },
     };
   } catch {
-    // There is no keyring, or none that answers: whoever asked has another place.
+    // There is no keyring, or none that answers: the caller has another store.
     return null;
   }
 }

@@ -1,6 +1,6 @@
-/** Keeps a secret for each account: the operator's session with a server. */
+/** Stores a secret per account: the operator's session with a server. */
 export interface SecretStore {
-  /** Where the secrets are, for a line of the log. */
+  /** Where the secrets are, for the log. */
   readonly place: string;
   read(account: string): Promise<string | null>;
   write(account: string, secret: string): Promise<void>;
@@ -8,12 +8,12 @@ export interface SecretStore {
 }
 
 export interface StoreChoice {
-  /** Opens the keyring of the system; null where there is none. */
+  /** Opens the system's keyring; null if there is none. */
   openKeyring(): Promise<SecretStore | null>;
   openFile(): SecretStore;
 }
 
-/** The system's keyring where there is one, else a file that its owner alone can read. */
+/** The system's keyring if there is one, else a file that only its owner can read. */
 export async function openSecretStore({ openKeyring, openFile }: StoreChoice): Promise<SecretStore> {
   return (await openKeyring()) ?? openFile();
 }

@@ -12,7 +12,7 @@ import { createLog } from '../log.ts';
 
 export const MAIN: Sender = { window: 'main', webview: 'main', document: 'd1', origin: 'local' };
 
-/** Rules of a capability file on Linux. */
+/** The rules of a capability file on Linux. */
 export function aclOf(file: unknown) {
   const read = parseCapabilityFile(file);
   const resolved = 'errors' in read ? read : resolve(read.capabilities, { platform: 'linux' });
@@ -20,7 +20,7 @@ export function aclOf(file: unknown) {
   return resolved.acl;
 }
 
-/** The shell over a backend that has windows in name only; its clock stands still unless it is moved. */
+/** The shell over a backend without real windows; its clock only moves when a test sets it. */
 export async function createFakeShell(capabilities: unknown, more: Commands = {}) {
   const lines: string[] = [];
   const performed: string[] = [];
@@ -82,7 +82,7 @@ export async function createFakeShell(capabilities: unknown, more: Commands = {}
   let lastId = 0;
   return {
     ...{ shell, events, lines, performed, delivered, clock, state },
-    /** What the page is answered. */
+    /** The reply that the page gets. */
     async call(command: string, args: unknown = {}, sender: Sender = MAIN): Promise<unknown> {
       const id = ++lastId;
       const { promise, resolve: answer } = Promise.withResolvers<unknown>();

@@ -3,13 +3,13 @@ import type { Log } from '../log.ts';
 
 export type Notify = (title: string, text: string) => void;
 
-/** Tells the desktop by `notify-send`; where there is none, says so once and writes each notice to the log. */
+/** Notifies the desktop by `notify-send`, and logs each notice; logs once if `notify-send` is missing. */
 export function createNotifier(log: Log, env: NodeJS.ProcessEnv): Notify {
   let isThere = true;
   return (title, text) => {
     log.warn('notice', { title, text });
     if (!isThere) return;
-    // What follows "--" is text, whatever it begins with.
+    // Everything after "--" is text, whatever it begins with.
     const args = ['--app-name=Tidegate', '--urgency=critical', '--', title, text];
     spawn('notify-send', args, { env, stdio: 'ignore' }).on('error', () => {
       isThere = false;

@@ -6,9 +6,9 @@ import { apiPath } from '../console/api-path.ts';
 import { followStream } from '../console/follow-stream.ts';
 import type { ServerConnection } from '../console/server-connection.ts';
 
-/** How long changes are gathered before it is asked again. */
+/** How long changes are collected before the next request. */
 const GATHER_MS = 2_000;
-/** How often it is looked whether somebody has logged in by now. */
+/** How often to check whether an operator has logged in. */
 const SESSION_LOOK_MS = 2_000;
 const EVENTS_PER_LOOK = 20;
 
@@ -18,7 +18,7 @@ const Events = Type.Object({
 });
 
 export interface FleetWatch {
-  /** How many updates wait for an approval; null while nobody knows. */
+  /** How many updates are pending; null while unknown. */
   waiting(count: number | null): void;
   critical(event: { type: string; at: string }): void;
 }
@@ -26,14 +26,14 @@ export interface FleetWatch {
 export interface WatchDeps {
   readonly connection: ServerConnection;
   readonly session: { isThere(): boolean };
-  /** RFC 3339: critical events before it are no news. */
+  /** RFC 3339: earlier critical events are not reported. */
   readonly since: string;
 }
 
-/** Follows what waits for an approval, and critical events, as long as an operator is logged in. */
+/** Follows pending updates and critical events while an operator is logged in. */
 export async function watchFleet(deps: WatchDeps, watch: FleetWatch, signal: AbortSignal): Promise<void> {
   const { connection, session, since } = deps;
-  const told = new Set<string>();
+  const reported = new Set<string>();
 
   async function ask<T extends TSchema>(path: string, schema: T): Promise<Type.Static<T> | null> {
     const answer = await connection
@@ -50,13 +50,13 @@ export async function watchFleet(deps: WatchDeps, watch: FleetWatch, signal: Abo
     const query = new URLSearchParams({ severity: 'critical', since, limit: String(EVENTS_PER_LOOK) });
     const events = await ask(`/api/v1/events?${query}`, Events);
     for (const { id, type, created_at: at } of events?.items.toReversed() ?? []) {
-      if (told.has(id)) continue;
-      told.add(id);
+      if (reported.has(id)) continue;
+      reported.add(id);
       watch.critical({ type, at });
     }
   }
 
-  /** One look for all changes of a while, and never two at a time. */
+  /** Collects changes into one request, with never two requests at a time. */
   function createLooker(): () => void {
     let isDue = false;
     let isBusy = false;

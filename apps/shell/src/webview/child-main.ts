@@ -6,10 +6,10 @@ import { explainLoadFault, messagesOf } from './load-faults.ts';
 import { createWebviewPage, type WebviewPage } from './webview-page.ts';
 import { WEBVIEW_COMMANDS } from './window-commands.ts';
 
-// The process that holds the windows. It has no secret and no server; if a page takes it down (the library aborts on
-// some), the shell starts it again.
+// The process that holds the windows. It has no secret and no connection to the server; if a page crashes it (the
+// library aborts on some), the shell restarts it.
 
-/** How often the events of the windows are taken, in milliseconds. */
+/** How often window events are processed, in milliseconds. */
 const PUMP_EVERY_MS = 8;
 
 interface OpenWindow {
@@ -66,8 +66,8 @@ async function start({ pageScript, dataFolder }: Extract<ToChild, { kind: 'start
 }
 
 /**
- * A context takes a protocol once, from the first webview that brings it, and asks that window for good: one that is
- * never shown and never closed.
+ * A context registers a protocol once, with the first webview that has it, and serves it from that window ever after:
+ * this one is never shown and never closed.
  */
 function holdProtocol(app: Application, webContext: WebContext): BrowserWindow {
   const holder = app.createBrowserWindow({ visible: false, width: 1, height: 1 });

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { Json } from '../json.ts';
 
-// What goes between the shell and the process that holds its windows. The windows draw what a server sent, so that
-// nothing which comes from there is believed before it is checked.
+// The messages between the shell and the process that holds its windows. The windows draw content from a server, so
+// nothing that comes from them is trusted before it is checked.
 
 const Outcome = Type.Union([
   Type.Object({ kind: Type.Literal('done'), value: Type.Unsafe<Json>(Type.Unknown()) }),

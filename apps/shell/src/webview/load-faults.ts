@@ -1,4 +1,4 @@
-/** Shared libraries that the webview needs, and the Debian packages that bring them. */
+/** The shared libraries that the webview needs, and their Debian packages. */
 const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/libwebkit2gtk-4\.1|libjavascriptcoregtk-4\.1/, 'libwebkit2gtk-4.1-0'],
   [/libxdo\.so/, 'libxdo3'],
@@ -6,7 +6,7 @@ const PACKAGES: readonly (readonly [RegExp, string])[] = [
   [/libsoup-3\.0/, 'libsoup-3.0-0'],
 ];
 
-/** Every message of an error and of its causes: the library says why it cannot be loaded in one of them. */
+/** The messages of an error and its causes: one of them says why the library cannot be loaded. */
 export function messagesOf(error: unknown): string {
   const messages: string[] = [];
   for (let at: unknown = error; at instanceof Error && messages.length < 10; at = at.cause)
@@ -14,7 +14,7 @@ export function messagesOf(error: unknown): string {
   return messages.join('\n');
 }
 
-/** Says in plain words why the webview cannot be used here, and what to install. */
+/** Explains why the webview cannot be used here, and what to install. */
 export function explainLoadFault(messages: string): string {
   const missing = /(lib[\w.+-]+): cannot open shared object file/.exec(messages)?.[1];
   const found = missing === undefined ? undefined : PACKAGES.find(([library]) => library.test(missing));

@@ -8,13 +8,13 @@ describe('the native library', () => {
     ['linux', 'x64', '3.0'],
     ['linux', 'x64', null],
     ['darwin', 'arm64', null],
-  ])('on %s %s with glibc %s is the one of the package', (platform, arch, glibc) => {
+  ])('on %s %s with glibc %s is that of the package', (platform, arch, glibc) => {
     expect(findNativeLibrary({ platform, arch, glibc, cacheFolder: '/nonexistent' })).toEqual({
       kind: 'as-is',
     });
   });
 
-  test('on another processor with an older glibc is none, in plain words', () => {
+  test('on another processor with an older glibc is not available, with the reason', () => {
     const found = findNativeLibrary({
       platform: 'linux',
       arch: 'arm64',
@@ -38,6 +38,6 @@ test.each([
   ],
   ['Cannot find native binding.\nCannot find module "x"', 'run "npm ci" with Node 24'],
   ['something else\nmore', 'cannot be loaded: something else'],
-])('that it cannot be loaded is said in plain words: %s', (messages, words) => {
+])('a load failure is explained: %s', (messages, words) => {
   expect(explainLoadFault(messages)).toContain(words);
 });

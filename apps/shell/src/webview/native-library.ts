@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 /**
- * The native file of @webviewjs/webview 0.4.7 asks for glibc 2.39 for two weak symbols alone, which it can do without:
- * the loader refuses it on Debian 12 (2.36) all the same. Marking that version reference weak (VER_FLG_WEAK of
- * vna_flags, one byte) is what the linker would have done. It is done to a copy, and only to this very file.
+ * The native file of @webviewjs/webview 0.4.7 requires glibc 2.39 only for two weak symbols that it can do without, but
+ * the loader refuses it on Debian 12 (2.36). Marking that version reference weak (VER_FLG_WEAK of vna_flags, one byte)
+ * is what the linker should have done. The change is made to a copy, and only of this exact file.
  */
 const KNOWN = {
   package: '@webviewjs/webview-linux-x64-gnu/webview.linux-x64-gnu.node',
@@ -19,13 +19,13 @@ const KNOWN = {
 const NEEDED_GLIBC = [2, 39] as const;
 
 export type NativeLibrary =
-  /** The package's own file is right as it is. */
+  /** The package's own file works. */
   | { readonly kind: 'as-is' }
-  /** What NAPI_RS_NATIVE_LIBRARY_PATH has to name. */
+  /** The path for NAPI_RS_NATIVE_LIBRARY_PATH. */
   | { readonly kind: 'copy'; readonly path: string }
   | { readonly kind: 'unknown'; readonly detail: string };
 
-/** Finds the file that this system can load; `glibc` is null where there is none. */
+/** Finds the file that this system can load; `glibc` is null on systems without it. */
 export function findNativeLibrary(system: {
   platform: string;
   arch: string;
@@ -43,12 +43,13 @@ export function findNativeLibrary(system: {
   if (sha256(bytes) !== KNOWN.sha256)
     return {
       kind: 'unknown',
-      detail: 'The webview library is not the file that was examined; nothing is changed in it.',
+      detail:
+        'The webview library is not the expected file, so it is not patched for the older glibc of this system.',
     };
   return { kind: 'copy', path: weakCopy(bytes, system.cacheFolder) };
 }
 
-/** Named by its hash and read again before it is used: what somebody else left in the cache is written anew. */
+/** Named by its hash and verified before use: anything else in the cache is replaced. */
 function weakCopy(original: Buffer, cacheFolder: string): string {
   const path = join(cacheFolder, `webview-${KNOWN.patchedSha256}.node`);
   if (hashOf(path) === KNOWN.patchedSha256) return path;

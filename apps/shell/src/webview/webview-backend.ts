@@ -11,13 +11,13 @@ import { findNativeLibrary } from './native-library.ts';
 import { ORIGIN } from './webview-page.ts';
 
 const CHILD = fileURLToPath(new URL('child-main.ts', import.meta.url));
-/** Past this many ends in this time nothing is started again: a page that ends it each time is no accident. */
+/** After this many crashes in this time the process is not restarted: a page crashes it each time. */
 const RESTARTS_MAX = 3;
 const RESTARTS_WITHIN_MS = 60_000;
 const START_MAX_MS = 30_000;
-/** How long the process may take to end by itself. */
+/** How long the process may take to exit by itself. */
 const END_MAX_MS = 5_000;
-/** What the libraries say when they fall is long; its begin tells why. */
+/** The output of a crash is long; its first lines name the cause. */
 const NOTED_LINES_MAX = 20;
 
 export interface WebviewSettings {
@@ -25,7 +25,7 @@ export interface WebviewSettings {
   readonly cacheFolder: string;
   readonly dataFolder: string;
   readonly glibc: string | null;
-  /** Milliseconds on a clock that never goes back. */
+  /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
@@ -33,7 +33,7 @@ export type Opened =
   | { ok: true; backend: Backend; childPid(): number | undefined }
   | { ok: false; detail: string };
 
-/** The system's own webview, in a process of its own that is started again when it falls. */
+/** The system's webview, in a separate process that is restarted when it crashes. */
 export async function openWebviewBackend(
   settings: WebviewSettings,
   options: BackendOptions,
@@ -58,7 +58,7 @@ export async function openWebviewBackend(
   const held: { child: ChildProcess | null } = { child: null };
 
   const tell = (message: ToChild): void => {
-    // That it has ended meanwhile is told by its exit.
+    // If it has ended meanwhile, its exit event reports that.
     if (held.child?.connected) held.child.send(message, () => {});
   };
 
@@ -70,7 +70,7 @@ export async function openWebviewBackend(
     return promise;
   }
 
-  /** Null once the windows can be made; else why they cannot. */
+  /** Null once windows can be created; otherwise why they cannot. */
   async function start(): Promise<string | null> {
     const started = fork(CHILD, [], {
       env: childEnv,
@@ -116,7 +116,7 @@ export async function openWebviewBackend(
         events.recovered(message.webview, message.cause);
         break;
       case 'title':
-        // A window is called as the webview that it was made with.
+        // A window has the label of its first webview.
         if (windows.has(message.webview)) events.titleChanged(message.webview, message.title);
         break;
       case 'closed':

@@ -4,10 +4,10 @@ import { bridgeScript, deliveryScript, newKey } from '../page/page-script.ts';
 import type { FromChild } from './child-messages.ts';
 
 export const ORIGIN = 'app://localhost';
-/** How often it is looked whether the process of a page is still there: nothing tells of its end. */
+/** How often to check that the process of a page still runs: no event reports its end. */
 const LOOK_EVERY_MS = 1_000;
 
-/** One webview and the one document in it that may speak. */
+/** One webview, and the one document in it that may send messages. */
 export interface WebviewPage {
   readonly webview: Webview;
   deliver(document: string, text: string): void;
@@ -19,14 +19,14 @@ export interface PagePlace {
   readonly window: BrowserWindow;
   readonly webContext: WebContext;
   readonly path: string;
-  /** Where it stands in its window; left out: all of it. */
+  /** Its place in the window; by default it fills the window. */
   readonly bounds?: { x: number; y: number; width: number; height: number };
   readonly pageScript: string;
 }
 
 /**
- * Makes a webview that never leaves the shell's origin. The address that comes with a message is the one of the top
- * document, whichever frame spoke; the key, which only the bridge in the top document has, tells them apart.
+ * Creates a webview that never leaves the shell's origin. The address that comes with a message is that of the top
+ * document, whichever frame sent it; only the bridge in the top document has the key that tells them apart.
  */
 export function createWebviewPage(
   { label, window, webContext, path, bounds, pageScript }: PagePlace,
@@ -79,7 +79,7 @@ export function createWebviewPage(
   return {
     webview,
     deliver(document, text) {
-      // A script runs in whatever document is there by now; the function checks the name of its document again.
+      // The script runs in whatever document is loaded by then; the function checks the document's name again.
       if (document !== current || webview.isDisposed() || !isOurs(webview.url() ?? '')) return;
       webview.evaluateScript(deliveryScript(document, text));
     },

@@ -3,7 +3,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import type { Json } from '../json.ts';
 
-/** What is called: `value` is what the page gave, checked by the core. */
+/** The target of a command; `value` comes from the page and was checked by the core. */
 interface Target {
   readonly window: BrowserWindow;
   readonly webview: Webview;
@@ -14,12 +14,12 @@ type Perform = (target: Target) => Json;
 const Size = Type.Object({ width: Type.Number(), height: Type.Number() });
 const Position = Type.Object({ x: Type.Number(), y: Type.Number() });
 const Colour = Type.Array(Type.Integer({ minimum: 0, maximum: 255 }), { minItems: 4, maxItems: 4 });
-/** Numbers of the library's own enumerations, which exist in its types alone until it is loaded. */
+/** Values of the library's enumerations, which exist only as types until it is loaded. */
 const THEMES = { light: 0, dark: 1, system: 2 } as const;
 const BORDERLESS = 1;
 const NO_PROGRESS = { state: 0, progress: 0 };
 
-/** What the library does to a window or webview; every other command is not supported here. */
+/** The commands that the library can run on a window or webview; all others are unsupported. */
 export const WEBVIEW_COMMANDS: Readonly<Record<string, Perform>> = {
   'core:window:title': ({ window }) => window.title,
   'core:window:set-title': given(Type.String(), ({ window }, value) => window.setTitle(value)),
@@ -84,7 +84,7 @@ export const WEBVIEW_COMMANDS: Readonly<Record<string, Perform>> = {
   'core:window:current-monitor': ({ window }) => orNull(window.getCurrentMonitor()),
   'core:window:primary-monitor': ({ window }) => orNull(window.getPrimaryMonitor()),
   'core:window:monitor-from-point': ({ window, value }) => {
-    if (!Check(Position, value)) throw new Error('no position');
+    if (!Check(Position, value)) throw new Error('a position needs x and y');
     return orNull(window.getMonitorFromPoint(value.x, value.y));
   },
   'core:webview:webview-position': ({ webview }) => ({ x: webview.x ?? 0, y: webview.y ?? 0 }),
@@ -116,7 +116,7 @@ function act(run: (target: Target) => unknown): Perform {
 function given<T extends TSchema>(schema: T, run: (target: Target, value: Static<T>) => unknown): Perform {
   return act((target) => {
     const { value } = target;
-    if (!Check(schema, value)) throw new Error('the value is of another form');
+    if (!Check(schema, value)) throw new Error('the value has the wrong form');
     run(target, value);
   });
 }
