@@ -31,9 +31,9 @@ import { type DiskCall, runTraced, tracingMissing } from './harness/traced-agent
 
 const missing = process.getuid?.() === 0 ? tracingMissing() : 'needs root, to mount a small disk';
 if (missing !== null)
-  process.stderr.write(`skipped: an agent that the kernel stops at a system call: ${missing}\n`);
+  process.stderr.write(`skipped: the agent under injected faults of system calls: ${missing}\n`);
 
-/** An enrolled agent that scans nothing, a server that keeps its family, and a count of the renewals between them. */
+/** An enrolled agent that scans nothing, its server, and a count of the renewals between them. */
 async function enrolled() {
   const folder = tmpDir('tidegate-e2e-');
   onTestFinished(() => folder.remove());
@@ -42,7 +42,7 @@ async function enrolled() {
   const server = await startServer({ ...(await engine.place()), advisoryUrl: 'http://127.0.0.1:9' });
   onTestFinished(async () => void (await server.stop()));
   const operator = await logIn(server.url);
-  await liftLimits(operator); // renewals come faster here than any host renews
+  await liftLimits(operator); // no real host renews this often
   const proxy = await startTamperingProxy(server.url);
   onTestFinished(() => proxy.stop());
   let renewals = 0;
@@ -79,12 +79,12 @@ function spoilAccessToken(agent: InstalledAgent): AgentConfig {
 }
 
 const TEMPORARY = '/.config.json.*.tmp';
-/** What one durable write is made of; a renewal makes two of them. */
+/** The calls of one durable write; a renewal makes two of them. */
 const WRITE = ['fchmod', 'write', 'fsync', 'rename'].map((name) => `${name} ${TEMPORARY}`).concat('fsync ');
-/** Moments at which one write can be stopped: all of its calls but `write` itself. */
+/** The number of calls at which one write can be stopped: all but `write` itself. */
 const FIRST_WRITE = WRITE.length - 1;
 
-/** The calls of one renewal that nothing disturbs: the moments to disturb the next ones at. */
+/** The calls of an undisturbed renewal, at which the next ones are disturbed. */
 async function momentsOfRenewal({
   agent,
   folders,
@@ -99,7 +99,7 @@ function momentsOf(calls: readonly DiskCall[]): DiskCall[] {
   return calls.filter(({ name }) => name !== 'write');
 }
 
-/** A file system of its own with room for little, which goes with the test. */
+/** Mounts a small file system for the test. */
 function mountSmall(folder: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tidegate-story', folder]);
   onTestFinished(() => void execFileSync('umount', [folder]));
@@ -116,7 +116,7 @@ function fillUp(path: string): void {
   }
 }
 
-test('the compiled agent sends E1 once and on a connection of its own, which no HTTP layer takes for stale (section 3)', async () => {
+test('the compiled agent sends E1 once, on a new connection that no HTTP layer retries as stale (section 3)', async () => {
   const fleet = createFleet(Date.now());
   const seen: { path: string; connection: string | undefined; port: number | undefined }[] = [];
   const server = await listenOnLoopback(async (request, response) => {
@@ -140,37 +140,37 @@ test('the compiled agent sends E1 once and on a connection of its own, which no 
   expect(seen[1]?.port).not.toBe(seen[0]?.port);
 });
 
-describe.skipIf(missing !== null)('the compiled agent, stopped by the kernel in a renewal', () => {
+describe.skipIf(missing !== null)('the compiled agent with faults of system calls during a renewal', () => {
   test('kill -9 at every fchmod, fsync and rename: config.json is the old or the new one, and no family is lost (RT5)', async () => {
     const world = await enrolled();
     const { agent, operator, folders, renewals } = world;
     for (const [index, at] of (await momentsOfRenewal(world)).entries()) {
-      const told = `${index + 1}: ${at.name} ${at.on}`;
+      const context = `${index + 1}: ${at.name} ${at.on}`;
       const before = spoilAccessToken(agent);
       const sentBefore = renewals();
       const run = await runTraced(folders, { at, how: 'SIGKILL' });
-      expect(run.calls.at(-1), told).toEqual(at);
-      expect(momentsOf(run.calls), told).toHaveLength(index + 1);
-      expect(run.json, told).toBe('');
-      // E1 leaves only when the request id is on disk for good.
-      expect(renewals() - sentBefore, told).toBe(index < FIRST_WRITE ? 0 : 1);
-      const found = configOf(agent); // it always parses
+      expect(run.calls.at(-1), context).toEqual(at);
+      expect(momentsOf(run.calls), context).toHaveLength(index + 1);
+      expect(run.json, context).toBe('');
+      // E1 is sent only after the request id is durable on disk.
+      expect(renewals() - sentBefore, context).toBe(index < FIRST_WRITE ? 0 : 1);
+      const found = configOf(agent); // it must always parse
       const isNew = found.refresh_token !== before.refresh_token;
-      expect(isNew, told).toBe(index === 2 * FIRST_WRITE - 1);
-      expect(found, told).toEqual(
+      expect(isNew, context).toBe(index === 2 * FIRST_WRITE - 1);
+      expect(found, context).toEqual(
         isNew
           ? { ...before, access_token: found.access_token, refresh_token: found.refresh_token }
           : { ...before, pending_request_id: index < FIRST_WRITE - 1 ? null : expect.any(String) },
       );
-      expect((await agent.runOnce()).code, told).toBe(0);
-      expect(configOf(agent).pending_request_id, told).toBeNull();
+      expect((await agent.runOnce()).code, context).toBe(0);
+      expect(configOf(agent).pending_request_id, context).toBeNull();
     }
     expect(await operator.events({ type: 'REFRESH_TOKEN_REUSE' })).toEqual([]);
-    // The three moments at which the server had renewed and the agent had not kept it.
+    // The three moments after the server has renewed and before the agent has stored it.
     expect(await operator.events({ type: 'REFRESH_GRACE_USED' })).toHaveLength(3);
   });
 
-  test('a second kill in the same renewal costs the family, and the agent says what to do (I4)', async () => {
+  test('a second kill in the same renewal revokes the family, and the agent says what to do (I4)', async () => {
     const world = await enrolled();
     const { agent, operator, folders } = world;
     const [, , , , at] = await momentsOfRenewal(world);
@@ -184,7 +184,7 @@ describe.skipIf(missing !== null)('the compiled agent, stopped by the kernel in 
     expect(await operator.events({ type: 'REFRESH_TOKEN_REUSE' })).toHaveLength(1);
   });
 
-  test('on a disk that is really full E1 is not sent, and with room again it is (RT8)', async () => {
+  test('E1 is not sent while the disk is full, and is sent once there is room (RT8)', async () => {
     const { agent, folders, renewals } = await enrolled();
     const before = spoilAccessToken(agent);
     const files = readdirSync(agent.configDir);
@@ -209,25 +209,25 @@ describe.skipIf(missing !== null)('the compiled agent, stopped by the kernel in 
   });
 
   test.each(['ENOSPC', 'EIO'] as const)(
-    '%s at every fsync and rename: it ends with 1, keeps its tokens and recovers (RT8, RT9)',
+    '%s at every fsync and rename: the agent exits with 1, keeps its tokens and recovers (RT8, RT9)',
     async (how) => {
       const world = await enrolled();
       const { agent, operator, folders, renewals } = world;
       for (const [index, at] of (await momentsOfRenewal(world)).entries()) {
-        const told = `${index + 1}: ${at.name} ${at.on}`;
+        const context = `${index + 1}: ${at.name} ${at.on}`;
         const before = spoilAccessToken(agent);
         const sentBefore = renewals();
         const run = await runTraced(folders, { at, how });
-        expect([run.code, JSON.parse(run.json)], told).toEqual([
+        expect([run.code, JSON.parse(run.json)], context).toEqual([
           1,
           { outcome: 'failed', error: 'storage', detail: expect.stringContaining(how) },
         ]);
-        expect(renewals() - sentBefore, told).toBe(index < FIRST_WRITE ? 0 : 1);
-        // Nothing is written after a failed write: not the file again, and no other one.
-        expect(momentsOf(run.calls), told).toHaveLength(index + 1);
+        expect(renewals() - sentBefore, context).toBe(index < FIRST_WRITE ? 0 : 1);
+        // After a failed write nothing is written, neither this file nor another.
+        expect(momentsOf(run.calls), context).toHaveLength(index + 1);
         const isNew = configOf(agent).refresh_token !== before.refresh_token;
-        expect(isNew, told).toBe(index === 2 * FIRST_WRITE - 1);
-        expect((await agent.runOnce()).code, told).toBe(0);
+        expect(isNew, context).toBe(index === 2 * FIRST_WRITE - 1);
+        expect((await agent.runOnce()).code, context).toBe(0);
       }
       expect(await operator.events({ type: 'REFRESH_TOKEN_REUSE' })).toEqual([]);
     },

@@ -20,9 +20,9 @@ import { type ServerProcess, startServer } from './harness/server-process.ts';
 const VECTORS = fileURLToPath(new URL('../../shared/data/vectors/', import.meta.url));
 const SUITE = join(VECTORS, 'json-test-suite/test_parsing');
 const NAUGHTY = join(VECTORS, 'big-list-of-naughty-strings/blns.json');
-const missing = existsSync(SUITE) ? null : 'the vectors of ../shared/data are not here';
+const missing = existsSync(SUITE) ? null : 'the vectors of ../shared/data are missing';
 
-/** What JSON can say and a log or a database may stumble over; the list has only some of it. */
+/** More texts that JSON allows and that a log or a database may mishandle. */
 const MORE_TEXTS = [
   '\u0000',
   'a\u0000b',
@@ -34,7 +34,7 @@ const MORE_TEXTS = [
   '\u2028',
   '\ufeff',
 ];
-/** Ends the session that all the requests share, or the limits that would hide them: told apart, and last. */
+/** These end the session that all requests share, or reset the limits that would hide them, so they are left out. */
 const LAST = /\/(logout|reset)$/;
 const SHOWN = 10;
 const isLong = process.env.TIDEGATE_LONG === '1';
@@ -42,7 +42,7 @@ const isLong = process.env.TIDEGATE_LONG === '1';
 describe.skipIf(missing !== null).each(ENGINES)(
   `bad input on $name${missing ? ` (${missing})` : ''}`,
   (engine) => {
-    test('every body of JSONTestSuite at every endpoint is taken or refused as a problem', async () => {
+    test('every body of JSONTestSuite at every endpoint is accepted or refused as a problem', async () => {
       const scene = await openScene(engine);
       const bodies = readdirSync(SUITE).map((name) => ({
         name,
@@ -81,7 +81,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       await scene.expectUnharmed();
     });
 
-    test('a naughty text that is taken comes back byte for byte', async () => {
+    test('a naughty text that is accepted comes back byte for byte', async () => {
       const scene = await openScene(engine);
       const { operator, agent } = scene;
       const changed: string[] = [];
@@ -122,7 +122,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       await scene.expectUnharmed();
     });
 
-    test('A5: a naughty reason of an override that mints comes back byte for byte, or there is no override', {
+    test('A5: a naughty reason of an override is refused, or comes back byte for byte', {
       timeout: 300_000,
     }, async () => {
       const scene = await openScene(engine);
@@ -150,7 +150,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       await scene.expectUnharmed();
     });
 
-    test('a naughty X-Machine-ID, as it comes over the wire, is kept as it is or refused as a problem', async () => {
+    test('a naughty X-Machine-ID header is stored as it is or refused as a problem', async () => {
       const scene = await openScene(engine);
       const faults: string[] = [];
       let taken = 0;
@@ -165,7 +165,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
         const { agent_id: id } = expectAnswer({ status, body }, 201, RegisterAnswer);
         const host = await scene.operator.call('GET', `/api/v1/agents/${id}`);
         const { machine_id: kept } = expectAnswer(host, 200, WithMachine);
-        // White space around a header is no part of it (RFC 9110, section 5.5).
+        // White space around a header value is not part of it (RFC 9110, section 5.5).
         if (kept !== text.replace(/^[ \t]+|[ \t]+$/g, '')) faults.push(`${shown}: kept as ${kept}`);
       }
       expect(faults).toEqual([]);
@@ -196,7 +196,7 @@ type Scene = {
   registrationToken: string;
   endpoints: Endpoint[];
   client: ReturnType<typeof createBadClient>;
-  /** Same process, same session, healthy, and not one line of its log that it did not mean to write. */
+  /** The same process and session, healthy, and no malformed line in its log. */
   expectUnharmed(): Promise<void>;
 };
 
@@ -255,8 +255,8 @@ function writing(endpoints: readonly Endpoint[]): Endpoint[] {
 }
 
 /**
- * One request with the text wherever a text may stand freely, and one with it at one more place: a bound member, an
- * unknown one or a parameter. `turn` chooses that place, so that all have their turn; null asks for every place.
+ * One request with the text in every unrestricted string, and one with it in one more place: a restricted member, an
+ * unknown member or a parameter. `turn` chooses that place in rotation; null means every place.
  */
 function naughtyRequests(
   endpoint: Endpoint,
@@ -276,7 +276,7 @@ function naughtyRequests(
     ...(body === null ? [] : [{ endpoint, body: JSON.stringify(unknown) }]),
     ...endpoint.parameters
       .filter(({ in: place }) => place === 'path' || place === 'query')
-      // A path cannot hold these: they name another path, or none.
+      // These would make another path.
       .filter(({ in: place }) => place === 'query' || !['', '.', '..'].includes(text))
       .filter(() => text.isWellFormed())
       .map(({ name }) => ({ endpoint, body, parameters: { [name]: text } })),
@@ -287,13 +287,13 @@ function naughtyRequests(
 
 let namesGiven = 0;
 
-/** Guesses at one name are slowed down, which would hide what else happens: each login is of another one. */
+/** Guesses at one name are slowed down, which would hide other faults, so each login uses another name. */
 function sampleFor({ path, body }: Endpoint): unknown {
   const sample = sampleOf(body);
   return path.endsWith('/auth/login') ? withText(sample, ['username'], `sample-${namesGiven++}`) : sample;
 }
 
-/** Texts that are the same name as an earlier one: guesses at a name count together, however it is spelt. */
+/** Texts that spell an earlier name differently: guesses at a name count together in every spelling. */
 function respellingsIn(texts: readonly string[]): Set<string> {
   const names = new Set<string>();
   return new Set(texts.filter((text) => names.size === names.add(text.toLowerCase()).size));
@@ -304,7 +304,7 @@ function naughtyTexts(): string[] {
   return [...new Set([...Value.Parse(Type.Array(Type.String()), list), ...MORE_TEXTS])];
 }
 
-/** Updates of apt with their plans, which only an override lets through: without a source they are undecidable. */
+/** Updates of apt with plans that only an override can approve: without a source package they are undecidable. */
 function plannedReport(count: number): InventoryReport {
   const names = Array.from({ length: count }, (_, i) => `package-${i}`);
   const artifact = { url: 'https://mirror.example/a.deb', size_bytes: 1, sha256: 'a'.repeat(64) };
@@ -329,7 +329,7 @@ function plannedReport(count: number): InventoryReport {
 
 const WithMachine = Type.Object({ machine_id: nullable(Type.String()) });
 
-/** Registers with a header that no client would send: the bytes of the text as they are. */
+/** Registers with a header that no client would send: the raw bytes of the text. */
 async function registerRaw(
   { server, registrationToken }: Scene,
   machineId: string,
@@ -338,7 +338,7 @@ async function registerRaw(
   const body = JSON.stringify({ hostname: 'naughty', os, agent_version: '0.1.0' });
   const { hostname, port } = new URL(server.url);
   const socket = connect(Number(port), hostname);
-  socket.on('error', () => {}); // a refusal may close while we still write
+  socket.on('error', () => {}); // a refusal may close the connection while the test still writes
   socket.write(
     [
       'POST /api/v1/agents/register HTTP/1.1',
@@ -368,7 +368,7 @@ function reportOf(name: string) {
   };
 }
 
-/** Whether a text stands somewhere in a value, exactly as it is. */
+/** Whether a value contains exactly this text. */
 function holds(value: unknown, text: string): boolean {
   if (typeof value === 'string') return value === text;
   if (typeof value !== 'object' || value === null) return false;

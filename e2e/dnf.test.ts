@@ -17,7 +17,7 @@ const [engine] = ENGINES;
 
 const OLD = ['demo 1:1.0-1.el9', 'libdemo 0:1.0-1.el9'];
 const ADVISORY = 'ALSA-9999:0001';
-/** AlmaLinux names binary packages, and its versions bear their epoch. */
+/** AlmaLinux advisories name binary packages, and their versions include the epoch. */
 const AFFECTED = [{ ecosystem: 'AlmaLinux:9', name: 'libdemo', versions: ['0:1.0-2.el9'] }];
 
 const FIXED: DnfPackage[] = [
@@ -34,7 +34,7 @@ const FIXED: DnfPackage[] = [
 describe.skipIf(missing !== null || engine === undefined)(
   `a dnf host${missing === null ? '' : ` (${missing})`}`,
   () => {
-    test('is stopped by an advisory on a dependency (A1), and installs the fixed version offline once it is approved (A4)', async () => {
+    test('is blocked by an advisory on a dependency (A1), and installs the fixed version offline once it is approved (A4)', async () => {
       const world = await newWorld();
       const { osv, operator } = world;
       osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
@@ -58,7 +58,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       expectRealHashes(approved, host);
       must(await host.runOnce());
       expect(await outcomeOf(operator, host)).toEqual([['success', null]]);
-      // `rpm -q` of the host itself.
+      // From `rpm -q` on the host itself.
       expect(await host.dnf.installed()).toEqual(['demo 1:1.2-1.el9', 'libdemo 0:1.0-3.el9']);
       expect((await host.trace()).sort()).toEqual(['demo 1.2-1.el9', 'libdemo 1.0-3.el9']);
       expect((await operator.update(fixed)).state).toBe('installed');
@@ -74,7 +74,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectRefused(host, operator, { type: 'ARTIFACT_MISMATCH', check: 'artifact_mismatch' });
     });
 
-    test('refuses a package that was built again and not signed, though its hash was approved', async () => {
+    test('refuses a package that was rebuilt unsigned, although its hash was approved', async () => {
       const world = await newWorld();
       const { operator } = world;
       const [lib] = DNF_DEMO.offered;
@@ -132,7 +132,7 @@ async function outcomeOf(operator: Operator, host: DnfStoryHost) {
     .map(({ status, reason }) => [status, reason]);
 }
 
-/** One full round: nothing is installed, no scriptlet ran, and the server knows why. */
+/** One full round: nothing is installed, no scriptlet runs, and the server knows why. */
 async function expectRefused(
   host: DnfStoryHost,
   operator: Operator,
@@ -152,7 +152,7 @@ function checkOf({ content }: EventItem): string | null {
   return Check(Checked, content) ? content.details.check : null;
 }
 
-/** A4: the token binds the files as they are in the repositories. */
+/** A4: the token has the hashes of the files in the repositories. */
 function expectRealHashes({ token }: Approved, host: DnfStoryHost): void {
   const payload = Value.Parse(
     ApprovalPayload,

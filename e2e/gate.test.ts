@@ -7,7 +7,7 @@ import { type BareAgent, enrolBareAgent } from './harness/bare-agent.ts';
 import { Approved, Blocked, expectAnswer, logIn, type Operator } from './harness/operator.ts';
 import { startServer } from './harness/server-process.ts';
 
-/** The versions that the hosts of this story are offered, and under which name a database knows them. */
+/** The versions that the hosts report, with the ecosystem and version by which the database knows them. */
 const HOSTS = {
   npm: { system: { id: 'debian', version_id: '12' }, osv: 'npm', version: '3.0.12', asked: '3.0.12' },
   pypi: { system: { id: 'debian', version_id: '12' }, osv: 'PyPI', version: '3.0.12', asked: '3.0.12' },
@@ -28,7 +28,7 @@ type Ecosystem = keyof typeof HOSTS;
 
 describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
   test.each(['npm', 'pypi', 'apt', 'dnf'] as const)(
-    '%s: vulnerable is stopped (A1), clear is minted, unchecked stops apt and dnf (A2), and the log and the events say so',
+    '%s: vulnerable is blocked (A1), clear is approved, unchecked blocks apt and dnf (A2), and log and events say so',
     async (ecosystem) => {
       const { osv: database, asked, system } = HOSTS[ecosystem];
       const osv = await startFakeOsv({ covered: ['Debian:12', 'AlmaLinux:9'] });
@@ -57,7 +57,7 @@ describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
       expect(good.warnings.filter(({ code }) => code === 'closure_unchecked')).toEqual([]);
       expect(await installsOf(operator)).toBe(1);
 
-      // From now on the source serves a captive portal's page.
+      // From now on the source serves the page of a captive portal.
       osv.mode = 'garbage';
       const second = await offer(agent, ecosystem, ['bad', 'good', 'late', 'later']);
       const [late = '', later = ''] = [second.get('late'), second.get('later')];
@@ -81,7 +81,7 @@ describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
         );
         expect(bulk.approved).toMatchObject([{ update_id: later }]);
       }
-      // A6: what was known to be bad is bad still, and no bulk request passes it.
+      // A6: a known finding still counts, and no bulk request passes it.
       expect(bulk.blocked).toContainEqual(
         expect.objectContaining({ update_id: bad, blocked_by: 'vulnerability' }),
       );
@@ -105,7 +105,7 @@ describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
   );
 });
 
-/** Reports updates with their plans, and says under which id the server knows each. */
+/** Reports updates with their plans; returns the server's ids by name. */
 async function offer(
   agent: BareAgent,
   ecosystem: Ecosystem,
@@ -113,7 +113,7 @@ async function offer(
 ): Promise<Map<string, string>> {
   const { version } = HOSTS[ecosystem];
   const isSystem = ecosystem === 'apt' || ecosystem === 'dnf';
-  const arch = isSystem ? 'amd64' : '/srv/app'; // of npm and PyPI it is the place
+  const arch = isSystem ? 'amd64' : '/srv/app'; // for npm and PyPI it is the folder
   const source = (name: string, at: string) => (isSystem ? { source_name: name, source_version: at } : {});
   const report: InventoryReport = {
     scanned_at: new Date().toISOString(),

@@ -6,9 +6,9 @@ import { must } from './harness/host.ts';
 import { createKeyScene, keySetOf } from './harness/key-scene.ts';
 import { startServer } from './harness/server-process.ts';
 
-/** What a running server may take to see a change of keys: the age of its state document. */
+/** How long a running server may take to notice a change of keys: the age of its state document. */
 const NOTICED_WITHIN_MS = 10_000;
-/** One look and the load of this machine on top. */
+/** The interval of polling, and the slack for the load of this machine. */
 const LOOK_MS = 250;
 const SLACK_MS = 2_000;
 
@@ -18,7 +18,7 @@ async function activeVersions(url: string): Promise<number[]> {
   return body.keys.map(({ version }) => version);
 }
 
-/** How long it takes until the server answers these versions. */
+/** How long the server takes to return these versions. */
 async function noticed(url: string, versions: number[]): Promise<number> {
   const startedMs = performance.now();
   for (;;) {
@@ -30,7 +30,7 @@ async function noticed(url: string, versions: number[]): Promise<number> {
 }
 
 describe.each(ENGINES)('keys on $name', (engine) => {
-  test('E8: a host that slept through 5 rotations, revocations and restarts comes back by itself', async () => {
+  test('E8: a host that was offline during 5 rotations, revocations and restarts recovers by itself', async () => {
     const { server, operator, enrolled } = await createKeyScene(engine);
     const host = await enrolled('sleeper');
     expect(await keySetOf(host)).toBe(1);
@@ -38,7 +38,7 @@ describe.each(ENGINES)('keys on $name', (engine) => {
       await operator.addKey();
       await operator.useKey(version);
       await operator.revokeKey(version - 1);
-      await server.restart(); // the private half that was revoked is gone from memory
+      await server.restart(); // removes the revoked private key from memory
     }
     must(await host.runOnce());
     expect(await keySetOf(host)).toBe(16);
@@ -55,7 +55,7 @@ describe.each(ENGINES)('keys on $name', (engine) => {
     const { SERVICE_DATABASE_URL: databaseUrl = null } = scene.names;
     const replicaDir = join(folder, 'replica');
     if (databaseUrl !== null) {
-      // The first key, as an operator copies it to a second server.
+      // Copies the first key to a second server, as an operator does.
       mkdirSync(join(replicaDir, 'keys'), { recursive: true });
       copyKeys(dataDir, replicaDir);
       const env = { SERVICE_ADVISORY_SOURCE: 'off' };

@@ -15,18 +15,18 @@ import { createWorld, storyMissing, type World } from './harness/world.ts';
 const MOMENTS = process.env.TIDEGATE_LONG === '1' ? 100 : 10;
 const MS_PER_MOMENT = 20_000;
 const NAME = 'rolling';
-/** The second is there so that no archive of the host is empty. */
+/** The second package keeps the host's security archive from being empty. */
 const PACKAGES: AptSet = {
   installed: [{ name: NAME, version: '1.0-1' }],
   offered: [{ name: 'other', version: '1.0-1', archive: 'security' }],
 };
 const VICTIMS = ['server', 'agent', 'both'] as const;
 const PHASES = ['report', 'approve', 'install'] as const;
-/** About how long each phase takes: a moment is chosen evenly in it. */
+/** The approximate duration of each phase; moments are distributed evenly in it. */
 const PHASE_MS = { report: 900, approve: 40, install: 1_500 };
-/** Most rounds until all is well again after a kill. */
+/** The most rounds until the host has recovered from a kill. */
 const RETRIES = 8;
-/** The states of an update that an approval led to. */
+/** The states of an update after its approval. */
 const AFTER_APPROVAL = ['approved', 'installing', 'installed', 'failed'];
 
 type Victim = (typeof VICTIMS)[number];
@@ -36,7 +36,7 @@ type Moment = { victim: Victim; phase: Phase; afterMs: number };
 const missing = storyMissing();
 
 describe.skipIf(missing !== null).each(ENGINES)('kill -9 on $name', (engine) => {
-  test('loses nothing that was acknowledged, installs nothing twice and costs no agent its family', {
+  test('loses nothing acknowledged, installs nothing twice and revokes no family', {
     timeout: 60_000 + MOMENTS * MS_PER_MOMENT,
   }, async () => {
     const seed = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
@@ -44,7 +44,7 @@ describe.skipIf(missing !== null).each(ENGINES)('kill -9 on $name', (engine) => 
     const random = seeded(seed);
     const world = await createWorld(engine);
     const { operator, server, enrolled } = world;
-    await liftLimits(operator); // renewals come faster here than any host renews
+    await liftLimits(operator); // no real host renews this often
     const host = await enrolled({ packages: [PACKAGES], serverUrl: server.url });
     const acknowledged: string[] = [];
 
@@ -58,16 +58,16 @@ describe.skipIf(missing !== null).each(ENGINES)('kill -9 on $name', (engine) => 
       await expectSound({ operator, host, version, approved, moment });
     }
 
-    const told = await everyApproval(operator);
-    expect(acknowledged.filter((id) => !told.has(id))).toEqual([]);
+    const recorded = await everyApproval(operator);
+    expect(acknowledged.filter((id) => !recorded.has(id))).toEqual([]);
     expect(await operator.events({ type: 'REFRESH_TOKEN_REUSE' })).toEqual([]);
     must(await host.runOnce());
-    // So that the story was told at all: the kills do not stop most of it.
+    // Proof that the story ran: most installations must survive the kills.
     expect((await host.trace(TRACE)).length).toBeGreaterThan(MOMENTS / 4);
   });
 });
 
-/** One update from published to installed, with one kill on the way. Returns its id when the approval was answered. */
+/** One update from publication to installation, with one kill on the way. Returns its id if the approval was answered. */
 async function liveThrough(scene: {
   world: World;
   host: Host;
@@ -102,7 +102,7 @@ async function killDuring(
   if (moment.victim !== 'agent') await server.restart();
 }
 
-/** Rounds until one goes well. What must not be is an end that needs the operator. */
+/** Runs rounds until one succeeds. No round may end in a state that needs an operator. */
 async function settle(host: Host): Promise<void> {
   let last: AgentRun | null = null;
   for (let attempt = 0; attempt < RETRIES; attempt++) {
@@ -122,17 +122,17 @@ async function expectSound(turn: {
   moment: Moment;
 }): Promise<void> {
   const { operator, host, version, approved, moment } = turn;
-  const told = JSON.stringify({ version, moment });
+  const context = JSON.stringify({ version, moment });
   const runs = (await host.trace(TRACE)).filter((line) => line.startsWith(`${NAME} ${version} `));
-  expect(runs.length, told).toBeLessThanOrEqual(1);
+  expect(runs.length, context).toBeLessThanOrEqual(1);
   const shown = (await host.installed())[NAME];
   if (approved !== null) {
     const { state } = await operator.update(approved);
-    expect(AFTER_APPROVAL, told).toContain(state);
-    if (state === 'installed') expect([shown, runs.length], told).toEqual([version, 1]);
+    expect(AFTER_APPROVAL, context).toContain(state);
+    if (state === 'installed') expect([shown, runs.length], context).toEqual([version, 1]);
   }
   const agents = await operator.call('GET', `/api/v1/agents/${host.agentId()}`);
-  expect(agents.body, told).toMatchObject({ status: 'bound' });
+  expect(agents.body, context).toMatchObject({ status: 'bound' });
 }
 
 async function everyApproval(operator: Operator): Promise<Set<unknown>> {
@@ -142,7 +142,7 @@ async function everyApproval(operator: Operator): Promise<Set<unknown>> {
 
 const Config = Type.Object({ access_token: Type.String() });
 
-/** Makes the next round begin with a renewal: E1 is what a crash must not cost the family. */
+/** Makes the next round begin with a renewal: a crash during E1 must not cost the family. */
 function spoilAccessToken(host: Host): void {
   const path = join(host.configDir, 'config.json');
   const config: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -159,7 +159,7 @@ function pick<T>(list: readonly [T, ...T[]], random: () => number): T {
   return list[Math.floor(random() * list.length)] ?? list[0];
 }
 
-/** mulberry32: numbers from 0 to 1 that a seed repeats. */
+/** mulberry32: reproducible numbers from 0 to 1. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

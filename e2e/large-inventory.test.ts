@@ -15,7 +15,7 @@ import { startServer } from './harness/server-process.ts';
 const PACKAGES = 45_000;
 
 describe.each(ENGINES)('a host with more packages than one request takes, on $name', (engine) => {
-  test('its agent sends the scan in parts, and the server has all of it as one complete report', async () => {
+  test('its agent sends the scan in parts, and the server stores it as one complete report', async () => {
     const server = await startServer({ ...(await engine.place()), advisoryUrl: 'http://127.0.0.1:9' });
     onTestFinished(async () => void (await server.stop()));
     const operator = await logIn(server.url);
@@ -66,7 +66,7 @@ describe.each(ENGINES)('a host with more packages than one request takes, on $na
     expect(last.body).toMatchObject({
       items: [{ name: 'package-44999', version: '1.44999-1', update: { available_version: '2.0-1' } }],
     });
-    // The agent kept what it sent: started anew it has the same report, by the same name.
+    // The agent stores what it sent: after a restart it has the same report with the same digest.
     const again = agent.start({ config, session });
     expect(again.inventory.digests()).toEqual(runtime.inventory.digests());
   });

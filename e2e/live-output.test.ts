@@ -20,7 +20,7 @@ const PACKAGES = {
     {
       name: 'slow',
       version: '1.1-1',
-      // It says a line, waits, and says another; in colours, and with a byte that is no UTF-8.
+      // Prints a line, waits, and prints another, with colours and a byte that is not UTF-8.
       postinst: [
         `printf 'half \\033[31mway\\033[0m \\377\\n'`,
         `while [ ! -e "$DPKG_ROOT/${GATE}" ]; do sleep 0.1; done`,
@@ -32,8 +32,8 @@ const PACKAGES = {
 };
 const Command = Type.Object({ status: Type.String(), output_tail: nullable(Type.String()) });
 
-describe.skipIf(missing !== null)('what an installation says', () => {
-  test('is on the server before the command has ended, as plain text, and whole when it has', async () => {
+describe.skipIf(missing !== null)('the output of an installation', () => {
+  test('is on the server while the command runs, as plain text, and complete at its end', async () => {
     const { world, host, id } = await approvedSlow();
     const agent = host.startOnce();
     await said(world, id, 'half way');
@@ -44,14 +44,14 @@ describe.skipIf(missing !== null)('what an installation says', () => {
     await expectWhole(world, host, id);
   });
 
-  test('a server that goes away in the middle fails nothing, and has all of it once it is back', async () => {
+  test('survives a stop of the server: nothing fails, and the server has all of it after its restart', async () => {
     const { world, host, id } = await approvedSlow();
     pollEachSecond(host);
     const agent = startPolling(host);
     await said(world, id, 'half way');
     await world.server.kill();
     open(host);
-    // The job ends by itself, with nobody to tell.
+    // The job ends by itself while the server is down.
     await expect.poll(host.installed).toEqual({ slow: '1.1-1' });
     await agent.line(/command ended .*status=success/);
     await world.server.restart();
@@ -60,7 +60,7 @@ describe.skipIf(missing !== null)('what an installation says', () => {
     await expectWhole(world, host, id);
   });
 
-  test('kill -9 of the agent in the middle loses no line of it, and sends none twice', async () => {
+  test('survives kill -9 of the agent: no line is lost or sent twice', async () => {
     const { world, host, id } = await approvedSlow();
     pollEachSecond(host);
     const killed = startPolling(host);
@@ -70,12 +70,12 @@ describe.skipIf(missing !== null)('what an installation says', () => {
     startPolling(host);
     open(host);
     await said(world, id, 'all the way');
-    await expect.poll(() => statusOf(world.operator, id)).toBe('interrupted'); // the report is the truth
+    await expect.poll(() => statusOf(world.operator, id)).toBe('interrupted'); // the report decides
     await expect.poll(host.installed).toEqual({ slow: '1.1-1' });
     await expectWhole(world, host, id);
   });
 
-  test('links that somebody planted lead neither root to write nor the agent to read', async () => {
+  test('is not redirected by planted links, neither for root to write nor for the agent to read', async () => {
     const { world, host, id } = await approvedSlow();
     const dir = dirname(host.configDir);
     const secret = join(dir, 'secret');
@@ -92,19 +92,19 @@ describe.skipIf(missing !== null)('what an installation says', () => {
   });
 });
 
-/** A host with an approved installation, which its agent has not fetched; answers the id of its command. */
+/** A host with an approved installation that its agent has not fetched, and the id of its command. */
 async function approvedSlow(): Promise<{ world: World; host: Host; id: string }> {
   const [engine] = ENGINES;
   if (engine === undefined) throw new Error('there is no engine');
   const world = await createWorld(engine);
   const { operator } = world;
   const host = await world.enrolled({ packages: [PACKAGES] });
-  onTestFinished(() => open(host)); // or the script waits on
+  onTestFinished(() => open(host)); // otherwise the script keeps waiting
   const [update] = await operator.updates({ name: 'slow' });
   if (update === undefined) throw new Error('no update was reported');
   await operator.approved(update.id);
   const [command] = await operator.commands({ action: 'install_update' });
-  if (command === undefined) throw new Error('nothing was asked of the host');
+  if (command === undefined) throw new Error('no command was queued for the host');
   return { world, host, id: command.id };
 }
 
@@ -136,12 +136,12 @@ async function commandOf(operator: Operator, id: string) {
   return expectAnswer(await operator.call('GET', `/api/v1/commands/${id}`), 200, Command);
 }
 
-/** Waits until a viewer has been sent these words. */
+/** Waits until the output contains these words. */
 async function said(world: World, id: string, words: string): Promise<void> {
   await expect.poll(() => outputOf(world, id).catch(() => '')).toContain(words);
 }
 
-/** What a viewer who comes now is sent at once. */
+/** The output that a new viewer gets at once. */
 async function outputOf({ server, operator }: World, id: string): Promise<string> {
   const response = await fetch(`${server.url}/api/v1/commands/${id}/output`, {
     headers: { authorization: `Bearer ${operator.token}` },
@@ -156,7 +156,7 @@ async function outputOf({ server, operator }: World, id: string): Promise<string
   return Array.from(pieces, ([, data = '']) => String(JSON.parse(data).data)).join('');
 }
 
-/** The server has what the executor wrote, byte for byte, and each line of it once. */
+/** The server has the executor's output byte for byte, and each line once. */
 async function expectWhole(world: World, host: Host, id: string): Promise<void> {
   const output = await outputOf(world, id);
   expect(output).toBe(readFileSync(outputPath(join(dirname(host.configDir), 'executor'), id), 'utf8'));

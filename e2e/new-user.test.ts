@@ -21,14 +21,14 @@ const lacking = ['node', 'npm', 'git'].filter((tool) => findTool(tool) === null)
 const missing = lacking.length === 0 ? null : `${lacking.join(', ')} is not installed for the whole system`;
 
 describe.skipIf(missing !== null)(`a newcomer${missing === null ? '' : ` (${missing})`}`, () => {
-  test('starts the server from a fresh clone by npm start alone, and becomes its first operator', {
+  test('starts the server from a fresh clone with npm start, and becomes its first operator', {
     timeout: INSTALL_MAX_MS + 60_000,
   }, async () => {
     const child = await npmStart(isRoot ? 0 : null);
     await expectFirstOperator(child);
   });
 
-  test.runIf(isRoot)('does so as an ordinary user, too', { timeout: INSTALL_MAX_MS + 60_000 }, async () => {
+  test.runIf(isRoot)('does the same as an ordinary user', { timeout: INSTALL_MAX_MS + 60_000 }, async () => {
     const child = await npmStart(NOBODY);
     await expectFirstOperator(child);
   });
@@ -76,7 +76,7 @@ async function expectFirstOperator(child: Child): Promise<void> {
   ]);
   const setUp = await post(`${url}/api/v1/auth/setup`, { secret, ...OPERATOR });
   expect(setUp.status).toBeLessThan(300);
-  expect((await fetch(page)).status).toBe(404); // it was good for one
+  expect((await fetch(page)).status).toBe(404); // the link works once
   const login = await parsed(await post(`${url}/api/v1/auth/login`, OPERATOR), LoginAnswer);
   expect(login.operator.role).toBe('admin');
   const made = await post(`${url}/api/v1/admin/registration-tokens`, { label: 'first host' }, login.token);

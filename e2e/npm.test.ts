@@ -15,18 +15,17 @@ import { must } from './harness/host.ts';
 import { createNpmWorld, type NpmWorld, npmStoryMissing } from './harness/npm-world.ts';
 import { type Approved, Blocked, expectAnswer, type Operator, untilClear } from './harness/operator.ts';
 
-/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
 
 const missing = npmStoryMissing();
 const registry = await reachableRegistry();
-if (registry === null)
-  console.log('left out: a plan of a real package, as no registry of npm can be reached here');
+if (registry === null) console.log('skipped: a plan of a real package, as no npm registry is reachable');
 const [engine] = ENGINES;
 if (engine === undefined) throw new Error('there is no engine');
 
 describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${missing})`}`, () => {
-  test('a global package and a project are stopped by a dependency (A1) until the advisory is withdrawn, and then updated offline', async () => {
+  test('a global package and a project are blocked by a dependency (A1) until the advisory is withdrawn, then updated offline', async () => {
     const world = await createNpmWorld(engine, SHORT_MEMORY);
     const { osv, operator, agent, npm, mark } = world;
     osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
@@ -55,7 +54,7 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
     expect(await outcomes(world)).toEqual(['success', 'success']);
     expect(await npm.globals()).toEqual(NEW_GLOBALS);
     expect(await npm.modules()).toEqual(NEW_MODULES);
-    // npm of the host itself.
+    // From npm on the host itself.
     const list: unknown = JSON.parse(await npm.npm(['ls', '-g', '--json', `--prefix=${npm.prefix}`]));
     expect(list).toMatchObject({ dependencies: { 'demo-cli': { version: '1.1.0' } } });
     const lock = await readFile(join(npm.project, 'package-lock.json'), 'utf8');
@@ -76,7 +75,7 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
     expect([await npm.globals(), await npm.modules()]).toEqual([OLD_GLOBALS, OLD_MODULES]);
   });
 
-  test('a place that is not what it was when the plan was made is refused as drift', async () => {
+  test('a project that has changed since the plan is refused as drift', async () => {
     const world = await createNpmWorld(engine);
     const { operator, npm } = world;
     await operator.approved(await updateOf(operator, { name: '@demo/app-kit', arch: npm.project }));
@@ -91,7 +90,7 @@ describe.skipIf(missing !== null)(`npm packages${missing === null ? '' : ` (${mi
 });
 
 if (registry !== null) {
-  test('a real package of the registry that npm is configured with here is planned and fetched by its real hashes', async () => {
+  test('a real package of the configured registry is planned and fetched by its real hashes', async () => {
     using dir = tmpDir('tidegate-npm-public-');
     await chmod(dir.path, 0o755);
     const prefix = join(dir.path, 'prefix');
@@ -111,7 +110,7 @@ if (registry !== null) {
   });
 }
 
-/** The registry of this machine's npm, and the newest semver there; null where it cannot be reached. */
+/** The configured registry, and its newest version of semver; null if it is not reachable. */
 async function reachableRegistry(): Promise<{ url: string; version: string } | null> {
   const ask = (...args: string[]) => {
     const asked = spawnSync('npm', [...args, '--fetch-retries=0', '--fetch-timeout=10000'], {
@@ -141,7 +140,7 @@ async function outcomes({ operator, agent }: NpmWorld): Promise<string[]> {
   return installs.map(({ status }) => status);
 }
 
-/** A4: the token binds the files as they were published. */
+/** A4: the token has the hashes of the published files. */
 function expectRealHashes({ token }: Approved, { npm }: NpmWorld): void {
   const payload = Value.Parse(
     ApprovalPayload,

@@ -16,13 +16,13 @@ import {
 import { ADVISORY, AFFECTED, NEW, OLD, STORY, TRACE } from './harness/story-packages.ts';
 import { createWorld, storyMissing } from './harness/world.ts';
 
-/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
 
 const missing = storyMissing();
 
 describe.skipIf(missing !== null).each(ENGINES)('one update on $name', (engine) => {
-  test('is stopped by an advisory on its dependency (A1), overridden with a reason (A3), verified and installed (A4), and recorded (A5)', async () => {
+  test('is blocked by an advisory on its dependency (A1), overridden with a reason (A3), verified and installed (A4), and recorded (A5)', async () => {
     const { osv, operator, enrolled, server } = await createWorld(engine);
     osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
     const host = await enrolled({ packages: [STORY] });
@@ -93,13 +93,13 @@ async function updateOf(operator: Operator, name: string) {
   return update;
 }
 
-/** Everything that says "installed": dpkg, the maintainer scripts, the update, its command and the audit. */
+/** Every sign of an installation: dpkg, the maintainer scripts, the update, its command and the events. */
 async function expectInstalled(operator: Operator, host: Host, updateId: string): Promise<void> {
   const commands = await operator.commands({ agent_id: host.agentId() });
   const installs = commands.filter(({ action }) => action === 'install_update');
   expect(installs.map(({ status, reason }) => [status, reason])).toEqual([['success', null]]);
   expect(await host.installed()).toEqual(NEW);
-  // One run of each script, and no device but the loopback: the executor has no network.
+  // Each script ran once, with only the loopback device: the executor has no network.
   const runs = Object.entries(NEW).map(([name, version]) => `${name} ${version} lo`);
   expect((await host.trace(TRACE)).sort()).toEqual(runs.sort());
   const after = await operator.update(updateId);
@@ -109,7 +109,7 @@ async function expectInstalled(operator: Operator, host: Host, updateId: string)
   expect(debs.every((paths) => paths.length > 0)).toBe(true);
 }
 
-/** A4: the token binds the files as they are in the archive. */
+/** A4: the token has the hashes of the files in the archive. */
 function expectRealHashes(token: ApprovalPayload, host: Host): void {
   const bound = token.actions.map(({ name, artifact }) => [name, artifact?.sha256]);
   const real = Object.entries(NEW).map(([name, version]) => [

@@ -16,7 +16,7 @@ import { Blocked, expectAnswer, type Operator, untilClear } from './harness/oper
 import { configuredIndex, findWhyUnreachable } from './harness/public-index.ts';
 import { createPypiWorld, type PypiWorld, pypiStoryMissing } from './harness/pypi-world.ts';
 
-/** The shortest age of an advisory answer that the server takes is 36 s: then it asks again. */
+/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const SHORT_MEMORY = { SERVICE_ADVISORY_MAX_AGE_HOURS: '0.01' };
 const DEMO = { installed: PYPI_DEMO.old, offered: PYPI_DEMO.offered };
 const OLD = { 'demo-app': '1.0', 'demo-lib': '1.0' };
@@ -28,7 +28,7 @@ const [engine] = ENGINES;
 if (engine === undefined) throw new Error('there is no engine');
 
 describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` (${missing})`}`, () => {
-  test('an update with a vulnerable dependency is stopped (A1) until the advisory is withdrawn, and then installed offline', async () => {
+  test('an update with a vulnerable dependency is blocked (A1) until the advisory is withdrawn, then installed offline', async () => {
     const world = await createPypiWorld(engine, DEMO, SHORT_MEMORY);
     const { osv, operator, agent, environment, index } = world;
     osv.addRecord({ id: 'GHSA-demo', summary: 'a flaw in the library' }, [
@@ -48,7 +48,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     );
     must(await agent.runOnce());
     expect(await environment.installed()).toEqual(OLD);
-    expect(await tracesOf(world)).toEqual([]); // to scan and to plan runs nothing of the environment
+    expect(await tracesOf(world)).toEqual([]); // scanning and planning run nothing of the environment
 
     osv.withdraw('GHSA-demo');
     await untilClear(operator, update.id);
@@ -60,7 +60,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     expect((await operator.update(update.id)).state).toBe('installed');
     const traces = await tracesOf(world);
     expect(traces.length).toBeGreaterThan(0);
-    expect(new Set(traces)).toEqual(new Set(['0 lo'])); // of the owner, who has no network
+    expect(new Set(traces)).toEqual(new Set(['0 lo'])); // run by the owner, without a network
   });
 
   test('a wheel with one byte changed at equal size is refused, with an event and nothing changed (A4)', async () => {
@@ -69,13 +69,13 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     await expectRefused(world, 'ARTIFACT_MISMATCH');
   });
 
-  test('the same where the index was changed with it', async () => {
+  test('a changed wheel is also refused if the index has its new hash', async () => {
     const world = await approvedWorld();
     world.index.publish({ name: 'demo-lib', version: '1.1', content: 'other' });
     await expectRefused(world, 'ARTIFACT_MISMATCH');
   });
 
-  test('an environment that is not what it was when the plan was made is refused as drift', async () => {
+  test('an environment that has changed since the plan is refused as drift', async () => {
     const world = await approvedWorld();
     const { environment, operator, agent } = world;
     await environment.install({ name: 'demo-lib', version: '1.1' });
@@ -84,7 +84,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     expect(await operator.events({ type: 'PLAN_DRIFT' })).toHaveLength(1);
   });
 
-  test('there is no plan of a version that exists as a source distribution alone, and the log says why', async () => {
+  test('a version that exists only as a source distribution has no plan, and the log says why', async () => {
     const { operator, agent, environment } = await createPypiWorld(engine, {
       installed: PYPI_DEMO.old,
       offered: [{ name: 'demo-app', version: '2.0', kind: 'sdist' }],
@@ -99,7 +99,7 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
     expect(existsSync('/tmp/tidegate-sdist-was-built')).toBe(false);
   });
 
-  test('a place that is externally managed is reported and left untouched (PEP 668)', async () => {
+  test('an externally managed environment is reported and left unchanged (PEP 668)', async () => {
     const world = await approvedWorld();
     const { environment, operator, agent } = world;
     await writeFile(join(environment.sitePackages, '../EXTERNALLY-MANAGED'), '[externally-managed]\n');
@@ -111,11 +111,11 @@ describe.skipIf(missing !== null)(`Python packages${missing === null ? '' : ` ($
   });
 });
 
-// The public index is not ours: where it cannot be reached this says nothing of our work, and is left out with a line.
+// The public index is outside the project: if it is not reachable, this test is skipped with a line.
 const unreachable = missing ?? (await findWhyUnreachable());
-if (unreachable !== null) console.log(`left out: a plan from the real index: ${unreachable}`);
+if (unreachable !== null) console.log(`skipped: a plan from the real index: ${unreachable}`);
 else {
-  test('the index that pip is configured with here gives a real plan of a small package, with its own hash and size', async () => {
+  test('the configured index gives a real plan of a small package, with its hash and size', async () => {
     const dir = tmpDir('tidegate-pypi-public-');
     onTestFinished(() => dir.remove());
     await chmod(dir.path, 0o755);

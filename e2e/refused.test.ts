@@ -33,7 +33,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectRefused(host, operator, { type: 'ARTIFACT_MISMATCH' });
     });
 
-    test('the same where the archive was indexed anew, so that apt itself is content', async () => {
+    test('a changed file in a reindexed archive, which apt itself accepts', async () => {
       const { host, operator } = await approvedStory();
       flipByte(host.apt.debPath('demo', '1.1-1'));
       await reindex(host);
@@ -47,7 +47,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectRefused(host, operator, { type: 'PLAN_DRIFT' });
     });
 
-    test('a command for another agent, though the server signed it', async () => {
+    test('a command for another agent, although the server signed it', async () => {
       const { host, operator, proxy, enrolled } = await approvedStory();
       const other = await enrolled({ packages: [STORY] });
       await approve(operator, other);
@@ -99,7 +99,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectHonestWorldInstalls({ host, proxy });
     });
 
-    test('an expired command, though the right key signed it', async () => {
+    test('an expired command, although the right key signed it', async () => {
       const { host, operator, proxy, privateKeyHex } = await approvedStory();
       proxy.tamper = commandsBecome((commands) =>
         commands.map((command) => {
@@ -111,7 +111,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectHonestWorldInstalls({ host, proxy });
     });
 
-    test('a command signed by a key that was revoked, though it slept through the rotation', async () => {
+    test('a command signed by a revoked key, even after being offline during the rotation', async () => {
       const privateKeyHex = generatePrivateKeyHex(randomBytes(32));
       const { enrolled, operator, proxy } = await world({ SERVICE_SIGNING_PRIVATE_KEY: privateKeyHex });
       const host = await enrolled({ packages: [STORY] });
@@ -138,7 +138,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectRefused(host, operator, { type: 'COMMAND_REFUSED', check: 'bad_signature' });
     });
 
-    test('a token whose hash list was altered and that was signed again with a stolen key', async () => {
+    test('a token with an altered hash list, signed again with a stolen key', async () => {
       const { host, operator, proxy, privateKeyHex } = await approvedStory();
       const [first] = await operator.keys();
       const key = loadSigningKey({ keyId: first?.key_id ?? '', privateKeyHex });
@@ -147,7 +147,7 @@ describe.skipIf(missing !== null || engine === undefined)(
       await expectRefused(host, operator, { type: 'COMMAND_REFUSED', check: 'not_the_referenced_one' });
     });
 
-    test('to run a second time on the same configuration (section 5)', async () => {
+    test('to run twice on the same configuration (section 5)', async () => {
       const { enrolled, operator, proxy } = await world();
       const host = await enrolled({ packages: [STORY] });
       const polling = { interval_seconds: 1 };
@@ -185,7 +185,7 @@ async function world(env: Record<string, string> = {}): Promise<World> {
   return createWorld(engine, env);
 }
 
-/** A host whose update is approved and waits to be fetched; the server's key is known to the attacker. */
+/** A host with an approved update that it has not fetched; the attacker knows the server's key. */
 async function approvedStory(): Promise<Story> {
   const privateKeyHex = generatePrivateKeyHex(randomBytes(32));
   const made = await world({ SERVICE_SIGNING_PRIVATE_KEY: privateKeyHex });
@@ -199,7 +199,7 @@ async function approve(operator: Operator, host: Host): Promise<void> {
   await operator.approved(update?.id ?? '');
 }
 
-/** One full round: nothing is installed, no maintainer script ran, and the server knows why. */
+/** One full round: nothing is installed, no maintainer script runs, and the server knows why. */
 async function expectRefused(
   host: Host,
   operator: Operator,
@@ -214,7 +214,7 @@ async function expectRefused(
   if (expected.check !== undefined) expect(new Set(events.map(checkOf))).toEqual(new Set([expected.check]));
 }
 
-/** What was refused was the attack: the command itself still stands. */
+/** The attack was refused, but the command itself is still valid. */
 async function expectHonestWorldInstalls({ host, proxy }: Pick<Story, 'host' | 'proxy'>): Promise<void> {
   proxy.tamper = null;
   must(await host.runOnce());
@@ -256,7 +256,7 @@ async function reindex(host: Host): Promise<void> {
   await runTool('apt-get', ['-qq', 'update'], { env: host.apt.env });
 }
 
-/** The index, not the file, says that demo needs one package more: its hash stays what was approved. */
+/** The index, not the file, makes demo depend on another package, so its approved hash stays the same. */
 function dependOnStowaway(host: Host): void {
   const lists = join(host.apt.root, 'var/lib/apt/lists');
   for (const name of readdirSync(lists).filter((file) => file.endsWith('_Packages'))) {

@@ -15,7 +15,7 @@ import { createWorld, storyMissing } from './harness/world.ts';
 const MAIN = fileURLToPath(new URL('../apps/server/src/main.ts', import.meta.url));
 const missing = storyMissing();
 
-/** A world on a place that `tidegate` can be called on. */
+/** A world whose data `tidegate` commands can work on. */
 async function createScene(engine: TestEngine) {
   const place = await engine.place();
   const env = {
@@ -74,7 +74,7 @@ async function commandsOf(operator: Operator, host: Host, action: string) {
   return items.reverse().map(({ status, started_at, finished_at }) => ({ status, started_at, finished_at }));
 }
 
-/** Each maintainer script ran once, and what they brought is there. */
+/** Each maintainer script ran once, and the new versions are installed. */
 async function expectInstalledOnce(host: Host): Promise<void> {
   expect(await host.installed()).toEqual(NEW);
   expect((await host.trace(TRACE)).map((line) => line.split(' ')[0]).sort()).toEqual(['demo', 'libdemo']);
@@ -87,7 +87,7 @@ async function someRounds(host: Host): Promise<void> {
 describe.skipIf(missing !== null).each(ENGINES)(
   'T20: an install on both sides of a restore on $name',
   (engine) => {
-    test('a backup from before the approval: the server learns what is installed, and nothing is installed twice', async () => {
+    test('a backup from before the approval: the server learns that it is installed, and nothing is installed twice', async () => {
       const { world, host, backUp, restore } = await createScene(engine);
       await backUp();
       await world.operator.approved((await demoOf(world.operator)).id);
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       await expectInstalledOnce(host);
     });
 
-    test('a backup from after the approval: what was done is not done again, and is answered from memory', async () => {
+    test('a backup from after the approval: nothing runs again, and the agent reports the earlier result', async () => {
       const { world, host, backUp, restore } = await createScene(engine);
       await world.operator.approved((await demoOf(world.operator)).id);
       await queueScan(world.operator, host);
@@ -115,14 +115,14 @@ describe.skipIf(missing !== null).each(ENGINES)(
       expect(await commandsOf(operator, host, 'scan')).toMatchObject([{ status: 'pending' }]);
       expect(await commandsOf(operator, host, 'install_update')).toMatchObject([{ status: 'pending' }]);
       await someRounds(host);
-      // The result of the first time, and none of another run.
+      // The result of the first run, not of another one.
       expect(await commandsOf(operator, host, 'scan')).toEqual([done]);
       expect((await demoOf(operator)).state).toBe('installed');
       const [install, ...more] = await commandsOf(operator, host, 'install_update');
       expect([install?.finished_at === null, more]).toEqual([false, []]);
       await expectInstalledOnce(host);
 
-      // `seq` begins anew in the new epoch: what is queued now is taken.
+      // `seq` starts again in the new epoch: new commands are accepted.
       await queueScan(operator, host);
       must(await host.runOnce());
       expect((await commandsOf(operator, host, 'scan')).map(({ status }) => status)).toEqual([
@@ -133,7 +133,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
   },
 );
 
-test.each(ENGINES)('kill -9 is no restore: the epoch stays ($name)', async (engine) => {
+test.each(ENGINES)('kill -9 is not a restore: the epoch stays the same ($name)', async (engine) => {
   const place = await engine.place();
   const env = { SERVICE_ADVISORY_SOURCE: 'off' };
   const server = await startServer({ ...place, advisoryUrl: 'http://127.0.0.1:9', env });

@@ -31,21 +31,21 @@ describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (en
     await host.follow('Check');
   });
 
-  test('clone.md, one machine: seen and dismissed', async () => {
+  test('clone.md, one machine: detected and dismissed', async () => {
     const { server, host } = await openScene('clone.md');
     await useFromElsewhere(server, host);
     await host.follow('What you see');
     await host.follow('One machine');
   });
 
-  test('clone.md, moved: rebound, and the one that comes is bound', async () => {
+  test('clone.md, moved: rebound, and the new machine is bound', async () => {
     const { server, host } = await openScene('clone.md');
     await useFromElsewhere(server, host);
     await host.follow('Moved');
     expect((await host.runOnce()).code).toBe(0);
   });
 
-  test('clone.md, two machines: both enrol for themselves, and the original keeps its id', async () => {
+  test('clone.md, two machines: each enrols separately, and the original keeps its id', async () => {
     const { server, newHost, operator, host } = await openScene('clone.md');
     await useFromElsewhere(server, host);
     await host.follow('Two machines', { part: 0 });
@@ -64,7 +64,7 @@ describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (en
     expect(agents.body).toMatchObject({ total: 2 });
   });
 
-  test('mass-401.md, case 1: a page in the way of the server costs a host nothing', async () => {
+  test('mass-401.md, case 1: a page of another server in between does not harm a host', async () => {
     const { server, enrolled } = await createRunbookScene(engine, 'mass-401.md');
     const front = await startLyingFront(server.url);
     const host = await enrolled({ url: front.url });
@@ -82,7 +82,7 @@ describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (en
     expect((await host.config()).access_token).not.toBe(before.access_token);
   });
 
-  test('mass-401.md, case 2: another secret and back again, and every host goes on', async () => {
+  test('mass-401.md, case 2: another secret and back again, and every host recovers', async () => {
     const { server, host } = await openScene('mass-401.md');
     await server.restart({ SERVICE_JWT_SECRET: 'a secret of somebody else, long enough' });
     await host.follow('What you see', { part: 1, shown: false });
@@ -95,7 +95,7 @@ describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (en
     await host.follow('Check');
   });
 
-  test('mass-401.md, case 3: the wrong database, and the right one', async () => {
+  test('mass-401.md, case 3: the wrong database, then the right one', async () => {
     const { server, host } = await openScene('mass-401.md');
     const empty = join(host.dir, 'empty');
     await mkdir(empty, { mode: 0o700 });
@@ -130,13 +130,13 @@ describe.each(ENGINES.slice(0, 1))('runbooks, command by command, on $name', (en
   });
 });
 
-/** A case of mass-401.md begins with what the agent says in it. */
+/** The first block of a case of mass-401.md is the agent's message. */
 function expectSaid({ stdout, stderr }: CommandRun, title: string): void {
   const { shown } = stepOf(readRunbook(join(RUNBOOKS, 'mass-401.md')), title);
   expect(missingLines(shown[0] ?? '', `${stdout}\n${stderr}`)).toEqual([]);
 }
 
-test('the index of the runbooks names those that there are', async () => {
+test('the index of the runbooks lists all of them', async () => {
   const index = await readFile(join(RUNBOOKS, 'README.md'), 'utf8');
   const named = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map((match) => match[1]);
   expect(named).toEqual([
@@ -146,14 +146,14 @@ test('the index of the runbooks names those that there are', async () => {
   for (const name of named) expect(readRunbook(join(RUNBOOKS, name ?? '')).length).toBeGreaterThan(1);
 });
 
-test('no document puts a registration token into the arguments, where every user of the host can read it', async () => {
+test('no document passes a registration token as an argument, which every user of the host can read', async () => {
   const files = [...(await readdir(RUNBOOKS)).map((name) => join(RUNBOOKS, name)), GUIDE, README];
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
   expect(texts.join('\n')).toMatch(/TIDEGATE_TOKEN=\S+ tidegate-agent enrol/);
   expect(texts.filter((text) => /enrol\b.*--token (?!-)/.test(text))).toEqual([]);
 });
 
-/** A copy of the host checks in with its identity, and then the host itself again. */
+/** A copy of the host checks in with its identity, then the host itself. */
 async function useFromElsewhere(server: RunbookScene['server'], host: ReadingHost): Promise<void> {
   const { agent_id: agentId, access_token: token } = await host.config();
   const answer = await fetch(`${server.url}/api/v1/agents/${agentId}/check-in`, {
@@ -172,7 +172,7 @@ async function useFromElsewhere(server: RunbookScene['server'], host: ReadingHos
   expect((await host.runOnce()).code).toBe(0);
 }
 
-/** Stands before the server and, while it lies, answers every request with a page of its own. */
+/** A proxy in front of the server that, while `lies` is set, answers every request with its own page. */
 async function startLyingFront(target: string): Promise<{ url: string; lies: boolean }> {
   const front = { url: '', lies: false };
   const server = createServer(async (request, answer) => {

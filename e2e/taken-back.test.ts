@@ -18,13 +18,13 @@ import { createWorld, storyMissing } from './harness/world.ts';
 const missing = storyMissing();
 const [engine] = ENGINES;
 
-/** What of config.json somebody uses who has taken over the agent's user. */
+/** The members of config.json that an attacker with the agent's user needs. */
 const Config = Type.Object({ agent_id: Type.String(), access_token: Type.String(), key_set: Envelope });
 
 describe.skipIf(missing !== null || engine === undefined)(
-  `whoever holds the agent's user${missing === null ? '' : ` (${missing})`}`,
+  `an attacker with the agent's user${missing === null ? '' : ` (${missing})`}`,
   () => {
-    test('cannot use an approval that was taken back after it was delivered', async () => {
+    test('cannot use an approval that was withdrawn after its delivery', async () => {
       const { host, operator, thief, updateId } = await delivered();
       const before = await thief.call('GET', '/state', Envelope);
       expectAnswer(
@@ -43,14 +43,14 @@ describe.skipIf(missing !== null || engine === undefined)(
       expect(await host.trace(TRACE)).toEqual([]);
     });
 
-    test('cannot install without a state, nor with that of the whole fleet', async () => {
+    test('cannot install without a state, or with that of the whole fleet', async () => {
       const { host, thief } = await delivered();
       expect(await thief.execute(null)).toMatchObject({ failure: 'state_refused', check: 'absent' });
       expect(await thief.execute(thief.fleetState, { again: true })).toMatchObject({ check: 'wrong_type' });
       expect(await host.installed()).toEqual(OLD);
     });
 
-    test('installs what still stands, or the refusals above would prove nothing', async () => {
+    test('can install a valid approval, so that the refusals above prove something', async () => {
       const { host, thief } = await delivered();
       const state = await thief.call('GET', '/state', Envelope);
       expect(await thief.execute(state)).toMatchObject({ failure: null, result: { status: 'success' } });
@@ -59,7 +59,7 @@ describe.skipIf(missing !== null || engine === undefined)(
   },
 );
 
-/** An update that is approved and delivered to somebody who acknowledges nothing and works without the agent. */
+/** An update that is approved and delivered to an attacker, who acknowledges nothing and does not use the agent. */
 async function delivered() {
   if (engine === undefined) throw new Error('there is no engine');
   const { enrolled, operator, server } = await createWorld(engine);
@@ -110,7 +110,7 @@ async function becomeAgent(url: string, host: Host) {
   const approval = await call('GET', approvalPath, Envelope);
   const { actions } = Value.Parse(ApprovalPayload, fieldsOf(approval));
 
-  /** Leaves the job in the spool and starts the executor as the host does. */
+  /** Writes the job to the spool and starts the executor as the host does. */
   async function execute(state: Envelope | null, { again = false } = {}): Promise<unknown> {
     const commandId = install?.payload.command_id ?? '';
     const results = join(dir, 'executor', 'results', `${commandId}.json`);

@@ -24,7 +24,7 @@ async function casesOf(program: string, args: readonly string[]): Promise<Case[]
   return lines.map((line): Case => JSON.parse(line));
 }
 
-/** What server (Node) and agent (Bun, and compiled by it) verify with: one verdict, whatever library is below. */
+/** The runtimes of server (Node) and agent (Bun, and compiled by it): all must reach the same verdict. */
 const RUNTIMES = ['node', 'bun', 'compiled'] as const;
 const results = new Map<string, Case[]>();
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 
 describe.each(RUNTIMES)('on %s', (runtime) => {
-  test('every encoding of a public key is judged as our table says (notes/trust.md, 2.4)', () => {
+  test('every encoding of a public key is judged as in vectors/ed25519-public-keys.json', () => {
     const cases = (results.get(runtime) ?? []).filter(({ kind }) => kind === 'public key');
     expect(cases.length).toBeGreaterThan(60);
     expect(cases.filter(({ got, wanted }) => got !== wanted)).toEqual([]);
@@ -54,16 +54,16 @@ describe.each(RUNTIMES)('on %s', (runtime) => {
     ['rfc8037', 2],
     ['dsse', 20],
     ['rfc8785', 32],
-  ])('%s: at least %d cases, all as the vectors say', (kind, count) => {
+  ])('%s: at least %d cases, all with the result of the vectors', (kind, count) => {
     const cases = (results.get(runtime) ?? []).filter((each) => each.kind === kind);
     expect(cases.length).toBeGreaterThanOrEqual(count);
     expect(cases.filter(({ got, wanted }) => got !== wanted)).toEqual([]);
   });
 });
 
-// The deviation for which weak keys are refused in our own code, before any library sees them. Should this fail, the
-// libraries agree now; the check stays, for they may part again.
-test('Node and Bun differ on a forgery under a key of small order (notes/trust.md, 2.4)', () => {
+// Because of this difference our own code refuses weak keys before any library sees them. If this test fails, the
+// libraries agree now; keep the check, as they may differ again.
+test('Node and Bun differ on a forgery under a key of small order', () => {
   const verdicts = RUNTIMES.map(
     (runtime) => results.get(runtime)?.find(({ kind }) => kind === 'library')?.got,
   );

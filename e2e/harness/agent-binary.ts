@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-/** What the binary is made of; a change in any of these makes it stale. */
+/** The sources of the binary; a change in any of them makes it stale. */
 const SOURCES = ['apps/agent/src', 'packages/protocol/src', 'packages/signing/src', 'scripts/build-agent.ts'];
 const BUILD_MAX_MS = 180_000;
 
 /** The compiled agent that the stories run. */
 export const AGENT_BINARY = join(REPOSITORY, 'apps/agent/dist/tidegate-agent');
 
-/** Builds the agent when it is not there or older than what it is made of. Returns whether it was built. */
+/** Builds the agent if it is missing or older than its sources. Returns whether it was built. */
 export async function buildAgentWhenStale(): Promise<boolean> {
   const builtMs = statSync(AGENT_BINARY, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (builtMs > newestMs(SOURCES.map((path) => join(REPOSITORY, path)))) return false;

@@ -2,10 +2,10 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AGENT_BINARY } from './agent-binary.ts';
 
-/** The user of this machine that stands for the one of the agent's unit; null where only root could choose another. */
+/** The local user in place of the one of the agent's unit; null unless root runs the tests and can change users. */
 export const AGENT_USER = process.geteuid?.() === 0 ? 'nobody' : null;
 
-/** Puts the agent where its user can start it: the checkout may be closed to other users. */
+/** Copies the agent to where its user can start it: the checkout may be closed to other users. */
 export function agentFor(user: string | null, dir: string): string {
   if (user === null) return AGENT_BINARY;
   const binary = join(dir, 'agent-binary');
@@ -13,16 +13,16 @@ export function agentFor(user: string | null, dir: string): string {
   return binary;
 }
 
-/** The words before a command that is run as the agent's user. */
+/** The prefix of a command that is run as the agent's user. */
 export function asUser(user: string | null): string[] {
   return user === null ? [] : ['/usr/sbin/runuser', '-u', user, '--'];
 }
 
-/** Shell lines that put the user of this machine in the place of the one that a runbook names. */
+/** Shell lines that replace the user that a runbook names by the local one. */
 export const MAP_USER = `for word do
   shift
   case $word in --user) continue;; tidegate) set -- "$@" ${AGENT_USER === null ? '' : `--user ${AGENT_USER}`};; *) set -- "$@" "$word";; esac
 done`;
 
-/** What a runbook calls runuser. */
+/** Replaces runuser for the commands of a runbook. */
 export const RUNUSER = `[ "$1 $2 $3" = "-u tidegate --" ] && shift 3 && exec ${asUser(AGENT_USER).join(' ')} "$@"`;

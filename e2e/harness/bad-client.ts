@@ -12,21 +12,21 @@ export type Credentials = {
 
 export type BadRequest = {
   endpoint: Endpoint;
-  /** What is sent, byte for byte; null for no body. */
+  /** The bytes to send; null for no body. */
   body: Uint8Array<ArrayBuffer> | string | null;
-  /** Texts for parameters of the path and the query, in place of samples. */
+  /** Values for parameters of path and query, in place of samples. */
   parameters?: Readonly<Record<string, string>>;
   headers?: Readonly<Record<string, string>>;
 };
 
 export type BadAnswer = { status: number; text: string; fault: string | null };
 
-/** An id that nothing has. */
+/** An id that does not exist. */
 const NOBODY = '01900000-0000-7000-8000-00000000dead';
 const ANSWER_WITHIN_MS = 20_000;
 const LANES = 16;
 
-/** Sends what no client should send, with a good credential, and judges the form of the answer. */
+/** Sends requests that no client should send, with valid credentials, and checks the form of the response. */
 export function createBadClient(url: string, credentials: Credentials) {
   async function send(request: BadRequest): Promise<BadAnswer> {
     const { endpoint, body } = request;
@@ -49,7 +49,7 @@ export function createBadClient(url: string, credentials: Credentials) {
     return { status: response.status, text, fault: faultOf(response, text) };
   }
 
-  /** Sends all of them, some at a time; returns the answers in order. */
+  /** Sends them all, some in parallel; returns the responses in order. */
   async function sendAll(requests: readonly BadRequest[]): Promise<BadAnswer[]> {
     const answers: BadAnswer[] = [];
     const queue = requests.entries();
@@ -70,7 +70,7 @@ function credentialOf({ caller }: Endpoint, { operator, agent, machineId, regist
     case 'operator':
       return { authorization: `Bearer ${operator}` };
     case 'nobody':
-      // Registration brings a token of its own; the others of these take none.
+      // Registration has its own token; the other endpoints of this kind take none.
       return { authorization: `Bearer ${registration}`, 'x-machine-id': machineId };
   }
 }
@@ -95,12 +95,12 @@ function textOf(schema: unknown): string {
   return sample.includes('-0000-7000-') ? NOBODY : sample;
 }
 
-/** Where a session says its password again, wrong ones are slowed down, whatever the limits are. */
+/** Endpoints that ask for the password again: wrong ones are slowed down, whatever the limits are. */
 function isGuess(url: string): boolean {
   return ['/api/v1/auth/password', '/api/v1/auth/step-up'].includes(new URL(url).pathname);
 }
 
-/** Null for an answer that may be: a success, or a refusal in the one form of the wire. */
+/** Null for an allowed response: a success, or a refusal as a problem document. */
 function faultOf(response: Response, text: string): string | null {
   const { status } = response;
   if (status >= 200 && status < 300) return null;

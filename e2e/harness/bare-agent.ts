@@ -7,7 +7,7 @@ import {
 import type { TSchema } from 'typebox';
 import { type Answer, expectAnswer } from './operator.ts';
 
-/** An agent of nothing but requests, for what the real one would never send. */
+/** An agent that only sends requests, for requests that the real one would never send. */
 export type BareAgent = {
   readonly agentId: string;
   readonly accessToken: string;

@@ -20,20 +20,20 @@ const FLAGS = [
 ];
 const THEMES = ['light', 'dark'] as const;
 const VIEWPORT = { width: 1440, height: 900 };
-/** How long a page may take to show something on a machine that is busy. */
+/** How long a page may take to show something on a busy machine. */
 const SHOWN_MAX_MS = 20_000;
 
-/** Which package brings the browser; null where it is there. */
+/** Says which package has the browser; null if it is installed. */
 export function browserMissing(): string | null {
   return existsSync(CHROMIUM) ? null : 'chromium is missing (Debian package chromium)';
 }
 
 export interface Browser extends AsyncDisposable {
-  /** A window of its own, with nobody logged in; closed when the test ends, which fails if the window broke a rule. */
+  /** Opens a window without a session; closed when the test ends, which fails if the page had errors. */
   open(url: string, options?: { colorScheme?: 'light' | 'dark' }): Promise<Page>;
   /** The same with an operator logged in. */
   openAs(url: string, operator?: { username: string; password: string }): Promise<Page>;
-  /** A window whose errors are the caller's to look at. */
+  /** A window whose errors the caller checks. */
   openUnwatched(url: string): Promise<Page>;
 }
 
@@ -84,8 +84,8 @@ export async function startBrowser(): Promise<Browser> {
 }
 
 /**
- * What must not happen on any page: an uncaught error, a violation of the policy, an error on the console. A request
- * that the server refused is no error of the page; that the server is away is what some stories are about.
+ * Collects what must not happen on any page: uncaught errors, violations of the policy, errors on the browser console.
+ * Failed requests do not count: some stories are about refusals and a stopped server.
  */
 export function watch(page: Page): string[] {
   const faults: string[] = [];
@@ -97,7 +97,7 @@ export function watch(page: Page): string[] {
   return faults;
 }
 
-/** What axe-core finds on the page as it is shown now, as one line for each element. */
+/** The findings of axe-core on the current page, one line for each element. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const found: unknown = await page.evaluate(
@@ -109,7 +109,7 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
   return found.map(String);
 }
 
-/** Takes a picture of the page in both themes, and finds nothing wrong with it in either. */
+/** Takes a screenshot of the page in both themes, and expects no accessibility fault in either. */
 export async function inspect(page: Page, name: string): Promise<void> {
   for (const colorScheme of THEMES) {
     await page.emulateMedia({ colorScheme });

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const SCRIPT = fileURLToPath(new URL('../../scripts/build-console.ts', import.meta.url));
 const BUILD_MAX_MS = 120_000;
 
-/** Vitest global set-up: the stories open the console as it is built. */
+/** Vitest global set-up: the stories open the built console. */
 export async function setup(): Promise<void> {
   const args = [SCRIPT, '--when-stale'];
   const { stderr } = await promisify(execFile)(process.execPath, args, { timeout: BUILD_MAX_MS });

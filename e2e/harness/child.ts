@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { type Leash, startLeash } from '@tidegate/testkit/leash';
 
-/** Kills what is left of the processes it was told of (`+ pid`, `- pid`) once its input ends, however we ended. */
+/** Keeps a list of processes (`+ pid`, `- pid`) and kills the rest once its input ends, however the parent ends. */
 const KILL_THE_REST = [
   'alive=" "',
   'while read -r sign pid; do case $sign in',
@@ -19,7 +19,7 @@ let leash: Leash | undefined;
 /** How a process ended. */
 export type Ending = { code: number | null; signal: NodeJS.Signals | null };
 
-/** A process of the story, whose lines are kept. */
+/** A process of a story, with its output as lines. */
 export type Child = {
   readonly pid: number;
   readonly stdout: readonly string[];
@@ -35,11 +35,11 @@ export type ChildOptions = {
   env: Record<string, string>;
   cwd?: string;
   input?: string;
-  /** A group of its own, which signals reach as a whole: what Ctrl-C in a terminal is to `npm start`. */
+  /** Starts a process group that signals reach as a whole, as Ctrl-C in a terminal does. */
   asGroup?: boolean;
 };
 
-/** Starts a process that does not outlive this one, not even when this one is killed. */
+/** Starts a process that does not outlive this one, even if this one is killed. */
 export function startChild(command: string, args: readonly string[], options: ChildOptions): Child {
   const child = spawn(command, [...args], {
     cwd: options.cwd ?? '/',
@@ -72,7 +72,7 @@ export function startChild(command: string, args: readonly string[], options: Ch
     const fail = (why: string) =>
       reject(
         new Error(
-          `${why} before ${pattern} was said:\n${[...stdout.lines, ...stderr.lines].slice(-30).join('\n')}`,
+          `${why} before ${pattern} was printed:\n${[...stdout.lines, ...stderr.lines].slice(-30).join('\n')}`,
         ),
       );
     const timer = setTimeout(() => fail(`${withinMs} ms passed`), withinMs);

@@ -8,26 +8,26 @@ import { type ServerProcess, startServer } from './server-process.ts';
 const COVERED = ['Debian:12', 'Ubuntu:24.04:LTS', 'AlmaLinux:9'];
 
 export interface ConsoleStageOptions {
-  /** Simulated hosts (6). */
+  /** The number of simulated hosts; default 6. */
   readonly hosts?: number;
-  /** Packages and updates of each (40 and 6). */
+  /** The packages and updates of each; default 40 and 6. */
   readonly inventory?: { readonly packages: number; readonly updates: number };
-  /** Starts the names of the hosts. */
+  /** The prefix of the host names. */
   readonly prefix?: string;
   /** More settings of the server. */
   readonly env?: Record<string, string>;
-  /** Leaves the budgets of requests as they are; lifted by default, as a whole fleet speaks from one address here. */
+  /** Keeps the rate limits; by default they are lifted, as the whole fleet has one address here. */
   readonly keepLimits?: boolean;
 }
 
-/** The real server on SQLite, a stand-in for OSV, and a simulated fleet that has reported what it has. */
+/** The real server on SQLite, a fake OSV, and a simulated fleet that has reported its packages. */
 export interface ConsoleStage extends AsyncDisposable {
   readonly server: ServerProcess;
-  /** The first operator, an admin, by the API. */
+  /** The API session of the first operator, an admin. */
   readonly operator: Operator;
   readonly osv: FakeOsv;
   readonly fleet: Fleet;
-  /** Makes one more operator. */
+  /** Creates another operator. */
   addOperator(operator: {
     username: string;
     password: string;
@@ -35,7 +35,7 @@ export interface ConsoleStage extends AsyncDisposable {
   }): Promise<void>;
 }
 
-/** Sets the stage of the stories about the console. */
+/** Starts the stage of the console stories. */
 export async function openConsoleStage(options: ConsoleStageOptions = {}): Promise<ConsoleStage> {
   const { hosts = 6, inventory = { packages: 40, updates: 6 }, prefix = 'web', env = {} } = options;
   const stack = new AsyncDisposableStack();
@@ -64,7 +64,7 @@ export async function openConsoleStage(options: ConsoleStageOptions = {}): Promi
       ...{ server, operator, osv, fleet },
       async addOperator(added) {
         const answer = await operator.call('POST', '/api/v1/admin/operators', added);
-        if (answer.status !== 201) throw new Error(`operator not made: ${JSON.stringify(answer.body)}`);
+        if (answer.status !== 201) throw new Error(`operator not created: ${JSON.stringify(answer.body)}`);
       },
       [Symbol.asyncDispose]: () => held.disposeAsync(),
     };

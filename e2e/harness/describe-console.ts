@@ -4,23 +4,23 @@ import { type Browser, browserMissing, startBrowser } from './browser.ts';
 import { type ConsoleStage, type ConsoleStageOptions, openConsoleStage } from './console-stage.ts';
 
 export interface ConsoleSceneOptions extends ConsoleStageOptions {
-  /** Operators beside the first. */
+  /** Operators besides the first. */
   readonly operators?: readonly Parameters<ConsoleStage['addOperator']>[0][];
-  /** What else stands on the stage before the first story begins. */
+  /** Prepares the stage before the first story. */
   readonly prepare?: (stage: ConsoleStage) => Promise<void>;
 }
 
-/** Where the stories of one file play: both are there from the first story on, not before. */
+/** The stage and browser of the stories of one file; available inside stories only. */
 export interface ConsoleScene {
   readonly stage: ConsoleStage;
   readonly browser: Browser;
-  /** A window on the console of the stage; see `Browser` for the ways. */
+  /** Opens a window on the console of the stage; see `Browser`. */
   open(options?: Parameters<Browser['open']>[1]): Promise<Page>;
   openAs(operator?: Parameters<Browser['openAs']>[1]): Promise<Page>;
   openUnwatched(): Promise<Page>;
 }
 
-/** Stories of the console on a stage and in a browser of their own; skipped, with the reason, where there is none. */
+/** Console stories on their own stage and browser; skipped, with the reason, if there is no browser. */
 export function describeConsole(
   title: string,
   options: ConsoleSceneOptions,
@@ -34,7 +34,7 @@ export function describeConsole(
     });
     afterAll(() => scene?.[Symbol.asyncDispose]());
     const opened = () => {
-      if (!scene) throw new Error('the scene opens with the first story: it is not there yet');
+      if (!scene) throw new Error('the scene is only available inside a story');
       return scene;
     };
     stories({

@@ -11,18 +11,18 @@ import type { World } from './world.ts';
 /** A throw-away install root of AlmaLinux 9 with the agent on it. */
 export type DnfStoryHost = InstalledAgent & {
   readonly dnf: DnfHost;
-  /** What the scriptlets of the host wrote, one line a run. */
+  /** The output of the host's scriptlets, one line per run. */
   trace(): Promise<string[]>;
 };
 
-/** Makes the host, enrols it, and has it report; it goes away with the test. */
+/** Creates a host that is enrolled and has reported; removed with the test. */
 export async function enrolledDnfHost(
   { operator, proxy }: World,
   options: { packages: readonly DnfSet[]; publish?: (host: DnfHost) => Promise<void> },
 ): Promise<DnfStoryHost> {
   const folder = tmpDir('tidegate-e2e-dnf-');
   onTestFinished(() => folder.remove());
-  await chmod(folder.path, 0o755); // the user that scans and downloads has to get through
+  await chmod(folder.path, 0o755); // the user that scans and downloads must reach it
   const dir = join(folder.path, 'dnf');
   await mkdir(dir);
   const dnf = await createDnfHost(dir, { packages: options.packages, transport: 'http' });
@@ -42,7 +42,7 @@ export async function enrolledDnfHost(
   };
 }
 
-/** Why the stories of dnf cannot be told here, or null when they can. */
+/** Why the dnf stories cannot run here; null if they can. */
 export function dnfStoryMissing(): string | null {
   if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
   if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';

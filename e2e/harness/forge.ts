@@ -10,7 +10,7 @@ const Fields = Type.Record(Type.String(), Type.Unknown());
 /** The signed body of an envelope, read without verifying anything. */
 export function fieldsOf(envelope: Envelope): Record<string, unknown> {
   const value: unknown = JSON.parse(Buffer.from(envelope.payload, 'base64').toString('utf8'));
-  if (!Check(Fields, value)) throw new Error('the payload is no object');
+  if (!Check(Fields, value)) throw new Error('the payload is not an object');
   return value;
 }
 
@@ -26,7 +26,7 @@ export function forged(envelope: Envelope, key: SigningKey, change: Record<strin
   return signEnvelope(key, envelope.payloadType, bytes);
 }
 
-/** Rewrites the commands that check-ins bring; nothing where there are none. */
+/** Rewrites the commands in responses to check-ins. */
 export function commandsBecome(rewrite: (commands: Envelope[]) => unknown[]): Tampering {
   return ({ path, body }) => {
     if (!path.endsWith('/check-in') || !Check(CheckInAnswer, body)) return body;

@@ -7,7 +7,7 @@ import { Check } from 'typebox/value';
 import { agentFor, asUser } from './agent-user.ts';
 import { type Child, startChild } from './child.ts';
 
-/** What one call of the agent came to. `json` is what it printed with --json. */
+/** The outcome of one call of the agent. `json` is its output with --json. */
 export type AgentRun = {
   code: number | null;
   json: Record<string, unknown>;
@@ -15,44 +15,44 @@ export type AgentRun = {
 };
 
 export type HostOptions = AptHostOptions & {
-  /** The address that the agent speaks to: the server, or a proxy before it. */
+  /** The address that the agent calls: the server, or a proxy in front of it. */
   serverUrl: string;
-  /** Told apart by this where there are several on one server. */
+  /** Must differ between the hosts of one server. */
   machineId?: string;
 };
 
-/** The compiled agent in folders of its own. */
+/** The compiled agent with its own folders. */
 export type InstalledAgent = {
   readonly configDir: string;
-  /** The program, where whoever runs it can start it. */
+  /** The program, at a path where its user can start it. */
   readonly binary: string;
   enrol(token: string): Promise<AgentRun>;
-  /** The id that enrolment gave; throws before. */
+  /** The id from the enrolment; throws before it. */
   agentId(): string;
   /** One full round (`run --once`). */
   runOnce(): Promise<AgentRun>;
-  /** The same, while it is under way. */
+  /** Starts the same without waiting for its end. */
   startOnce(): Child;
-  /** The polling agent, until it is told to end. */
+  /** Starts the polling agent, which runs until it gets a signal. */
   run(): Child;
 };
 
 /** A throw-away apt host with the agent on it. */
 export type Host = InstalledAgent & {
   readonly apt: AptHost;
-  /** Name and version of what dpkg-query shows as installed. */
+  /** The installed packages and their versions, from dpkg-query. */
   installed(): Promise<Record<string, string>>;
-  /** What the maintainer scripts of the host wrote into `root/<name>`; empty where nothing was. */
+  /** The lines that the host's maintainer scripts wrote to `root/<name>`; empty if there are none. */
   trace(name: string): Promise<string[]>;
   stop(): Promise<void>;
 };
 
-/** What this machine itself has of other package managers is no part of a story. */
+/** Leaves out other package managers of the machine that runs the tests. */
 export const ONLY_APT = ['--ecosystems', 'apt'] as const;
 
 const Json = Type.Record(Type.String(), Type.Unknown());
 
-/** Makes the host in `dir`, which is opened to every user: the agent downloads without root's rights. */
+/** Creates the host in `dir`, which every user can read, as the agent downloads without root. */
 export async function createHost(dir: string, options: HostOptions): Promise<Host> {
   const { serverUrl, machineId = 'machine-of-the-story', ...aptOptions } = options;
   await chmod(dir, 0o755);
@@ -80,11 +80,11 @@ type AgentOptions = {
   serverUrl: string;
   machineId: string;
   places: readonly string[];
-  /** Who runs it, where that is not root: a user of this machine. */
+  /** The local user that runs it; default root. */
   user?: string | null;
 };
 
-/** Puts the agent into `dir`, for the host that `places` stands for: arguments of enrol such as --apt-config. */
+/** Sets up the agent in `dir`; `places` are arguments of enrol such as --apt-config. */
 export async function createAgentOn(
   dir: string,
   { serverUrl, machineId, places, user = null }: AgentOptions,
@@ -122,14 +122,14 @@ export async function createAgentOn(
   };
 }
 
-/** Waits for a call of the agent to end, and reads the one line of JSON that it prints. */
+/** Waits for a call of the agent to end and reads the one line of JSON that it prints. */
 export async function finish(child: Child): Promise<AgentRun> {
   const { code } = await child.ended;
   const last: unknown = JSON.parse(child.stdout.at(-1) ?? '{}');
   return { code, json: Check(Json, last) ? last : {}, log: child.stderr };
 }
 
-/** Throws with the agent's own words when it did not end well. */
+/** Throws with the agent's output unless it ended with 0. */
 export function must(run: AgentRun): AgentRun {
   if (run.code === 0) return run;
   throw new Error(`the agent ended with ${run.code}: ${JSON.stringify(run.json)}\n${run.log.join('\n')}`);

@@ -20,11 +20,11 @@ export type KeyScene = {
   readonly operator: Operator;
   readonly dataDir: string;
   readonly folder: string;
-  /** What `$NAME` stands for in commands and in what is shown. */
+  /** The values of `$NAME` in commands and expected output. */
   readonly names: Record<string, string>;
   /** Runs a line or block in the shell of the server's machine. */
   shell(commands: string): Promise<CommandRun>;
-  /** Does every block of a runbook's step, and holds what it shows against what is printed. Returns what was printed. */
+  /** Runs every block of a runbook's step and compares the output with the expected one. Returns the output. */
   follow(step: RunbookStep): Promise<string>;
   enrolled(name: string): Promise<InstalledAgent>;
 };
@@ -33,7 +33,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
   const made = tmpDir('tidegate-keys-');
   onTestFinished(() => made.remove());
   const folder = made.path;
-  chmodSync(folder, 0o755); // the user that downloads has to get through to its host
+  chmodSync(folder, 0o755); // the user that downloads must reach its host
   const place = await engine.place();
   const env = { SERVICE_ADVISORY_SOURCE: 'off', SERVICE_LOG_LEVEL: 'debug' };
   const server = await startServer({ ...place, advisoryUrl: 'http://127.0.0.1:9', env });
@@ -81,7 +81,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
     });
     must(await host.enrol(await operator.registrationToken()));
     must(await host.runOnce());
-    // What a runbook calls on the host: the agent, in the folders of this one.
+    // The `tidegate-agent` of a runbook runs the agent with the folders of this host.
     const places = `--config "${host.configDir}" --ecosystems apt --executor-state "${dir}/executor" --spool "${dir}/spool"`;
     const machine = `--machine-id-source "file:${dir}/machine-id" --apt-config "${aptConfig}"`;
     writeTool(
@@ -95,7 +95,7 @@ export async function createKeyScene(engine: TestEngine): Promise<KeyScene> {
   return { server, operator, dataDir: place.dataDir, folder, names, shell, follow, enrolled };
 }
 
-/** The key set that a host holds, as its agent says it. */
+/** The version of a host's key set, from its agent. */
 export async function keySetOf(host: InstalledAgent): Promise<number> {
   const { configDir, binary } = host;
   const run = await runCommands(
@@ -109,7 +109,7 @@ export async function keySetOf(host: InstalledAgent): Promise<number> {
   return status.key_set_version ?? 0;
 }
 
-/** An apt without a package: what these hosts have to say is which keys they trust. */
+/** An apt without packages: these hosts only matter for the keys they trust. */
 function emptyApt(root: string): string {
   for (const part of [
     'etc/apt',

@@ -12,25 +12,25 @@ import { createWorld, type World } from './world.ts';
 /** A host with global packages and a project of npm, in a world with a registry. */
 export type NpmWorld = Omit<World, 'newHost' | 'enrolled'> & {
   readonly npm: NpmHost;
-  /** Enrolled; it has reported what it could update. */
+  /** An enrolled agent that has reported its updates. */
   readonly agent: InstalledAgent;
-  /** The file that a lifecycle script would make. */
+  /** The file that a lifecycle script would create. */
   readonly mark: string;
 };
 
-/** Makes a prefix and a project with old versions, a registry with newer ones, and the agent on them. */
+/** Creates a prefix and a project with old versions, a registry with newer ones, and the agent for them. */
 export async function createNpmWorld(
   engine: TestEngine,
   env: Record<string, string> = {},
 ): Promise<NpmWorld> {
   const folder = tmpDir('tidegate-e2e-npm-');
   onTestFinished(() => folder.remove());
-  await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
+  await chmod(folder.path, 0o755); // the user that downloads must reach its host
   const dir = join(folder.path, 'host');
   await mkdir(dir);
   const marks = join(folder.path, 'marks');
   await mkdir(marks);
-  await chmod(marks, 0o777); // where the owner of the place could leave one
+  await chmod(marks, 0o777); // the owner of the folder could write a mark here
   const mark = join(marks, 'mark');
   const offered = NPM_DEMO.offered.map((pkg) => marking(pkg, mark));
   const npm = await createNpmHost(dir, { packages: { ...NPM_DEMO, offered } });
@@ -51,7 +51,7 @@ export async function createNpmWorld(
   return { osv, server, operator, proxy, npm, agent, mark };
 }
 
-/** Why these stories cannot be told here, or null when they can. */
+/** Why these stories cannot run here; null if they can. */
 export function npmStoryMissing(): string | null {
   if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
   if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';

@@ -2,10 +2,10 @@ import { InventoryAnswer, type InventoryReport } from '@tidegate/protocol/agent-
 import { type BareAgent, enrolBareAgent } from './bare-agent.ts';
 import { expectAnswer, type Operator } from './operator.ts';
 
-/** The version of every package that is offered, as apt and as npm spell it. */
+/** The version of every reported update, in the form of apt and of npm. */
 export const OFFERED = { apt: '3.0.12-1', npm: '3.0.12' } as const;
 
-/** Enrols a host, so that a story can say of it what it likes. */
+/** Enrols a host whose reports the story makes up. */
 export async function addHost(
   { url, operator }: { url: string; operator: Operator },
   hostname: string,
@@ -17,7 +17,7 @@ export async function addHost(
   });
 }
 
-/** Has a host offer an update of each package, with its plan unless left out; answers their ids by name. */
+/** Has a host report an update of each package, with its plan unless left out; returns their ids by name. */
 export async function offerUpdates(
   agent: BareAgent,
   {
@@ -32,7 +32,7 @@ export async function offerUpdates(
 ): Promise<(name: string) => string> {
   const version = OFFERED[ecosystem];
   const isSystem = ecosystem === 'apt';
-  const arch = isSystem ? 'amd64' : '/srv/app'; // of npm it is the folder
+  const arch = isSystem ? 'amd64' : '/srv/app'; // for npm it is the folder
   const source = (name: string, at: string) => (isSystem ? { source_name: name, source_version: at } : {});
   const planOf = (name: string) => ({
     resolved_at: new Date().toISOString(),
@@ -64,12 +64,12 @@ export async function offerUpdates(
   );
   return (name) => {
     const id = ids.get(name);
-    if (id === undefined) throw new Error(`${name} was not offered`);
+    if (id === undefined) throw new Error(`${name} was not reported`);
     return id;
   };
 }
 
-/** Waits until the gate has judged an update, so that a story does not meet `verdict_pending`. */
+/** Waits until the gate has judged an update, so that a story does not get `verdict_pending`. */
 export async function untilJudged(operator: Operator, updateId: string): Promise<void> {
   for (let i = 0; i < 20; i++) {
     const { status } = await operator.call('POST', `/api/v1/updates/${updateId}/preview`);

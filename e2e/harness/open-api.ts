@@ -18,15 +18,15 @@ const Document = Type.Object({ paths: Type.Record(Type.String(), Type.Record(Typ
 /** One method of one path as the server describes it. */
 export type Endpoint = {
   readonly method: string;
-  /** With `{name}` where a parameter stands. */
+  /** With `{name}` for each parameter. */
   readonly path: string;
   readonly caller: 'operator' | 'agent' | 'nobody';
   readonly parameters: readonly Static<typeof Parameter>[];
-  /** The JSON schema of its body, or null where it takes none. */
+  /** The JSON schema of its body; null if it takes none. */
   readonly body: unknown;
 };
 
-/** Every endpoint of a description. Throws where it is no OpenAPI document. */
+/** The endpoints of an OpenAPI document. Throws if it is not one. */
 export function endpointsOf(document: unknown): Endpoint[] {
   const { paths } = Value.Parse(Document, document);
   return Object.entries(paths).flatMap(([path, operations]) =>
@@ -59,7 +59,7 @@ const Schema = Type.Object({
   minLength: Type.Optional(Type.Number()),
 });
 
-/** Texts that the patterns of the wire take; the first that fits is used. */
+/** Texts that match the patterns of the wire; the first match is used. */
 const TEXTS = [
   'sample-text',
   '1',
@@ -72,7 +72,7 @@ const TEXTS = [
   'true',
 ];
 
-/** A value that a schema takes, with every optional member in it. */
+/** A valid value of a schema, with every optional member. */
 export function sampleOf(given: unknown): unknown {
   const schema = Value.Parse(Schema, given);
   if (schema.const !== undefined) return schema.const;
@@ -105,10 +105,10 @@ function sampleText({ pattern = '', minLength = 0 }: Static<typeof Schema>): str
   return fits;
 }
 
-/** A text in a value: the names on the way to it, `0` for the items of a list. Free: no pattern or list binds it. */
+/** The path of a text in a value, `0` for list items. `isFree`: without a pattern or list of allowed values. */
 export type TextPlace = { readonly place: readonly string[]; readonly isFree: boolean };
 
-/** Where texts can stand in a value of a schema. */
+/** The places of texts in a value of a schema. */
 export function textPlacesOf(given: unknown): TextPlace[] {
   const schema = Value.Parse(Schema, given);
   if (schema.anyOf !== undefined) return textPlacesOf(schema.anyOf[0]);
@@ -123,7 +123,7 @@ function below(name: string, schema: unknown): TextPlace[] {
   return textPlacesOf(schema).map(({ place, isFree }) => ({ place: [name, ...place], isFree }));
 }
 
-/** A copy of a value with another text at one place. */
+/** A copy of a value with another text in one place. */
 export function withText(value: unknown, place: readonly string[], text: string): unknown {
   const [name, ...rest] = place;
   if (name === undefined) return text;

@@ -8,7 +8,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Check, Errors } from 'typebox/value';
 import { OPERATOR } from './server-process.ts';
 
-/** What E9 shows of an event, as docs/protocol/events.md has it. */
+/** An event of E9, as in docs/protocol/events.md. */
 const EventItem = Type.Object({
   id: Type.String(),
   kind: Type.Enum(['security', 'system']),
@@ -36,7 +36,7 @@ const KeyItem = Type.Object({
   version: Type.Integer(),
   status: Type.String(),
   in_use: Type.Boolean(),
-  /** Agents that hold it; the answer to a change leaves it out. */
+  /** The agents that hold it; absent in the response to a change. */
   trusted_by: Type.Optional(Type.Integer()),
 });
 export type KeyItem = Static<typeof KeyItem>;
@@ -49,7 +49,7 @@ export const Approved = Type.Object({
 });
 export type Approved = Static<typeof Approved>;
 
-/** The answer to an approval that the gate stopped (409). */
+/** The response to a blocked approval (409). */
 export const Blocked = Type.Object({
   ...Problem.properties,
   code: Type.Literal('approval_blocked'),
@@ -62,20 +62,20 @@ export const Blocked = Type.Object({
 });
 export type Blocked = Static<typeof Blocked>;
 
-/** The shortest age of an advisory answer that the server takes is 36 s; then it asks again. */
+/** The shortest maximum age of an advisory answer is 36 s; after that the server asks again. */
 const RECHECK_WITHIN_MS = 90_000;
 
 export type Answer = { status: number; body: unknown };
 export type ApproveRequest = { override_supply_chain?: boolean; override_reason?: string };
 
-/** An operator with a session. The typed calls throw on anything but their one good answer. */
+/** An operator with a session. The typed calls throw on anything but success. */
 export type Operator = {
   readonly token: string;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   registrationToken(seats?: number): Promise<string>;
   updates(filter?: Record<string, string>): Promise<UpdateItem[]>;
   update(id: string): Promise<UpdateDetail>;
-  /** Waits out `verdict_pending`; whatever the gate says is returned. */
+  /** Waits while `verdict_pending`, then returns the gate's answer. */
   approve(id: string, request?: ApproveRequest): Promise<Answer>;
   approved(id: string, request?: ApproveRequest): Promise<Approved>;
   events(filter?: Record<string, string>): Promise<EventItem[]>;
@@ -89,12 +89,12 @@ export type Operator = {
 const PAGE = '200';
 const VERDICT_WAIT_MS = 60_000;
 
-/** Logs the first operator in. */
+/** Logs in the first operator. */
 export async function logIn(url: string): Promise<Operator> {
   const login = await request(`${url}/api/v1/auth/login`, { method: 'POST', body: OPERATOR });
   const { token } = expectAnswer(login, 200, LoginAnswer);
   const send: Operator['call'] = (method, path, body) => request(`${url}${path}`, { method, body, token });
-  // A story may take longer than a proof of the password counts.
+  // A story may outlast the time for which the password is confirmed.
   const call: Operator['call'] = async (method, path, body) => {
     const answer = await send(method, path, body);
     if (codeOf(answer) !== 'step_up_required') return answer;
@@ -139,7 +139,7 @@ export async function logIn(url: string): Promise<Operator> {
   };
 }
 
-/** The body of an answer that has this status and this form; throws with the whole answer otherwise. */
+/** The body of a response with this status and schema; otherwise throws with the whole response. */
 export function expectAnswer<T extends TSchema>(answer: Answer, status: number, schema: T): Static<T> {
   const { body } = answer;
   if (answer.status === status && Check(schema, body)) return body;
@@ -148,12 +148,12 @@ export function expectAnswer<T extends TSchema>(answer: Answer, status: number, 
   throw new Error(`expected ${status}, got ${answer.status}${why}: ${JSON.stringify(body).slice(0, 2_000)}`);
 }
 
-/** The error code of an answer, where it has one. */
+/** The error code of a response; null without one. */
 export function codeOf({ body }: Answer): string | null {
   return Check(Problem, body) ? body.code : null;
 }
 
-/** Raises every limit (E5), so that no 429 hides what would have happened without it. */
+/** Raises every limit (E5), so that no 429 hides another result. */
 export async function liftLimits({ call }: Operator): Promise<void> {
   const path = '/api/v1/admin/rate-limits';
   const limits = Type.Object({ classes: Type.Record(Type.String(), Type.Unknown()) });
@@ -163,14 +163,14 @@ export async function liftLimits({ call }: Operator): Promise<void> {
   expectAnswer(await call('PUT', path, { classes: lifted }), 200, limits);
 }
 
-/** Waits until the gate would let an update pass: a server with a short memory asks again within its re-check. */
+/** Waits until an update is clear: a server with a short maximum age of answers asks again soon. */
 export async function untilClear(operator: Operator, updateId: string): Promise<void> {
   const untilMs = performance.now() + RECHECK_WITHIN_MS;
   for (;;) {
     const preview = await operator.call('POST', `/api/v1/updates/${updateId}/preview`, {});
     if (preview.status === 200 && JSON.stringify(preview.body).includes('"verdict":"clear"')) return;
     if (performance.now() > untilMs) throw new Error(`still ${JSON.stringify(preview)}`);
-    await pause(2_000); // nothing tells of a re-check but the verdict itself
+    await pause(2_000); // only the verdict itself shows that it was checked again
   }
 }
 

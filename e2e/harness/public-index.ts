@@ -5,7 +5,7 @@ const run = promisify(execFile);
 const PIP = ['-m', 'pip', '--disable-pip-version-check'];
 const PROBE_MAX_MS = 30_000;
 
-/** Why the index gives nothing: asked through pip itself, and then as the agent does. */
+/** Why the index cannot be used, checked through pip itself and then as the agent does; null if it can. */
 export async function findWhyUnreachable(): Promise<string | null> {
   const timeout = { timeout: PROBE_MAX_MS };
   const asked = await run(
@@ -14,7 +14,7 @@ export async function findWhyUnreachable(): Promise<string | null> {
     timeout,
   ).then(
     () => null,
-    () => 'pip cannot ask it for versions',
+    () => 'pip cannot list its versions',
   );
   if (asked !== null) return asked;
   return fetch(`${await configuredIndex()}/idna/`, { signal: AbortSignal.timeout(PROBE_MAX_MS) }).then(

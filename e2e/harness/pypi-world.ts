@@ -10,17 +10,17 @@ import type { TestEngine } from '../../apps/server/src/testing/engines.ts';
 import { createAgentOn, type InstalledAgent, must } from './host.ts';
 import { createWorld, type World } from './world.ts';
 
-/** A host whose Python packages are looked after, in a world with an index. */
+/** A host with managed Python packages, in a world with an index. */
 export type PypiWorld = Omit<World, 'newHost' | 'enrolled'> & {
   readonly index: PypiIndex;
   readonly environment: PypiHost;
-  /** Enrolled; it has reported what it could update. */
+  /** An enrolled agent that has reported its updates. */
   readonly agent: InstalledAgent;
-  /** Lines of what saw the environment's interpreter run: `uid devices`. */
+  /** One line for each run of the environment's interpreter: `uid devices`. */
   readonly traceFile: string;
 };
 
-/** Makes an environment with old versions, an index with newer ones, and the agent on both. */
+/** Creates an environment with old versions, an index with newer ones, and the agent for both. */
 export async function createPypiWorld(
   engine: TestEngine,
   packages: { installed: readonly PypiPackage[]; offered: readonly PypiPackage[] },
@@ -32,7 +32,7 @@ export async function createPypiWorld(
   const world = await createWorld(engine, { ...registry, ...env });
   const folder = tmpDir('tidegate-e2e-pypi-');
   onTestFinished(() => folder.remove());
-  await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
+  await chmod(folder.path, 0o755); // the user that downloads must reach its host
   const environment = await createPypiHost(join(folder.path, 'env'), { installed: packages.installed });
   const traceFile = join(folder.path, 'trace');
   await writeFile(join(environment.sitePackages, 'trace.pth'), traceLine(traceFile));
@@ -49,14 +49,14 @@ export async function createPypiWorld(
   return { osv, server, operator, proxy, index, environment, agent, traceFile };
 }
 
-/** A line that every interpreter of the environment runs at its start: who it is and which network devices it has. */
+/** A line that every interpreter of the environment runs at its start; it logs user and network devices. */
 function traceLine(file: string): string {
   const devices = "[line.split(':')[0].strip() for line in open('/proc/self/net/dev').readlines()[2:]]";
   const words = `str(os.getuid()) + ' ' + ','.join(${devices}) + chr(10)`;
   return `import os; open('${file}', 'a').write(${words})\n`;
 }
 
-/** Why these stories cannot be told here, or null when they can. */
+/** Why these stories cannot run here; null if they can. */
 export function pypiStoryMissing(): string | null {
   if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
   if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';

@@ -14,46 +14,46 @@ import { type CommandRun, missingLines, readRunbook, runCommands, stepOf, withVa
 import { type ServerProcess, startServer } from './server-process.ts';
 
 export const RUNBOOKS = fileURLToPath(new URL('../../docs/runbooks/', import.meta.url));
-/** What was noted of a check-in is stored within seconds. */
+/** The facts of a check-in are stored within seconds. */
 const SEEN_WITHIN_MS = 20_000;
 const CONFIG = 'config.json';
 
-/** A host with the compiled agent and no package on it, and what somebody does there who reads a runbook. */
+/** A host with the compiled agent and without packages, on which the steps of a runbook can be run. */
 export type ReadingHost = InstalledAgent & {
   readonly dir: string;
-  /** What `$NAME` stands for in commands and in what is shown. */
+  /** The values of `$NAME` in commands and expected output. */
   readonly variables: Record<string, string>;
-  /** Pastes a block of a step, and looks for what the step shows, until it is there. */
+  /** Runs a block of a step until its output contains what the step shows. */
   follow(title: string, how?: Following): Promise<CommandRun>;
   config(): Promise<{ agent_id: string; access_token: string }>;
-  /** The next request of the host is refused, so that it renews. */
+  /** Makes the next request of the host fail, so that it renews. */
   spoilAccessToken(): Promise<void>;
 };
 
 export type Following = {
-  /** Which block of commands, and which of what is shown where that has another place. */
+  /** The index of the block of commands, and of the expected output if that differs. */
   part?: number;
   shownPart?: number;
-  /** How it ends. */
+  /** The expected exit code. */
   code?: number;
-  /** False: what it shows is looked at elsewhere. */
+  /** False: the output is checked elsewhere. */
   shown?: boolean;
 };
 
 export type RunbookScene = {
   readonly server: ServerProcess;
   readonly operator: Operator;
-  /** A host that is not enrolled; `url` is how it reaches the server. */
+  /** A host that is not enrolled; `url` is the server address for it. */
   newHost(options?: { machineId?: string; url?: string }): Promise<ReadingHost>;
-  /** One that is, and has checked in. */
+  /** A host that is enrolled and has checked in. */
   enrolled(options?: { url?: string }): Promise<ReadingHost>;
 };
 
-/** A server, and hosts on which a runbook is followed. */
+/** A server, and hosts for the steps of a runbook. */
 export async function createRunbookScene(engine: TestEngine, file: string): Promise<RunbookScene> {
   const folder = tmpDir('tidegate-runbook-');
   onTestFinished(() => folder.remove());
-  await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
+  await chmod(folder.path, 0o755); // the user that downloads must reach its host
   const place = await engine.place();
   const env = { SERVICE_ADVISORY_SOURCE: 'off' };
   const server = await startServer({ ...place, advisoryUrl: 'http://127.0.0.1:9', env });
@@ -125,7 +125,7 @@ async function follow(
     const wanted = shown ? withVariables(step.shown[shownPart] ?? '', at.env) : '';
     const lacking = missingLines(wanted, `${ran.stdout}\n${ran.stderr}`);
     if (lacking.length === 0) return ran;
-    // Only looking may be done twice.
+    // Only reading may be repeated.
     if (performance.now() > untilMs || commands.includes('POST')) {
       expect(lacking, `${title}: ${ran.stdout}\n${ran.stderr}`).toEqual([]);
     }
@@ -133,7 +133,7 @@ async function follow(
   }
 }
 
-/** What a runbook calls on a host: the agent in the folders of this one, and the start of its unit. */
+/** The programs that a runbook calls on a host: the agent with this host's folders, and the start of its unit. */
 async function writePrograms(
   dir: string,
   { configDir, binary, aptConfig }: { configDir: string; binary: string; aptConfig: string },
@@ -151,7 +151,7 @@ fi
 exec "${binary}" "$command" "$@" --config "${configDir}"`,
   );
   await writeScript(join(bin, 'runuser'), RUNUSER);
-  // No systemd runs here: one round of what the unit starts, as its user.
+  // There is no systemd here: it runs one round of the unit's program, as its user.
   await writeScript(
     join(bin, 'systemctl'),
     '[ "$*" = "start tidegate-agent" ] && exec runuser -u tidegate -- tidegate-agent run --once',
@@ -164,7 +164,7 @@ async function writeScript(path: string, text: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** An apt without a package: these hosts have nothing to update. */
+/** An apt without packages: these hosts have nothing to update. */
 async function writeEmptyApt(root: string): Promise<string> {
   for (const part of [
     'etc/apt',

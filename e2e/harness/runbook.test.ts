@@ -14,7 +14,7 @@ function written(text: string): string {
 
 const FENCE = '```';
 
-test('a runbook is its sections with what to paste and what one sees', () => {
+test('a runbook is read as sections with commands and expected output', () => {
   const file = written(
     `# Name\n\nprose\n\n## One\n${FENCE}sh\necho a\n# not a heading\n${FENCE}\nthen\n${FENCE}text\na\n${FENCE}\n## Two\n${FENCE}sh\nb\n${FENCE}\n${FENCE}sh\nc\n${FENCE}\n`,
   );
@@ -30,11 +30,11 @@ test('a runbook is its sections with what to paste and what one sees', () => {
 test.each([
   ['a block that does not end', `# A\n${FENCE}sh\necho`],
   ['a block of another language', `# A\n${FENCE}js\n1\n${FENCE}\n`],
-])('%s is refused: nothing of a runbook goes untested', (_what, text) => {
+])('%s is refused, so that no part of a runbook goes untested', (_what, text) => {
   expect(() => readRunbook(written(text))).toThrow();
 });
 
-test('variables are put in by name, longer names are not cut, and what is not given stays for the shell', () => {
+test('variables are replaced by name, longer names stay whole, and unknown ones are left to the shell', () => {
   const values = { SERVER: 'http://x', ID: '7' };
   expect(withVariables(['curl $SERVER/$', '{ID} $ID_2 $(id) $HOME'].join(''), values)).toBe(
     'curl http://x/7 $ID_2 $(id) $HOME',
@@ -49,6 +49,6 @@ test('a block runs in bash, and stops at the first command that fails', async ()
   expect(run).toEqual({ code: 1, stdout: 'hello', stderr: '' });
 });
 
-test('what is shown is compared line by line, with … for what differs each time', () => {
+test('expected output is compared line by line, with … for parts that vary', () => {
   expect(missingLines('key 2 … is in use\n\nother', 'x\nkey 2 (abc) is in use  \ny')).toEqual(['other']);
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Child, startChild } from './child.ts';
 
-/** One section of a runbook: its heading, the `sh` blocks that are to be pasted, and the `text` blocks that one sees. */
+/** One section of a runbook: its heading, the `sh` blocks to run, and the `text` blocks with the expected output. */
 export type RunbookStep = {
   readonly title: string;
   readonly commands: readonly string[];
@@ -10,12 +10,12 @@ export type RunbookStep = {
 
 export type CommandRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** Stands for whatever is there in a line of what one sees. */
+/** Matches anything within a line of expected output. */
 const ANYTHING = '…';
 const HEADING = /^#{1,6} +(.*?) *$/;
 const FENCE = /^```(\w*)/;
 
-/** Reads a runbook, so that a test can do what its reader is told to do. Sections without a block are left out. */
+/** Reads a runbook, so that a test can follow it. Sections without a block are left out. */
 export function readRunbook(file: string): RunbookStep[] {
   const steps: { title: string; commands: string[]; shown: string[] }[] = [];
   let title = '';
@@ -45,7 +45,7 @@ export function readRunbook(file: string): RunbookStep[] {
   return steps;
 }
 
-/** The step with this heading. @throws Error that names the headings there are. */
+/** The step with this heading. @throws Error that lists the headings. */
 export function stepOf(steps: readonly RunbookStep[], title: string): RunbookStep {
   const step = steps.find((each) => each.title === title);
   if (step !== undefined) return step;
@@ -53,8 +53,8 @@ export function stepOf(steps: readonly RunbookStep[], title: string): RunbookSte
 }
 
 /**
- * Puts values in the place of `$NAME` and `${NAME}`, wherever they stand; names that are not given stay, for the shell.
- * A value is put in as it is: give none that the shell reads otherwise.
+ * Replaces `$NAME` and `${NAME}` by their values everywhere; unknown names are left to the shell. Values are not
+ * quoted, so they must not contain characters that the shell interprets.
  */
 export function withVariables(text: string, values: Readonly<Record<string, string>>): string {
   return text.replace(/\$(?:\{([A-Z_][A-Z0-9_]*)\}|([A-Z_][A-Z0-9_]*))/g, (whole, braced, bare) => {
@@ -62,20 +62,20 @@ export function withVariables(text: string, values: Readonly<Record<string, stri
   });
 }
 
-/** Runs one block as a person would paste it into bash; it stops at the first command that fails. */
+/** Runs one block as if pasted into bash; it stops at the first command that fails. */
 export async function runCommands(
   commands: string,
   { env, cwd }: { env: Record<string, string>; cwd: string },
 ): Promise<CommandRun> {
-  // --norc: bash takes a standard input that is a socket for a remote login, and reads its start-up file.
+  // --norc: if standard input is a socket, bash assumes a remote login and reads its start-up file.
   const child: Child = startChild('bash', ['--norc', '-euo', 'pipefail', '-c', commands], { env, cwd });
   const { code } = await child.ended;
   return { code, stdout: child.stdout.join('\n'), stderr: child.stderr.join('\n') };
 }
 
 /**
- * The lines of what the runbook shows that the output lacks; `…` stands for anything within a line. How wide the columns
- * of a table are differs with what is in it, so spaces count once.
+ * The expected lines that the output lacks; `…` matches anything within a line. The width of table columns varies with
+ * their content, so repeated spaces count as one.
  */
 export function missingLines(shown: string, output: string): string[] {
   const lines = output.split('\n').map(squeezed);

@@ -5,25 +5,25 @@ import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { type Child, startChild } from './child.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-/** A loopback port where nobody listens: a story about npm or PyPI names registries of its own. */
+/** A loopback port where nobody listens; stories about npm or PyPI set their own registries. */
 const NO_REGISTRIES = {
   SERVICE_NPM_REGISTRY_URL: 'http://127.0.0.1:9',
   SERVICE_PYPI_URL: 'http://127.0.0.1:9',
 };
 const MAIN = join(REPOSITORY, 'apps/server/src/main.ts');
 
-/** The first operator of every server of a story. */
+/** The first operator of every story's server. */
 export const OPERATOR = { username: 'olga', password: 'a long enough password' } as const;
 
 export type ServerOptions = {
   dataDir: string;
-  /** Null or left out: SQLite in the data folder. */
+  /** SQLite in the data folder if null or omitted. */
   databaseUrl?: string | null;
-  /** The OSV API to ask. */
+  /** The OSV API to use. */
   advisoryUrl: string;
-  /** OSV's exports: with them the source is the default one, the mirror with the API behind it. */
+  /** OSV's exports; with them the source is the default, the mirror with the API as fallback. */
   exportUrl?: string;
-  /** More settings by their names, and those above anew. */
+  /** More settings by name; they override those above. */
   env?: Record<string, string>;
 };
 
@@ -33,11 +33,11 @@ export type ServerProcess = {
   readonly pid: number;
   /** Every line of the log so far, over all restarts. */
   lines(): string[];
-  /** The next log line that matches, also one that was written already. */
+  /** The next log line that matches, or an earlier one. */
   line(pattern: RegExp, withinMs?: number): Promise<string>;
-  /** SIGKILL: nothing is said, nothing is flushed. Done when the process is gone. */
+  /** Sends SIGKILL, so nothing is flushed; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** SIGTERM, and how the process ended. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
   /** Starts it again on the same data and the same port. */
   restart(env?: Record<string, string>): Promise<void>;

@@ -1,15 +1,15 @@
 import type { AptPackage, AptSet } from '@tidegate/testkit/apt-packages';
 
-/** The file below the root of a host that maintainer scripts write to: `name version devices`, one line a run. */
+/** The file below a host's root that maintainer scripts write to: `name version devices`, one line per run. */
 export const TRACE = 'trace';
 
-/** Leaves one line for each time that it runs, with the network devices that it sees. */
+/** Adds a maintainer script that writes one line per run, with the network devices that it sees. */
 export function tracing(pkg: AptPackage): AptPackage {
   const devices = `$(sed 1,2d /proc/self/net/dev | cut -d: -f1 | tr -d ' ' | paste -sd,)`;
   return { ...pkg, postinst: `echo "${pkg.name} ${pkg.version} ${devices}" >> "$DPKG_ROOT/${TRACE}"` };
 }
 
-/** An update that needs a security update of its dependency; both of source `demo-src`. */
+/** An update that needs a security update of its dependency; both have the source package `demo-src`. */
 export const STORY: AptSet = {
   installed: [
     { name: 'libdemo', version: '1.0-1', source: 'demo-src' },
@@ -29,7 +29,7 @@ export const STORY: AptSet = {
 export const OLD = { demo: '1.0-1', libdemo: '1.0-1' };
 export const NEW = { demo: '1.1-1', libdemo: '1.0-1+deb12u1' };
 
-/** What the fake OSV says of the dependency: its source package, at the version that the update brings. */
+/** The fake advisory on the dependency: its source package, at the version that the update installs. */
 export const ADVISORY = 'DSA-9999-1';
 export const AFFECTED = ['Debian', 'Ubuntu'].map((ecosystem) => ({
   ecosystem,

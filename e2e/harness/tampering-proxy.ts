@@ -2,29 +2,29 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-/** One request and its answer, as the attacker on the wire sees them. */
+/** One request and its response, as an attacker on the network sees them. */
 export type Exchange = {
   readonly method: string;
   readonly path: string;
   readonly status: number;
-  /** The parsed JSON of the answer, or null where it has none. */
+  /** The parsed JSON of the response; null if it has none. */
   readonly body: unknown;
 };
 
-/** Looks at an answer and returns what is sent instead; the body it was given, to leave it alone. */
+/** Returns the body to send instead, or the given body to leave the response unchanged. */
 export type Tampering = (exchange: Exchange) => unknown;
 
 export type TamperingProxy = {
   readonly url: string;
-  /** What is done to answers; nothing unless set. */
+  /** Changes responses if it is set. */
   tamper: Tampering | null;
   stop(): Promise<void>;
 };
 
-/** Hop-by-hop fields and those that the new body changes. */
+/** Hop-by-hop headers, and those that the new body changes. */
 const DROPPED = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date']);
 
-/** A loopback HTTP proxy between agent and server that can rewrite every answer. */
+/** A loopback HTTP proxy between agent and server that can rewrite every response. */
 export async function startTamperingProxy(target: string): Promise<TamperingProxy> {
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => outgoing.destroy());

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const STEP_MS = 30_000;
 
-/** The six digits of RFC 6238 (SHA-1, 30 s) at a time, from the secret in base32 as an app takes it. */
+/** The six digits of RFC 6238 (SHA-1, 30 s) at a time, from the secret in base32. */
 export function totpAt(secret: string, atMs: number): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(atMs / STEP_MS)));

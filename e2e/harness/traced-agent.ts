@@ -5,20 +5,20 @@ import { AGENT_BINARY } from './agent-binary.ts';
 import { type Ending, startChild } from './child.ts';
 
 /**
- * The calls that make bytes durable, or lose them. A fault before or after a write is one at the fchmod before it or the
- * fsync after it: strace counts by thread, and every thread of the runtime writes to wake the others.
+ * The calls that make bytes durable or lose them. Faults are not injected at `write` but at the fchmod before or the
+ * fsync after it: strace counts calls by thread, and every thread of the runtime writes to wake the others.
  */
 const CALLS = ['fchmod', 'write', 'fsync', 'rename'] as const;
 
 /** One system call of the agent on a file of its folder; `nth` counts the calls of that name in its thread. */
 export type DiskCall = { name: (typeof CALLS)[number]; nth: number; on: string };
 
-/** What the kernel does at one call: ends the process there, or refuses the call. */
+/** The injected fault at one call: it kills the process or fails the call. */
 export type Injection = { at: DiskCall; how: 'SIGKILL' | 'ENOSPC' | 'EIO' };
 
 export type TracedRun = Ending & { json: string; calls: DiskCall[] };
 
-/** Why no agent can be traced here, or null. */
+/** Why the agent cannot be traced here; null if it can. */
 export function tracingMissing(): string | null {
   return findTool('strace') === null ? 'strace is not installed (package strace)' : null;
 }
@@ -48,7 +48,7 @@ export async function runTraced(
   };
 }
 
-/** Every call in order; the one that a signal ended is the last that its thread began. */
+/** All calls in order; the call that a signal ended is the last of its thread. */
 function parseTrace(text: string, configDir: string): DiskCall[] {
   const counts = new Map<string, number>();
   const found: DiskCall[] = [];

@@ -3,12 +3,12 @@ import { addHost, OFFERED, offerUpdates, untilJudged } from './offer-updates.ts'
 
 export const VIEWER = { username: 'vera', password: 'a long enough password', role: 'viewer' } as const;
 export const SECOND = { username: 'otto', password: 'a long enough password', role: 'approver' } as const;
-/** What is known of every package that is called `bad`. */
+/** The finding of every package named `bad`. */
 export const FINDING = 'CVE-2026-1';
 
-/** A console with two more operators, in which each story has a host of its own. */
+/** A console with two more operators, in which each story has its own host. */
 export interface UpdateScene extends ConsoleScene {
-  /** A host that was offered updates of these packages, which the gate has judged. */
+  /** Creates a host with updates of these packages, which the gate has judged. */
   hostWith(
     names: readonly string[],
     withoutPlan?: readonly string[],
@@ -16,7 +16,7 @@ export interface UpdateScene extends ConsoleScene {
   stateOf(updateId: string): Promise<string>;
 }
 
-/** Stories about updates: every package that is called `bad` has a finding. */
+/** Stories about updates: every package named `bad` has a finding. */
 export function describeUpdates(title: string, stories: (scene: UpdateScene) => void): void {
   describeConsole(
     title,

@@ -1,4 +1,4 @@
-// Run on Node, on Bun and compiled by Bun: prints one line for each case, so that any difference shows as one.
+// Runs on Node, on Bun and compiled by Bun, and prints one line for each case, so that differences are visible.
 import { createPublicKey, verify } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
@@ -22,7 +22,7 @@ if (existsSync(open)) {
   console.log('absent', open);
 }
 
-/** `got wanted` first, so that the reader need not know the case. */
+/** Prints one case as JSON with its actual and its expected result. */
 function say(kind: string, name: string, got: unknown, wanted: unknown): void {
   console.log(JSON.stringify({ kind, name, got, wanted }));
 }
@@ -45,7 +45,7 @@ function judge(publicKeyHex: string): string {
   }
 }
 
-/** What the runtime's own library makes of a signature that everybody can make: R neutral, S zero, weak key. */
+/** The verdict of the runtime's own library on a signature that anyone can make: R neutral, S zero, weak key. */
 function library(): void {
   const neutral = `01${'00'.repeat(31)}`;
   const key = createPublicKey({
@@ -96,7 +96,7 @@ function rfc8037(): void {
   say('rfc8037', 'JWS', verifies(publicKey, { msg, sig }), true);
 }
 
-/** The encoding, and what the protocol asks of verifiers: any changed byte of type or body is another document. */
+/** The encoding, and that any changed byte of type or body fails verification. */
 function dsse(): void {
   const { pae }: { pae: { type: string; body: string; pae?: string; pae_hex?: string }[] } = read(
     `${open}/dsse/vectors.json`,

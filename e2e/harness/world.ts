@@ -13,24 +13,24 @@ import { ecosystemsOfThisHost } from './os-release.ts';
 import { type ServerProcess, startServer } from './server-process.ts';
 import { startTamperingProxy, type TamperingProxy } from './tampering-proxy.ts';
 
-/** Everything that one story happens in; it goes away with the test. */
+/** All parts of one story; removed with the test. */
 export type World = {
   readonly osv: FakeOsv;
   readonly server: ServerProcess;
   readonly operator: Operator;
-  /** Between every host and the server. */
+  /** The proxy between every host and the server. */
   readonly proxy: TamperingProxy;
   /** A host that is not enrolled. */
   newHost(options?: Partial<HostOptions>): Promise<Host>;
-  /** A host that is enrolled and has reported what it could update. */
+  /** A host that is enrolled and has reported its updates. */
   enrolled(options?: Partial<HostOptions>): Promise<Host>;
 };
 
-/** Starts the server on its engine, the fake OSV and the proxy, and logs the operator in. */
+/** Starts the server on its engine, the fake OSV and the proxy, and logs in the operator. */
 export async function createWorld(engine: TestEngine, env: Record<string, string> = {}): Promise<World> {
   const folder = tmpDir('tidegate-e2e-');
   onTestFinished(() => folder.remove());
-  await chmod(folder.path, 0o755); // the user that downloads has to get through to its host
+  await chmod(folder.path, 0o755); // the user that downloads must reach its host
   const place = await engine.place();
   const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
   onTestFinished(() => osv.stop());
@@ -62,7 +62,7 @@ export async function createWorld(engine: TestEngine, env: Record<string, string
   return { osv, server, operator, proxy, newHost, enrolled };
 }
 
-/** Why the stories cannot be told here, or null when they can. */
+/** Why the stories cannot run here; null if they can. */
 export function storyMissing(): string | null {
   if (process.getuid?.() !== 0) return 'the stories install packages, which needs root';
   if (findTool('unshare') === null) return 'unshare is not installed (package util-linux)';

@@ -15,7 +15,7 @@ const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type
 const Divergences = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const AT = '2026-11-21T08:59:00Z';
 
-/** Two hosts whose mirrors serve two files under one name and version, and an update that waits for it. */
+/** Two hosts whose mirrors serve different files under one name and version, and an update that this blocks. */
 async function createDivergedScene(engine: (typeof ENGINES)[number]) {
   const scene = await createKeyScene(engine);
   const { server, operator, names, folder } = scene;
@@ -40,7 +40,7 @@ async function createDivergedScene(engine: (typeof ENGINES)[number]) {
     return body;
   }
 
-  async function tellOf(machineId: string, content: string, others: readonly string[] = []) {
+  async function reportOf(machineId: string, content: string, others: readonly string[] = []) {
     const file = join(folder, `${machineId}.tgz`);
     writeFileSync(file, content);
     const sha256 = createHash('sha256').update(content).digest('hex');
@@ -62,19 +62,19 @@ async function createDivergedScene(engine: (typeof ENGINES)[number]) {
     return { agentId: agent.agent_id, updateId: first?.update_id ?? '', sha256, url: artifact.url };
   }
 
-  const right = await tellOf('host-1', 'the package');
-  const wrong = await tellOf('host-2', 'the package, and something else');
+  const right = await reportOf('host-1', 'the package');
+  const wrong = await reportOf('host-2', 'the package, and something else');
   const list = await operator.call('GET', '/api/v1/artifacts/divergences?open=true');
   const [divergence] = Value.Parse(Divergences, list.body).items;
   Object.assign(names, {
     ...{ DIVERGENCE: divergence?.id ?? '', HASH: right.sha256, URL: right.url, UPDATE_ID: right.updateId },
   });
   expect((await operator.call('POST', `/api/v1/updates/${right.updateId}/approve`)).status).toBe(409);
-  return { ...scene, right, wrong, tellOf };
+  return { ...scene, right, wrong, reportOf };
 }
 
 describe.each(ENGINES)('docs/runbooks/divergence.md on $name', (engine) => {
-  test('one hash is accepted: its updates pass again, those of the other stay blocked', async () => {
+  test('one hash is accepted: its updates pass, those of the other stay blocked', async () => {
     const { operator, follow, right, wrong } = await createDivergedScene(engine);
     for (const title of ['What you see', 'Look for yourself', 'Accept one', 'Check']) {
       await follow(stepOf(steps, title));
@@ -84,7 +84,7 @@ describe.each(ENGINES)('docs/runbooks/divergence.md on $name', (engine) => {
     expect(await approve(wrong.updateId)).toMatchObject({ status: 409, body: { blocked_by: 'divergence' } });
   });
 
-  test('a typed hash is accepted and many are decided at once; undone, hosts decide again', async () => {
+  test('a typed hash is accepted, several are decided at once, and an undone decision blocks again', async () => {
     const { operator, names, follow, right, wrong } = await createDivergedScene(engine);
     Object.assign(names, { TYPED_HASH: 'c'.repeat(64) });
     await follow(stepOf(steps, 'Accept a typed hash'));
@@ -95,11 +95,11 @@ describe.each(ENGINES)('docs/runbooks/divergence.md on $name', (engine) => {
     expect((await operator.approve(wrong.updateId)).status).toBe(409);
   });
 
-  test('a host that contradicts too much is set aside, and trusted again', async () => {
-    const { operator, names, follow, tellOf } = await createDivergedScene(engine);
+  test('a host that contradicts too much is set aside and trusted again', async () => {
+    const { operator, names, follow, reportOf } = await createDivergedScene(engine);
     const packages = ['a', 'b', 'c', 'd', 'e', 'f'];
-    await tellOf('host-3', 'the package', packages);
-    const flooding = await tellOf('host-4', 'something else', packages);
+    await reportOf('host-3', 'the package', packages);
+    const flooding = await reportOf('host-4', 'something else', packages);
     Object.assign(names, { HOST: flooding.agentId });
     await follow(stepOf(steps, 'A host that contradicts too much'));
     const left = await operator.call('GET', '/api/v1/artifacts/hosts-set-aside');

@@ -7,7 +7,7 @@ import { readRunbook, stepOf } from '../harness/runbook.ts';
 
 const steps = readRunbook(fileURLToPath(new URL('../../docs/runbooks/key-rotation.md', import.meta.url)));
 
-/** The server and a host follow a change of keys within seconds, in milliseconds. */
+/** How soon the server and a host follow a change of keys, in milliseconds. */
 const WITHIN = { timeout: 30_000, interval: 500 };
 
 test.each(ENGINES)(
@@ -48,7 +48,7 @@ test.each(ENGINES)(
   },
 );
 
-/** The blocks of a step from one on, with all that it shows: the first make what the later ones name. */
+/** The later blocks of a step with its whole expected output: they use names that the first blocks define. */
 function rest(title: string, from: number) {
   const step = stepOf(steps, title);
   return { ...step, commands: step.commands.slice(from) };

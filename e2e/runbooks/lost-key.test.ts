@@ -14,13 +14,13 @@ const rotation = runbook('key-rotation.md');
 const [sqlite] = ENGINES;
 
 async function open(): Promise<KeyScene> {
-  if (!sqlite) throw new Error('SQLite is always there');
+  if (!sqlite) throw new Error('there is no SQLite engine');
   return createKeyScene(sqlite);
 }
 
 const keysOf = ({ dataDir }: KeyScene) => join(dataDir, 'keys');
 
-/** The private halves go, all or but for some, and the server with them. */
+/** Stops the server and deletes its private keys, except those that are kept. */
 async function lose(scene: KeyScene, isKept: (name: string) => boolean = () => false): Promise<void> {
   await scene.server.stop();
   for (const name of readdirSync(keysOf(scene))) {
@@ -28,7 +28,7 @@ async function lose(scene: KeyScene, isKept: (name: string) => boolean = () => f
   }
 }
 
-/** "What you see": neither the line at the start nor the list may differ from the runbook. */
+/** "What you see": the line at the start and the list must match the runbook. */
 async function see(scene: KeyScene): Promise<void> {
   const { title, commands, shown } = stepOf(steps, 'What you see');
   const [refusal = '', list = ''] = shown;
@@ -39,7 +39,7 @@ async function see(scene: KeyScene): Promise<void> {
 }
 
 describe('docs/runbooks/lost-key.md', () => {
-  test('case 1: a copy from a backup, and nothing else has changed', async () => {
+  test('case 1: a backup has a copy', async () => {
     const scene = await open();
     const host = await scene.enrolled('one');
     const [key] = await scene.operator.keys();
@@ -56,7 +56,7 @@ describe('docs/runbooks/lost-key.md', () => {
     must(await host.runOnce());
   });
 
-  test('case 2: another key is here', async () => {
+  test('case 2: the server has another key', async () => {
     const scene = await open();
     const host = await scene.enrolled('one');
     Object.assign(scene.names, { OLD: '1', NEW: '2' });
@@ -71,7 +71,7 @@ describe('docs/runbooks/lost-key.md', () => {
     await scene.follow({ title, commands: commands.slice(1), shown: [] });
   });
 
-  test('case 3: every private half is lost, and the root brings in a new one', async () => {
+  test('case 3: every private key is lost, and the root signs a new one', async () => {
     const scene = await open();
     const host = await scene.enrolled('one');
     const made = stepOf(rotation, 'Set up an offline root');
@@ -87,14 +87,14 @@ describe('docs/runbooks/lost-key.md', () => {
     await scene.follow(stepOf(steps, 'Case 3: every private half is lost, and there is an offline root'));
     await scene.server.restart();
     must(await host.runOnce());
-    must(await host.runOnce()); // which tells the server what the one before has fetched
+    must(await host.runOnce()); // reports the key set that the first round fetched
     expect(await scene.operator.keys()).toMatchObject([
       { version: 2, in_use: true, trusted_by: 1 },
       { version: 1, status: 'revoked' },
     ]);
   });
 
-  test('case 4: nothing is left, and every host is enrolled again under its own id', async () => {
+  test('case 4: nothing is left, and every host enrols again under its own id', async () => {
     const scene = await open();
     const host = await scene.enrolled('one');
     Object.assign(scene.names, { OLD: '1', NEW: '2', AGENT_ID: host.agentId() });

@@ -13,7 +13,7 @@ const steps = readRunbook(fileURLToPath(new URL('../../docs/runbooks/restore.md'
 const LOAD_AGENTS = 8;
 
 describe.each(ENGINES)('docs/runbooks/restore.md on $name (RT22)', (engine) => {
-  test('a hot backup under load, an older copy restored: revoked stays revoked, versions do not repeat', async () => {
+  test('an older hot backup is restored: revocations hold and key versions do not repeat', async () => {
     const scene = await createKeyScene(engine);
     const { server, operator, names, follow } = scene;
     await liftLimits(operator);
@@ -26,7 +26,7 @@ describe.each(ENGINES)('docs/runbooks/restore.md on $name (RT22)', (engine) => {
     expect(loaded.renewals).toBeGreaterThan(LOAD_AGENTS);
     expect(loaded.refused).toBe(0);
 
-    // What must outlive the restore.
+    // These changes must survive the restore.
     expect((await operator.call('POST', `/api/v1/agents/${sold.agentId()}/revoke`, {})).status).toBe(200);
     const added = await operator.addKey();
     await operator.useKey(added.version);
@@ -109,7 +109,7 @@ async function enrolMany(url: string, operator: Operator): Promise<Renewing[]> {
   return agents;
 }
 
-/** Renews with all of them at once, again and again, until it is told to stop. */
+/** Renews all of them in parallel, repeatedly, until `stop` is called. */
 function startRenewals(tokens: readonly Renewing[]) {
   let isStopped = false;
   let renewals = 0;

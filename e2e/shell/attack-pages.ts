@@ -1,4 +1,4 @@
-/** What every page of the stories has: `tell` reports to the story, `attempt` tries a call and tells how it ended. */
+/** The tools of every story page: `tell` sends a report to the story, `attempt` tries a call and reports the result. */
 const TOOLS = `
   const tell = (report) => { new Image().src = '/report?' + new URLSearchParams(report); };
   const attempt = async (as, command, args) => {
@@ -7,11 +7,11 @@ const TOOLS = `
   };
 `;
 
-/** A document with a script of its own. */
+/** A document with its own script. */
 export const page = (script: string): string =>
   `<!doctype html><title>Story</title><h1>A page of the story</h1><script>${TOOLS}${script}</script>`;
 
-/** Every way out of a document that a stranger could find, with a key that it can only guess. */
+/** Every way out of a document that foreign content could find, with guessed keys. */
 export const RAW_ATTEMPTS = `
   const plain = { id: 1, command: 'api-request', args: { method: 'POST', path: '/api/v1/stolen', headers: {}, body: null } };
   const call = JSON.stringify(plain);
@@ -29,7 +29,7 @@ export const RAW_ATTEMPTS = `
 const raw = `<script>${RAW_ATTEMPTS}</script>`;
 const encoded = encodeURIComponent(raw).replaceAll("'", '%27');
 
-/** A frame of each kind is made, one after the other; each may say that it tried, or not come to it at all. */
+/** Creates a frame of each kind in turn; a frame reports that it tried, or does not load at all. */
 export const FRAMES = page(`
   const frames = {
     'same-origin': (frame) => { frame.src = '/frame'; },
@@ -45,7 +45,7 @@ export const FRAMES = page(`
       const tried = new Promise((resolve) => addEventListener('message', () => resolve('tried'), { once: true }));
       make(frame);
       document.body.append(frame);
-      // One that is kept from loading says nothing.
+      // A frame that is kept from loading reports nothing.
       const how = await Promise.race([tried, new Promise((resolve) => setTimeout(resolve, 1500, 'silent'))]);
       tell({ frame: name, how });
       frame.remove();
@@ -55,7 +55,7 @@ export const FRAMES = page(`
 `);
 export const FRAME = `<!doctype html>${raw}`;
 
-/** The page tries to become another document; where that fails it says that it is still there. */
+/** The page tries to navigate to another document; if that fails, it reports that it is still there. */
 export const leaveFor = (target: string): string =>
   page(`
     (async () => {
@@ -71,7 +71,7 @@ export const BLOB_DOCUMENT = leaveFor(
 );
 export const DATA_DOCUMENT = leaveFor(`'data:text/html,${encoded}'`);
 
-/** Everything of the language that the bridge could stumble over is changed, and what passes through it is kept. */
+/** Replaces builtins that the bridge could use and collects every value that passes through them. */
 export const POISON = page(`
   const seen = [];
   const keep = (value) => { try { seen.push(typeof value === 'string' ? value : String(value)); } catch {} };

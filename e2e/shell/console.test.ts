@@ -29,7 +29,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
     await screen?.[Symbol.asyncDispose]();
   });
 
-  /** The shell as its own process, with a home of its own. */
+  /** Starts the shell as a process with its own home directory. */
   function startShell(backend: string, args: readonly string[], { input = '' } = {}) {
     const home = tmpDir('tidegate-shell-home-');
     const tools = join(home.path, 'bin');
@@ -53,7 +53,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
     };
   }
 
-  /** Titles of the windows on the screen. */
+  /** The titles of the windows on the screen. */
   function titles(): string[] {
     const tree = execFileSync('xwininfo', ['-root', '-tree', '-display', screen.display], {
       encoding: 'utf8',
@@ -63,7 +63,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
   const keys = (...args: string[]) =>
     execFileSync('xdotool', args, { env: { ...process.env, DISPLAY: screen.display } });
 
-  /** A page of the console has text in many shades; what stands there before it has few. */
+  /** Waits for a drawn page: its text has many shades of colour, an empty window has few. */
   const untilDrawn = (name: string, colours: number) =>
     expect.poll(() => screen.picture(name).colours, { timeout: 30_000 }).toBeGreaterThan(colours);
 
@@ -78,7 +78,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
   }
 
   describe.each(['webview', 'chromium'])('%s', (backend) => {
-    test('somebody logs in on the page, and the session stays with the shell', async () => {
+    test('an operator logs in on the page, and the session stays in the shell', async () => {
       const { child, home } = startShell(backend, ['--server', stage.server.url]);
       await child.line(/window open/);
       await expect.poll(titles).toContainEqual(expect.stringContaining('Tidegate (http://'));
@@ -94,7 +94,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       const secrets = join(home, '.local/share/tidegate-shell/sessions.json');
       expect(statSync(secrets).mode & 0o777).toBe(0o600);
       expect(Object.keys(JSON.parse(readFileSync(secrets, 'utf8')))).toEqual([stage.server.url]);
-      // What waits for an approval stands before the title.
+      // The number of pending updates is before the title.
       await expect
         .poll(titles, { timeout: 30_000 })
         .toContainEqual(expect.stringMatching(/^\(12\) Overview · Tidegate/));
@@ -102,7 +102,7 @@ describe.skipIf(missing !== null)(`the console in the shell${missing ? ` (${miss
       expect([...child.stdout, ...child.stderr].join('\n')).not.toMatch(/eyJ|password/);
     });
 
-    test('a link opens its update with the API token of the operator, and a critical event is told', async () => {
+    test('a link opens its update with an API token, and a critical event is notified', async () => {
       const [update] = await stage.operator.updates();
       if (!update) throw new Error('no update');
       const token = await apiToken(`shell-${backend}`);

@@ -7,7 +7,7 @@ import { descendants, openShellStage, webviewMissing } from './shell-stage.ts';
 const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
 const ALIVE = page(`attempt('alive', 'core:app:version');`);
 
-describe.skipIf(missing !== null)(`what the shell survives${missing ? ` (${missing})` : ''}`, () => {
+describe.skipIf(missing !== null)(`the shell survives crashes${missing ? ` (${missing})` : ''}`, () => {
   let screen: Screen;
   beforeAll(async () => {
     screen = await startScreen();
@@ -17,20 +17,17 @@ describe.skipIf(missing !== null)(`what the shell survives${missing ? ` (${missi
   test.each([
     ['webview', 'WebKitWebProcess'],
     ['chromium', '--type=renderer'],
-  ] as const)(
-    '%s: the process of a page is killed, and the page is loaded again',
-    async (backend, program) => {
-      const stage = await openShellStage(screen, backend, { '/': ALIVE });
-      await stage.openMain('/');
-      await stage.report({ as: 'alive' });
-      for (const pid of descendants(program)) process.kill(pid, 'SIGKILL');
-      await expect.poll(() => stage.reports.filter(({ as }) => as === 'alive').length).toBeGreaterThan(1);
-      expect(stage.log.join('')).toContain('page loaded again webview=main cause="the page crashed"');
-    },
-  );
+  ] as const)('%s: a page whose process is killed is loaded again', async (backend, program) => {
+    const stage = await openShellStage(screen, backend, { '/': ALIVE });
+    await stage.openMain('/');
+    await stage.report({ as: 'alive' });
+    for (const pid of descendants(program)) process.kill(pid, 'SIGKILL');
+    await expect.poll(() => stage.reports.filter(({ as }) => as === 'alive').length).toBeGreaterThan(1);
+    expect(stage.log.join('')).toContain('page loaded again webview=main cause="the page crashed"');
+  });
 
-  test('webview: a page that makes the library abort takes the windows down, and the shell opens them again', async () => {
-    // A known fault of the library (wry 0.55.1): an address past 64 kB, then any message.
+  test('webview: a page makes the library abort, and the shell opens its windows again', async () => {
+    // A known fault of the library (wry 0.55.1): an address longer than 64 kB, then any message.
     const abort = `history.pushState(null, '', '/' + 'a'.repeat(70000)); window.webkit.messageHandlers.ipc.postMessage('x');`;
     let loads = 0;
     const stage = await openShellStage(screen, 'webview', {
@@ -50,7 +47,7 @@ describe.skipIf(missing !== null)(`what the shell survives${missing ? ` (${missi
     expect(stage.shell.windows.windows()).toEqual(['main']);
   });
 
-  test('webview: a page that does so each time ends the shell, after some tries', async () => {
+  test('webview: a page that crashes each time ends the shell after some tries', async () => {
     const stage = await openShellStage(screen, 'webview', { '/': ALIVE });
     await stage.openMain('/');
     for (let n = 1; n <= 4; n++) {
@@ -60,7 +57,7 @@ describe.skipIf(missing !== null)(`what the shell survives${missing ? ` (${missi
     expect(await stage.shell.ended).toBe('the process of the windows ended 4 times (SIGKILL)');
   });
 
-  test('chromium: where the browser ends the shell ends', async () => {
+  test('chromium: the shell ends with the browser', async () => {
     const stage = await openShellStage(screen, 'chromium', { '/': ALIVE });
     await stage.openMain('/');
     await stage.report({ as: 'alive' });

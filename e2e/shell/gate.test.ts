@@ -26,7 +26,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
   afterAll(() => screen?.[Symbol.asyncDispose]());
 
   describe.each(STORY_BACKENDS)('%s', (backend) => {
-    test('R8: an allowed call is answered, a denied one is refused, and what cannot be done is said', async () => {
+    test('R8: an allowed call is answered, a denied one is refused, and an unsupported one says so', async () => {
       const stage = await openShellStage(screen, backend, {
         '/': page(`
           (async () => {
@@ -62,19 +62,19 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
         expect(readFileSync(`/proc/${pid}/environ`, 'utf8'), 'the environment of the windows').not.toContain(
           SECRET,
         );
-      // The window may still be drawn when the page has answered.
+      // The window may still be drawing when the page has answered.
       const colours = () => screen.picture(`gate-${backend}`).colours;
       await expect.poll(colours, { message: 'a page with text was drawn' }).toBeGreaterThan(10);
     });
 
-    test('no frame is heard: of the same origin, srcdoc, sandboxed, data:, blob: or foreign', async () => {
+    test('calls of frames are ignored: of the same origin, srcdoc, sandboxed, data:, blob: or foreign', async () => {
       const foreign = await startForeign();
       const stage = await openShellStage(screen, backend, { '/': FRAMES, '/frame': FRAME });
       await stage.openMain(`/?foreign=${encodeURIComponent(foreign.url)}`);
       expect((await stage.report({ as: 'after' })).ok).toBe('"0.1.0"');
       expect(stage.requests, 'a frame made a call').toEqual([]);
       expect(foreign.visits(), 'a page of another host was loaded').toBe(0);
-      // The story would say nothing if no frame had come to try.
+      // Without a frame that tried, this would prove nothing.
       expect(stage.reports).toContainEqual({ frame: 'same-origin', how: 'tried' });
       expect(stage.log.join('')).toMatch(
         /message_dropped webview=main cause=(wrong_key|not_the_top_document)/,
@@ -82,14 +82,14 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
     });
 
     test.each([
-      // The engine refuses these by itself, and says nothing.
+      // The engine may refuse these itself, without an event.
       ['a data: document', DATA_DOCUMENT, /(navigation_blocked webview=main url="?data:)?/],
       ['a blob: document', BLOB_DOCUMENT, /navigation_blocked webview=main url="?blob:/],
-    ])('%s in the place of the page is not heard', async (_, document, blocked) => {
+    ])('calls of %s in place of the page are ignored', async (_, document, blocked) => {
       const stage = await openShellStage(screen, backend, { '/': document });
       await stage.openMain('/');
       expect((await stage.report({ as: 'before' })).ok).toBe('"0.1.0"');
-      // Either the page was not left, or it was led back to: then it says "before" once more.
+      // Either the page stayed, or it was loaded again and reports "before" once more.
       await expect
         .poll(() => stage.reports.filter(({ as }) => as === 'still-here' || as === 'before').length)
         .toBeGreaterThan(1);
@@ -97,7 +97,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       expect(stage.log.join('')).toMatch(blocked);
     });
 
-    test('another host is never loaded, neither in the place of the page nor in a window', async () => {
+    test('another host is never loaded, neither in place of the page nor in a window', async () => {
       const foreign = await startForeign();
       const stage = await openShellStage(screen, backend, {
         '/': leaveFor(`(window.open('${foreign.url}'), '${foreign.url}')`),
@@ -109,7 +109,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       expect(stage.shell.windows.windows()).toEqual(['main']);
     });
 
-    test('after a navigation the document before is not answered, and the new one is', async () => {
+    test('after a navigation only the new document is answered', async () => {
       const stage = await openShellStage(screen, backend, {
         '/': page(`
           sessionStorage.visits = Number(sessionStorage.visits ?? 0) + 1;
@@ -126,7 +126,7 @@ describe.skipIf(missing !== null)(`a real page and the gate${missing ? ` (${miss
       expect((await stage.report({ as: 'second' })).ok).toBe('"0.1.0"');
     });
 
-    test('a page that changes the language under the bridge does not get its key', async () => {
+    test('a page that replaces builtins does not get the key of the bridge', async () => {
       const stage = await openShellStage(screen, backend, { '/': POISON });
       await stage.openMain('/');
       expect(await stage.report({ as: 'poison' })).toMatchObject({
@@ -162,7 +162,7 @@ describe.skipIf(missing !== null)(`several webviews in a window${missing ? ` (${
     expect((await stage.report({ as: 'made' })).ok).toBe('null');
     expect((await stage.report({ as: 'main-name' })).error).toMatch(/not allowed by ACL$/);
     expect((await stage.report({ as: 'side-name' })).ok).toBe('"Tidegate"');
-    // By the window: a capability of "main" holds for all its webviews.
+    // A capability of the window "main" applies to all its webviews.
     expect((await stage.report({ as: 'side-version' })).ok).toBe('"0.1.0"');
     expect((await stage.report({ as: 'side-identifier' })).error).toMatch(/not allowed by ACL$/);
     expect(stage.log.join('')).toContain('call_refused command=core:app:identifier window=main webview=side');
@@ -170,7 +170,7 @@ describe.skipIf(missing !== null)(`several webviews in a window${missing ? ` (${
   });
 });
 
-/** A page of another host, which tries what it can. */
+/** A page of another host, which tries every way in. */
 async function startForeign() {
   let visits = 0;
   const server = createServer((_request, response) => {

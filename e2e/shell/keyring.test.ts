@@ -13,7 +13,7 @@ const missing = ['/usr/bin/dbus-run-session', '/usr/bin/gnome-keyring-daemon'].e
   ? null
   : 'dbus-run-session or gnome-keyring-daemon is missing (Debian packages dbus-x11, gnome-keyring)';
 
-/** Starts the shell where it can open no window, so that it ends once it has kept the token. */
+/** Starts the shell without a display, so that it ends after it has stored the token. */
 function startShell(home: string, command: string) {
   const args = `--server http://127.0.0.1:9 --backend chromium`;
   return startChild('/bin/bash', ['-c', command.replaceAll('SHELL', `${process.execPath} ${MAIN} ${args}`)], {
@@ -21,9 +21,9 @@ function startShell(home: string, command: string) {
   });
 }
 
-describe('where the session is kept', () => {
+describe('the session is stored', () => {
   test.skipIf(missing !== null)(
-    `in the keyring, where there is one${missing ? ` (${missing})` : ''}`,
+    `in the keyring, if there is one${missing ? ` (${missing})` : ''}`,
     async () => {
       using home = tmpDir('tidegate-keyring-');
       for (const folder of ['run', '.local/share/keyrings'])
@@ -44,7 +44,7 @@ describe('where the session is kept', () => {
     },
   );
 
-  test('in a file of mode 0600, where there is none', async () => {
+  test('in a file of mode 0600 otherwise', async () => {
     using home = tmpDir('tidegate-keyring-');
     const file = join(home.path, '.local/share/tidegate-shell/sessions.json');
     const child = startShell(home.path, `echo ${TOKEN} | SHELL --token -; stat -c 'mode %a' ${file}`);

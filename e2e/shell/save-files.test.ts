@@ -7,7 +7,7 @@ import { type Screen, screenMissing, startScreen } from './screen.ts';
 import { openShellStage, STORY_BACKENDS, webviewMissing } from './shell-stage.ts';
 
 const missing = screenMissing() ?? browserMissing() ?? webviewMissing();
-/** Longer than one message may be, with what takes most of it. */
+/** Together longer than one message may be, with characters that take the most bytes. */
 const LINE = `"\\u0007\ud83c\udf0a, and more"\n`;
 const LINES = 40_000;
 
@@ -18,11 +18,9 @@ describe.skipIf(missing !== null)(`files that a page saves${missing ? ` (${missi
   });
   afterAll(() => screen?.[Symbol.asyncDispose]());
 
-  test.each(STORY_BACKENDS)(
-    '%s: land in the folder of downloads, whole, and nowhere else',
-    async (backend) => {
-      const stage = await openShellStage(screen, backend, {
-        '/': page(`
+  test.each(STORY_BACKENDS)('%s: are complete in the downloads folder and nowhere else', async (backend) => {
+    const stage = await openShellStage(screen, backend, {
+      '/': page(`
         const save = async (as, name, text) => {
           try { tell({ as, path: await saveInDownloads(name, text) }); }
           catch (error) { tell({ as, error: error.message }); }
@@ -33,14 +31,13 @@ describe.skipIf(missing !== null)(`files that a page saves${missing ? ` (${missi
           await save('elsewhere', '../events.jsonl', 'x');
         })();
       `),
-      });
-      await stage.openMain('/');
-      const first = join(stage.downloads, 'events.jsonl');
-      expect(await stage.report({ as: 'first' })).toEqual({ as: 'first', path: first });
-      expect(readFileSync(first, 'utf8')).toBe(LINE.repeat(LINES));
-      expect((await stage.report({ as: 'again' })).path).toBe(join(stage.downloads, 'events (1).jsonl'));
-      expect((await stage.report({ as: 'elsewhere' })).error).toMatch(/args\/name/);
-      expect(readdirSync(stage.downloads).toSorted()).toEqual(['events (1).jsonl', 'events.jsonl']);
-    },
-  );
+    });
+    await stage.openMain('/');
+    const first = join(stage.downloads, 'events.jsonl');
+    expect(await stage.report({ as: 'first' })).toEqual({ as: 'first', path: first });
+    expect(readFileSync(first, 'utf8')).toBe(LINE.repeat(LINES));
+    expect((await stage.report({ as: 'again' })).path).toBe(join(stage.downloads, 'events (1).jsonl'));
+    expect((await stage.report({ as: 'elsewhere' })).error).toMatch(/args\/name/);
+    expect(readdirSync(stage.downloads).toSorted()).toEqual(['events (1).jsonl', 'events.jsonl']);
+  });
 });

@@ -11,15 +11,15 @@ import { tmpDir } from '@tidegate/testkit/tmp';
 const OUT = fileURLToPath(new URL('../out/shell', import.meta.url));
 const XVFB = '/usr/bin/Xvfb';
 
-/** A screen that nobody sees. */
+/** A virtual screen. */
 export interface Screen extends AsyncDisposable {
-  /** Value of DISPLAY. */
+  /** The value of DISPLAY. */
   readonly display: string;
-  /** Writes what is on it to e2e/out/shell/NAME.png, and says how many colours it has. */
+  /** Writes a screenshot to e2e/out/shell/NAME.png and counts its colours. */
   picture(name: string): { colours: number };
 }
 
-/** Which package brings it; null where it is there. */
+/** Says which package has it; null if it is installed. */
 export function screenMissing(): string | null {
   try {
     accessSync(XVFB);
@@ -29,7 +29,7 @@ export function screenMissing(): string | null {
   }
 }
 
-/** Starts a screen on a free number. Its frame buffer is a file in the form of xwd, which pictures are read from. */
+/** Starts a screen on a free number. Screenshots are read from its frame buffer, a file in xwd format. */
 export async function startScreen(): Promise<Screen> {
   const folder = tmpDir('tidegate-screen-');
   const child = spawn(
@@ -60,11 +60,11 @@ export async function startScreen(): Promise<Screen> {
 interface Image {
   readonly width: number;
   readonly height: number;
-  /** Pixels as 0x00RRGGBB, in the order of the machine. */
+  /** Pixels as 0x00RRGGBB, in the machine's byte order. */
   readonly rgb: Uint32Array<ArrayBuffer>;
 }
 
-/** The form xwd, as Xvfb writes it: 32 bits a pixel, blue first. */
+/** Reads the xwd format as Xvfb writes it: 32 bits per pixel, blue first. */
 function readXwd(bytes: Buffer): Image {
   const field = (n: number) => bytes.readUInt32BE(n * 4);
   const [headerSize, width, height, lineBytes, colours] = [

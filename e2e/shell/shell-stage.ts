@@ -13,33 +13,33 @@ import type { Screen } from './screen.ts';
 
 export type BackendName = 'webview' | 'chromium';
 
-/** What a page of a story told: the query of `/report?…`. */
+/** A report of a page: the query of `/report?…`. */
 export type Report = Readonly<Record<string, string>>;
 
 export interface ShellStage {
   readonly shell: Shell;
   readonly log: readonly string[];
-  /** Every path that was asked for. */
+  /** Every requested path. */
   readonly served: readonly string[];
-  /** Requests that reached the stand-in for the server. */
+  /** The requests that reached the fake server. */
   readonly requests: readonly string[];
-  /** Where pages save files. */
+  /** The folder where pages save files. */
   readonly downloads: string;
-  /** The first report that has these values, also one that came already. */
+  /** Waits for the first report with these values; it may have arrived already. */
   report(wanted: Report): Promise<Report>;
   readonly reports: readonly Report[];
   openMain(path: string): Promise<void>;
 }
 
-/** What stands in the environment of the shell, and nowhere else. */
+/** A secret in the shell's environment that must not appear anywhere else. */
 export const SECRET = 'a-token-of-somebody';
 
-/** Which package brings what the webview takes; null where it is there. */
+/** Says which package the webview needs; null if all are installed. */
 export function webviewMissing(): string | null {
   try {
     createRequire(import.meta.url).resolve('@webviewjs/webview-linux-x64-gnu');
   } catch {
-    return 'the native half of @webviewjs/webview is not installed (npm run test:e2e installs it)';
+    return 'the native part of @webviewjs/webview is not installed (npm run test:e2e installs it)';
   }
   const lacking = LIBRARIES.find(([file]) => globSync(file).length === 0);
   return lacking ? `the webview lacks a library (Debian package ${lacking[1]})` : null;
@@ -50,10 +50,10 @@ const LIBRARIES = [
   ['/usr/lib/*/libxdo.so.3', 'libxdo3'],
 ] as const;
 
-/** Every backend of the stories, with what it lacks here. */
+/** The backends of the stories. */
 export const STORY_BACKENDS: readonly BackendName[] = ['webview', 'chromium'];
 
-/** The rules of `main`, which every story has, and of one more window that has more rights. */
+/** The capabilities of `main`, which every story has, and of a window with more rights. */
 const CAPABILITIES = [
   {
     identifier: 'main',
@@ -77,7 +77,7 @@ const CAPABILITIES = [
   },
 ];
 
-/** The shell in this process, its windows on the screen, and pages that tell what happened to them. */
+/** Starts the shell in this process, with windows on the screen and pages that send reports. */
 export async function openShellStage(
   screen: Screen,
   backend: BackendName,
@@ -151,7 +151,7 @@ export function aclOf(file: unknown): Acl {
   return resolved.acl;
 }
 
-/** Processes below this one whose command line has this text in it. */
+/** The descendants of this process whose command line contains the text. */
 export function descendants(text: string, of = process.pid): number[] {
   const parents = new Map<number, { parent: number; line: string }>();
   for (const name of readdirSync('/proc')) {
