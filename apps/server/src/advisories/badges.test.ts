@@ -9,7 +9,7 @@ const PATIENCE_MS = 60_000;
 
 describe.each(ENGINES)('badges of open updates on $name', (engine) => {
   async function setUp() {
-    // A source that answers is waited for, however busy the machine is: a call that timed out is a source that is away.
+    // Generous timeouts: on a busy machine a timed-out call would count as an unreachable source.
     const it = await createApprovalsApp(engine, { osvMs: PATIENCE_MS });
     it.osv.addRecord({ id: 'CVE-1', database_specific: { severity: 'HIGH' } }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] },
@@ -27,7 +27,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     return { ...it, options, badges };
   }
 
-  test('an update with a plan is shown as its closure is', async () => {
+  test('an update with a plan shows its closure’s verdict', async () => {
     const { options, badges } = await setUp();
     await refreshBadges(options, { onlyUnjudged: true });
     expect(await badges()).toEqual([
@@ -37,7 +37,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     ]);
   });
 
-  test('while the source is away there is no hint, a warning in the log, and a decision of nobody', async () => {
+  test('while the source is unreachable there is no hint, a warning is logged, and nothing is decided', async () => {
     const { options, badges, osv, platform } = await setUp();
     osv.mode = 'down';
     await refreshBadges(options, { onlyUnjudged: true });
@@ -52,7 +52,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     expect((await badges())[0]).toEqual(['vulnerable', 'high']);
   });
 
-  test('a badge follows what is learned later', async () => {
+  test('a badge follows later findings', async () => {
     const { options, badges, osv, clock } = await setUp();
     await refreshBadges(options, { onlyUnjudged: false });
     osv.addRecord({ id: 'CVE-2' }, [{ ecosystem: 'Debian:12', name: 'zlib', all: true }]);
@@ -89,7 +89,7 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
     expect(await read()).toEqual({ verdict: 'clear', fixes: 2, judged_at: judgedAt });
   });
 
-  test('the keeper does it by itself, and stops', async () => {
+  test('the background work does it by itself, and stops', async () => {
     const { options, badges } = await setUp();
     const keeper = createBadgeKeeper({ ...options, tickMs: 1 });
     keeper.start();

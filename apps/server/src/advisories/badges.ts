@@ -14,10 +14,10 @@ import { type Closure, readClosureFacts, readClosures } from './read-closure.ts'
 import { readOpenUpdates } from './store.ts';
 import type { AdvisoryWorker } from './worker.ts';
 
-/** Updates looked at together. */
+/** Updates judged together. */
 const PAGE_UPDATES = 100;
 const TICK_MS = 30_000;
-/** Every so many ticks all open updates are judged again, not only those without a badge. */
+/** Ticks between full checks of all open updates; other ticks judge only those without a badge. */
 const TICKS_TO_FULL_CHECK = 20;
 const WAIT_MS = 60_000;
 
@@ -28,7 +28,7 @@ export interface BadgeOptions {
   readonly tickMs?: number;
 }
 
-/** Keeps the vulnerability badge of open updates up to date, behind everything that somebody waits for. */
+/** Keeps the vulnerability badges of open updates current, at lower priority than any waiting request. */
 export function createBadgeKeeper(options: BadgeOptions): BackgroundWork {
   const { platform, tickMs = TICK_MS } = options;
   let ticks = 0;
@@ -38,12 +38,12 @@ export function createBadgeKeeper(options: BadgeOptions): BackgroundWork {
     async run(isStopped) {
       try {
         const feeds = JSON.stringify(await feedTimes(platform));
-        // A feed that was fetched anew may rank what is judged already in another order.
+        // A freshly fetched feed may reorder updates that were judged before.
         const isWhole = ticks++ % TICKS_TO_FULL_CHECK === 0 || feeds !== feedsSeen;
         await refreshBadges(options, { onlyUnjudged: !isWhole }, isStopped);
         if (!isStopped()) feedsSeen = feeds;
       } catch (error) {
-        // The next tick tries again: a database that is away must not end the process.
+        // The next tick tries again: an unavailable database must not end the process.
         if (!isStopped()) platform.log.error('badges were not refreshed', { error: String(error) });
       }
     },
@@ -54,7 +54,7 @@ async function feedTimes({ database: { read } }: Platform) {
   return { kev: await readFetchedAt(read, 'kev'), epss: await readFetchedAt(read, 'epss') };
 }
 
-/** One walk over the open updates whose plan is known. */
+/** One pass over the open updates with a known plan. */
 export async function refreshBadges(
   options: BadgeOptions,
   { onlyUnjudged }: { onlyUnjudged: boolean },
@@ -100,7 +100,7 @@ async function refreshPart(
   );
 }
 
-/** Those whose plan and host are there, each with its closure; what a host has installed is read once for all of its. */
+/** The closure of each update whose plan and host still exist; installed packages are read once per host. */
 async function closuresOf(platform: Platform, updates: readonly UpdateRow[]): Promise<KnownUpdate[]> {
   const db = platform.database.read;
   const plans = await readPlans(
@@ -159,7 +159,7 @@ async function writeBadges(
   if (changed.length === 0) return;
   await platform.database.transact(async (tx) => {
     const { engine } = platform.database;
-    // First the rows, in the order in which approvals take them: two that want the same ones would wait for each other.
+    // Lock rows in the order that approvals use: two transactions over the same rows would deadlock otherwise.
     await lockUpdates(tx, { engine, updateIds: changed.map(({ updateId }) => updateId) });
     await setVerdicts(tx, { badges: changed, nowMs: platform.now() });
   });
@@ -167,7 +167,7 @@ async function writeBadges(
 
 interface Badge extends Urgency {
   readonly verdict: string | null;
-  /** How many vulnerabilities it fixes; null: not known. */
+  /** Number of vulnerabilities it fixes; null: unknown. */
   readonly fixes: number | null;
 }
 
@@ -184,7 +184,7 @@ const SEVERITIES = ['critical', 'high', 'medium', 'low', 'none'];
 const NONE: ReadonlyMap<string, string> = new Map();
 const NOTHING: Badge = { verdict: null, severity: null, knownExploited: null, epss: null, fixes: null };
 
-/** The badge fails open (specification, "Advisory checks"): while the source is away there is no hint at all. */
+/** The badge fails open (specification, "Advisory checks"): while the source is unreachable there is no hint. */
 function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: boolean }): Badge {
   if (!facts) return NOTHING;
   if (facts.verdict === 'unchecked' && facts.unchecked === 'unreachable') return NOTHING;
@@ -194,7 +194,7 @@ function badgeOf(facts: ClosureFacts | undefined, { isKevKnown }: { isKevKnown: 
   return {
     verdict: facts.verdict,
     severity: SEVERITIES.find((severity) => severities.has(severity)) ?? unrated,
-    // "No" is said only where every vulnerability was looked up in a feed that is there.
+    // "No" needs every vulnerability to be looked up in a loaded feed.
     knownExploited: kev || (isKevKnown && isComplete ? false : null),
     epss,
     fixes: new Set(facts.fixed.map(({ id }) => id)).size,

@@ -4,17 +4,17 @@ import { baseOf } from './mirror/snapshot.ts';
 import type { Check } from './store.ts';
 import { subjectKey } from './subjects.ts';
 
-/** What the verdict of a closure rests on, so that its decision can tell whether it still does. */
+/** What a closure's verdict rests on, so that its decision can detect a change. */
 export interface Basis {
-  /** Equal only where every subject is known, or not known, as it was. */
+  /** Equal only if every subject is known or unknown exactly as before. */
   readonly mark: string;
-  /** Keys of the subjects without a check that is fresh: what will be there, and what is there now. */
+  /** Keys of the subjects without a fresh check: in the state after the update, and in the present one. */
   readonly unknown: { readonly after: readonly string[]; readonly before: readonly string[] };
 }
 
 /**
- * Looks at the checks as the verdict does. Where there is none the mirror can have an answer as soon as its data changes,
- * so the snapshot in use is part of it.
+ * Reads the checks as the verdict does. Where one is missing, the mirror may gain an answer when its data changes, so the
+ * snapshot in use is part of the basis.
  */
 export function basisOf(args: {
   packages: readonly ClosurePackage[];

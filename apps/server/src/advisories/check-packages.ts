@@ -5,32 +5,32 @@ import { BATCH_MAX_QUERIES, type OsvClient, type SubjectAnswer, type Vulnerabili
 import { type Check, readChecks, readCoverage, saveChecks, saveCoverage } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
 
-/** How long it is believed that a database covers an ecosystem, or does not, in milliseconds. */
+/** How long a coverage answer of a database counts, in milliseconds. */
 export const COVERAGE_MAX_AGE_MS = 24 * 60 * 60 * 1_000;
-/** Packages that every distribution has many records of: at version 0 one of them must have hits. */
+/** Packages with many records in every distribution: at version 0 at least one must have hits. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];
-/** Registries of whose coverage nobody has doubts. */
+/** Registries whose coverage needs no probe. */
 const ALWAYS_COVERED: ReadonlySet<string> = new Set(['npm', 'PyPI']);
-/** Records that are fetched before a round ends; what is left over comes later and is display only. */
+/** Records fetched before a round ends; the rest comes later and is only for display. */
 export const RECORDS_BEFORE_VERDICT = 200;
 
 export interface CheckLimits {
-  /** Longest time for one call, in milliseconds; the client's own unless given. */
+  /** Longest time for one call, in milliseconds; by default the client's own. */
   readonly timeoutMs?: number;
 }
 
 export interface Answers {
-  /** By `subjectKey`, as of the time of the question. */
+  /** By `subjectKey`, as of the time of the query. */
   readonly checks: ReadonlyMap<string, Check>;
-  /** Keys of the subjects about which the source could not be asked; of some it told a part. */
+  /** Keys of the subjects that could not be queried completely. */
   readonly failed: ReadonlySet<string>;
-  /** Why, for the log; null where nothing failed. */
+  /** The cause, for the log; null when nothing failed. */
   readonly cause: string | null;
-  /** Everything that was found. */
+  /** All ids found. */
   readonly ids: readonly VulnerabilityId[];
 }
 
-/** Asks the source about distinct subjects (at most one batch). */
+/** Queries the source about distinct subjects (at most one batch). */
 export async function askAbout(
   platform: Platform,
   client: OsvClient,
@@ -39,7 +39,7 @@ export async function askAbout(
 ): Promise<Answers> {
   const subjects = distinctSubjects(given).slice(0, BATCH_MAX_QUERIES);
   const known = { checkedAtMs: platform.now(), source: 'api', snapshot: null };
-  // Together: a source that hangs costs one wait, not two.
+  // In parallel: a hanging source costs one wait, not two.
   const [coverage, answers] = await Promise.all([
     probeCoverage(platform, client, { subjects, limits }),
     client.query(subjects, limits),
@@ -59,9 +59,9 @@ export async function askAbout(
 }
 
 /**
- * Stores answers of the source. What could not be asked is not stored: the last answer stands until it is too old, and
- * then the subject counts as unchecked. Nothing is stored of an ecosystem whose snapshot is not the one of when the
- * question arose: what the mirror has learnt since must not be replaced. Returns these ecosystems.
+ * Stores answers of the source. Failed queries store nothing: the last answer counts until it is too old, and then the
+ * subject is unchecked. Answers about an ecosystem whose snapshot changed since the query are dropped, so that they do not
+ * replace what the mirror has learnt since. Returns these ecosystems.
  */
 export async function storeAnswers(
   platform: Platform,
@@ -75,7 +75,7 @@ export async function storeAnswers(
   const named = new Set(bases.map(({ ecosystem }) => baseOf(ecosystem)));
   return platform.database.transact(async (tx) => {
     const overtaken = new Set<string>();
-    // In one order for every writer, so that two replicas do not wait for each other.
+    // Same order for every writer, so that two replicas do not deadlock.
     for (const [base, before] of [...snapshots].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       if (named.has(base) && snapshotMark(await lockSnapshot(tx, { base, engine })) !== before)
         overtaken.add(base);
@@ -95,24 +95,24 @@ export async function storeAnswers(
   });
 }
 
-/** What is stored in the place of what is there; null where that was asked later. */
+/** The check to store in place of the stored one; null when the stored one is later. */
 function merged(check: Check, stored: Check | undefined, nowMs: number): Check | null {
   const isLater = stored && stored.checkedAtMs > check.checkedAtMs && stored.checkedAtMs <= nowMs;
   if (isLater) return null;
-  // A part of an answer takes nothing away from what was known.
+  // A partial answer removes nothing that was known.
   if (check.reason !== 'unreachable' || stored?.verdict !== 'vulnerable') return check;
   return { ...check, ids: [...new Set([...stored.ids, ...check.ids])].toSorted() };
 }
 
 type Judged = Pick<Check, 'verdict' | 'reason' | 'ids'>;
 
-/** Null where the source could not be asked. `covered` is null where not even the coverage could be asked for. */
+/** Null when the source could not be queried. `covered` is null when the coverage query failed as well. */
 function judge({ answer, covered }: { answer: SubjectAnswer; covered: boolean | null }): Judged | null {
   switch (answer.kind) {
     case 'hits':
       if (answer.ids.length > 0) return { verdict: 'vulnerable', reason: null, ids: idsOf(answer.ids) };
       if (covered === null) return null;
-      // An empty answer about a release that the source does not know is not "clean".
+      // An empty answer for a release that the source does not cover is not "clean".
       if (!covered) return { verdict: 'unchecked', reason: 'uncovered', ids: [] };
       return { verdict: 'clear', reason: null, ids: [] };
     case 'refused':

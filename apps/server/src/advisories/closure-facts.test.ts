@@ -67,7 +67,7 @@ function facts({
 }
 
 describe('the three lists of a closure', () => {
-  test('what the update fixes, what stays, and what it brings (reading 4)', () => {
+  test('what the update fixes, what stays, and what it introduces (reading 4)', () => {
     const { findings, fixed, verdict } = facts({
       checks: [check('3.0.11-1', { ids: ['A', 'B'] }), check('3.0.12-1', { ids: ['B', 'C'] })],
     });
@@ -79,7 +79,7 @@ describe('the three lists of a closure', () => {
     expect(fixed).toEqual([{ id: 'A', package: 'libssl3' }]);
   });
 
-  test('all that was there is fixed: the closure is clear', () => {
+  test('everything is fixed: the closure is clear', () => {
     const result = facts({ checks: [check('3.0.11-1', { ids: ['A'] }), check('3.0.12-1', {})] });
     expect(result).toMatchObject({ verdict: 'clear', unchecked: null, fixed: [{ id: 'A' }] });
     expect(result.checkedAtMs).toBe(NOW_MS);
@@ -91,7 +91,7 @@ describe('the three lists of a closure', () => {
     expect(missing).toEqual({ after: 0, before: 1 });
   });
 
-  test('aliases join GHSA and PYSEC: one finding, and one that the host has under its other name is not new', () => {
+  test('aliases join GHSA and PYSEC into one finding, and one that the host has under another id is not new', () => {
     const action: PlanAction = {
       action: 'upgrade',
       name: 'left',
@@ -144,7 +144,7 @@ describe('the three lists of a closure', () => {
     ['its id', 'MAL-2025-1', {}],
     ['an alias', 'GHSA-1', { aliases: ['MAL-2025-1'] }],
     ["GHSA's mark of malware", 'GHSA-1', { database_specific: { cwe_ids: ['CWE-506'] } }],
-  ])('a malicious package is known by %s, and stands first', (_what, id, record) => {
+  ])('a malicious package is recognised by %s, and listed first', (_what, id, record) => {
     const { findings } = facts({
       checks: [check('3.0.11-1', { ids: [id] }), check('3.0.12-1', { ids: ['A', id] })],
       records: { [id]: record },
@@ -196,7 +196,7 @@ describe('the verdict of a closure', () => {
     expect(facts({ actions: plain, checks: [...clear, ...checks] })).toMatchObject({ verdict, unchecked });
   });
 
-  test('too old is unchecked, but a vulnerability that was known stays known', () => {
+  test('an old check counts as unchecked, but a known vulnerability stays known', () => {
     const old = { checkedAtMs: NOW_MS - 1_000 };
     expect(facts({ checks: [check('3.0.11-1', {}), check('3.0.12-1', old)] })).toMatchObject({
       verdict: 'unchecked',
@@ -209,7 +209,7 @@ describe('the verdict of a closure', () => {
     });
   });
 
-  test('the worst reason is told first', () => {
+  test('the worst reason comes first', () => {
     const uncovered = { ...dependency, origin: 'Docker CE:x' };
     const { unchecked } = facts({ actions: [upgrade, uncovered], checks: [] });
     expect(unchecked).toBe('unreachable');

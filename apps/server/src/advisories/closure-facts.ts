@@ -10,7 +10,7 @@ import { type Subject, type SubjectsOf, subjectKey } from './subjects.ts';
 export type VulnerabilityVerdict = 'clear' | 'vulnerable' | 'unchecked';
 export type UncheckedReason = 'unreachable' | 'undecidable' | 'uncovered';
 
-/** One known vulnerability of a version that will be there afterwards. */
+/** One known vulnerability of a version that the update installs. */
 export interface Finding {
   readonly package: string;
   readonly version: string;
@@ -22,36 +22,36 @@ export interface Finding {
   readonly inClosure: 'top' | 'dependency';
   readonly change: 'introduced' | 'still_present';
   readonly malicious: boolean;
-  /** Known to be exploited, and how likely that is to happen: for the order alone. */
+  /** Known to be exploited, and the probability of exploitation: used only for ordering. */
   readonly kev?: boolean;
   readonly epss?: number | null;
 }
 
 export interface ClosureFacts {
-  /** Worst of all packages: vulnerable, else unchecked, else clear. */
+  /** The worst of all packages: vulnerable, else unchecked, else clear. */
   readonly verdict: VulnerabilityVerdict;
-  /** Why packages could not be checked, the worst first; also set beside `vulnerable`. */
+  /** Why packages could not be checked, the worst reason first; may also be set with `vulnerable`. */
   readonly unchecked: UncheckedReason | null;
   readonly findings: readonly Finding[];
   readonly fixed: readonly { readonly id: string; readonly package: string }[];
-  /** Subjects without a check that is fresh, in what will be there and in what is there now. */
+  /** Number of subjects without a fresh check: in the state after the update, and in the present one. */
   readonly missing: { readonly after: number; readonly before: number };
   /** Time of the oldest check that the verdict rests on. */
   readonly checkedAtMs: number | null;
   readonly source: string | null;
   readonly snapshot: string | null;
-  /** What the feeds say of all that it fixes or brings. The gate has no use for it, and a record does not keep it. */
+  /** What the feeds say about everything it fixes or introduces. The gate ignores it, and records omit it. */
   readonly exploitation?: Exploitation;
-  /** Compared again when the decision is written; a record does not keep it. */
+  /** Compared again when the decision is written; records omit it. */
   readonly basis?: Basis;
 }
 
-/** The strongest evidence over a closure; `isComplete` where no vulnerability can have been overlooked. */
+/** The strongest evidence over a closure; `isComplete` if no vulnerability can be missing. */
 export interface Exploitation extends Exploited {
   readonly isComplete: boolean;
 }
 
-/** One package of a closure, judged by itself. */
+/** One package of a closure, judged separately. */
 export interface JudgedPackage {
   readonly after: Side;
   readonly before: Side | null;
@@ -64,9 +64,9 @@ export interface JudgedPackage {
 export function createPackageJudge(args: {
   ecosystem: Ecosystem;
   checks: ReadonlyMap<string, Check>;
-  /** Text of the stored records by id. */
+  /** Text of the stored records, by id. */
   records: ReadonlyMap<string, string>;
-  /** What the feeds say, by CVE. */
+  /** Feed entries, by CVE. */
   exploited?: ReadonlyMap<string, Exploited>;
   nowMs: number;
   maxAgeMs: number;
@@ -85,7 +85,7 @@ export function createPackageJudge(args: {
   };
 }
 
-/** The verdict of a closure, from those of all of its packages. */
+/** Combines the verdicts of all packages into the closure's. */
 export function closureFacts(
   judged: readonly JudgedPackage[],
   { nowMs }: { readonly nowMs: number },
@@ -120,7 +120,7 @@ function strongest(evidence: readonly Exploitation[]): Exploitation {
 }
 
 interface Side {
-  /** Ids with the subject that they were found under. */
+  /** Ids, each with the subject that has it. */
   readonly ids: ReadonlyMap<string, Subject>;
   readonly reasons: readonly UncheckedReason[];
   readonly used: readonly Check[];
@@ -142,7 +142,7 @@ function sideOf(
       missing += 1;
       reasons.push('unreachable');
     }
-    // A vulnerability that was known stays known while the source cannot be asked again.
+    // A known vulnerability stays known while the source cannot be queried again.
     if (check?.verdict === 'vulnerable') for (const id of check.ids) ids.set(id, subject);
     if (!check || !isUsable) continue;
     used.push(check);
@@ -158,8 +158,8 @@ function worstReason(reasons: readonly UncheckedReason[]): UncheckedReason | nul
 }
 
 /**
- * The three lists of one package. What the host is not known to have already counts as introduced: an unchecked
- * present must not make a new vulnerability look old.
+ * Compares one package before and after. What the host is not known to have counts as introduced: an unchecked present
+ * version must not make a new vulnerability look old.
  */
 function compare(args: {
   ecosystem: Ecosystem;
@@ -176,7 +176,7 @@ function compare(args: {
   const findings: Finding[] = [];
   const shown = new Set<string>();
   for (const [id, subject] of after.ids) {
-    // GHSA and PYSEC say the same thing twice: one of them is shown, with the other among its aliases.
+    // GHSA and PYSEC describe the same vulnerability: one is shown, with the other among its aliases.
     if (shown.has(id)) continue;
     for (const name of namesOf(id)) shown.add(name);
     const { aliases, cves, summary, severity, malicious, record } = detailsOf(id);
@@ -194,7 +194,7 @@ function compare(args: {
       ...worstOf(cves, exploited),
     });
   }
-  // "Fixed" is said only where all that will be there has been checked.
+  // "Fixed" needs the state after the update to be fully checked.
   const isAfterKnown = after.reasons.length === 0;
   const gone = [...(before?.ids.keys() ?? [])].filter((id) => !namesOf(id).some((name) => has.has(name)));
   const isComplete = isAfterKnown && (before?.reasons.length ?? 0) === 0;
@@ -218,7 +218,7 @@ function worstOf(cves: readonly string[], exploited: ReadonlyMap<string, Exploit
   return { kev: known.some(({ kev }) => kev), epss: scores.length > 0 ? Math.max(...scores) : null };
 }
 
-/** Malicious packages first, then what is new, then the top-level package; within these what is exploited. */
+/** Malicious packages first, then new findings, then the top-level package; within these, exploited ones first. */
 function byWeight(a: Finding, b: Finding): number {
   const byFeeds = Number(b.kev ?? false) - Number(a.kev ?? false) || (b.epss ?? -1) - (a.epss ?? -1);
   return weight(b) - weight(a) || byFeeds || (a.id < b.id ? -1 : 1);

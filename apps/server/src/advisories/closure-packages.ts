@@ -4,7 +4,7 @@ import type { HostSystem } from './ecosystem-strings.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { type Subject, type SubjectsOf, subjectsAfter, subjectsOf } from './subjects.ts';
 
-/** One package of the closure with whom to ask about it, as it will be and as it is (null: not there yet). */
+/** One package of the closure with its subjects, after the update and now (null: not installed). */
 export interface ClosurePackage {
   readonly name: string;
   readonly version: string;
@@ -51,7 +51,7 @@ function installedKey({ name, arch, version }: { name: string; arch: string; ver
   return `${name}\n${arch}\n${version}`;
 }
 
-/** Everyone to ask about a closure: what will be there, and what is there for comparison. */
+/** All subjects of a closure: after the update, and the present ones for comparison. */
 export function closureSubjects(packages: readonly ClosurePackage[]): {
   after: Subject[];
   before: Subject[];

@@ -19,7 +19,7 @@ test.each([
   ['dnf', 'sles', '15', 'SUSE:Linux Enterprise Server 15'],
   ['dnf', 'azurelinux', '3.0', 'Azure Linux:3'],
   ['dnf', 'mageia', '9', 'Mageia:9'],
-] as const)('%s of %s %s is asked about as %s', (ecosystem, id, versionId, name) => {
+] as const)('%s of %s %s is queried as %s', (ecosystem, id, versionId, name) => {
   expect(osvEcosystem(ecosystem, { id, versionId })).toEqual({ covered: true, name });
 });
 

@@ -8,10 +8,10 @@ export interface HostSystem {
 
 export type OsvEcosystem =
   | { readonly covered: true; readonly name: string }
-  /** No database knows this system: whatever it holds is `unchecked`, never `clear`. */
+  /** No database covers this system: its packages are `unchecked`, never `clear`. */
   | { readonly covered: false; readonly why: string };
 
-/** The name under which OSV holds the packages of an ecosystem on a host (OSV schema, "Defined ecosystems"). */
+/** OSV's name for an ecosystem on a host (OSV schema, "Defined ecosystems"). */
 export function osvEcosystem(ecosystem: Ecosystem, system: HostSystem): OsvEcosystem {
   switch (ecosystem) {
     case 'npm':
@@ -39,12 +39,12 @@ function aptEcosystem({ id, versionId }: HostSystem): string | null {
     case 'ubuntu':
       return ubuntu(versionId);
     default:
-      // A derivative rebuilds packages under versions of its own: its parent's data does not fit.
+      // A derivative rebuilds packages under its own versions: its parent's data does not apply.
       return null;
   }
 }
 
-/** `Ubuntu:22.04` would also match records of the paid Pro releases: long-term releases bear the suffix. */
+/** `Ubuntu:22.04` would also match records of the paid Pro releases: long-term releases need the suffix. */
 function ubuntu(versionId: string): string | null {
   const release = /^(\d{2})\.(\d{2})$/.exec(versionId);
   if (!release) return null;
@@ -70,8 +70,8 @@ function dnfEcosystem({ id, versionId }: HostSystem): string | null {
     case 'mageia':
       return `Mageia:${major}`;
     default:
-      // Fedora, CentOS Stream, Amazon and Oracle Linux have no data; Red Hat's is kept by repository stream (CPE),
-      // openEuler's by service pack, which os-release does not tell; Photon's server cannot order its versions.
+      // Fedora, CentOS Stream, Amazon and Oracle Linux have no data; Red Hat's is keyed by repository stream (CPE),
+      // openEuler's by service pack, which os-release lacks; Photon's versions cannot be ordered by the server.
       return null;
   }
 }

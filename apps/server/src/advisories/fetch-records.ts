@@ -2,14 +2,14 @@ import type { Platform } from '../platform/platform.ts';
 import type { OsvClient, VulnerabilityId } from './osv-client.ts';
 import { type AdvisoryRow, readAdvisoryTimes, saveAdvisories } from './store.ts';
 
-/** Records fetched at the same time. */
+/** Records fetched in parallel. */
 const CONCURRENT = 8;
-/** Failures after which the rest is left for another time. */
+/** Failures after which the rest is postponed. */
 const FAILURES_MAX = 3;
 
 /**
- * Fetches the records that are not stored yet or have changed, at most `most` of them, and returns the ids that are
- * left over. They are for display: a verdict never waits for one.
+ * Fetches records that are not stored or have changed, at most `most`, and returns the remaining ids. Records are for
+ * display: no verdict waits for one.
  */
 export async function fetchRecords(
   platform: Platform,
@@ -22,7 +22,7 @@ export async function fetchRecords(
     distinct.map(({ id }) => id),
   );
   const wanted = distinct.filter(({ id, modified }) => stored.get(id) !== modified);
-  // Malicious packages are shown first, so their records come first.
+  // Malicious packages are shown first, so fetch their records first.
   wanted.sort((a, b) => Number(b.id.startsWith('MAL-')) - Number(a.id.startsWith('MAL-')));
   const queue = wanted.slice(0, most);
   const rows: AdvisoryRow[] = [];
@@ -39,7 +39,7 @@ export async function fetchRecords(
   return failures > 0 ? [] : wanted.slice(most);
 }
 
-/** Under the time that the query gave, so that a record which the two calls date differently is not fetched again. */
+/** Stored under the time from the query, so that a record dated differently by the two calls is not fetched again. */
 function rowOf({ id, modified }: VulnerabilityId, record: string, nowMs: number): AdvisoryRow {
   return { id, modified, record, fetched_at: nowMs };
 }

@@ -5,13 +5,13 @@ import { type OsvRecord as Osv, OsvRecord } from './osv-schema.ts';
 import { severityOf } from './severity.ts';
 import type { Subject } from './subjects.ts';
 
-/** What an operator is shown about an advisory, and what joins two ids of one vulnerability. */
+/** What operators see of an advisory, and the aliases that join two ids of one vulnerability. */
 export interface AdvisoryDetails {
   readonly aliases: readonly string[];
-  /** CVEs that it is about, by whatever name it joins them (AlmaLinux says `related`): for the order of a queue only. */
+  /** Its CVEs, whatever the field (AlmaLinux uses `related`): only for ordering. */
   readonly cves: readonly string[];
   readonly summary: string;
-  /** Display only: no verdict ever rests on it. */
+  /** For display only: no verdict rests on it. */
   readonly severity: string | null;
   readonly malicious: boolean;
   readonly record: Osv | null;
@@ -20,10 +20,10 @@ export interface AdvisoryDetails {
 const SUMMARY_MAX_CHARS = 500;
 const ALIASES_MAX = 100;
 const CVES_MAX = 300;
-/** CWE-506: embedded malicious code, which is how GHSA marks malware. */
+/** CWE-506, embedded malicious code: how GHSA marks malware. */
 const MALICIOUS_CODE = 'CWE-506';
 
-/** Reads a stored record; one that is absent or cannot be read still has its id. */
+/** Reads a stored record; a missing or unreadable one still yields its id. */
 export function advisoryDetails(id: string, text: string | null): AdvisoryDetails {
   const record = text === null ? null : parseAs(OsvRecord, text);
   const aliases = (record?.aliases ?? []).slice(0, ALIASES_MAX);
@@ -41,7 +41,7 @@ export function advisoryDetails(id: string, text: string | null): AdvisoryDetail
   };
 }
 
-/** The lowest version above the given one that fixes it; null where none is known. */
+/** The lowest version above the given one that fixes it; null when none is known. */
 export function fixedIn(record: Osv | null, ecosystem: Ecosystem, subject: Subject): string | null {
   let lowest: string | null = null;
   for (const affected of record?.affected ?? []) {
@@ -58,7 +58,7 @@ export function fixedIn(record: Osv | null, ecosystem: Ecosystem, subject: Subje
   return lowest;
 }
 
-/** A record of a bare ecosystem (`Debian`) speaks of every release. */
+/** A record of a bare ecosystem (`Debian`) applies to every release. */
 function isSameEcosystem(record: string, host: string): boolean {
   return record === host || record === host.split(':', 1)[0];
 }

@@ -1,8 +1,8 @@
 import type { Check } from './store.ts';
 
 /**
- * Whether a decision may rest on a check. One whose list of ids is not complete is asked for again; one that seems to
- * come from the future (a clock set back) is too old.
+ * Whether a decision may rest on a check. A check with an incomplete list of ids is queried again; one from the future
+ * (a clock set back) counts as too old.
  */
 export function isFresh(
   check: Check | undefined,

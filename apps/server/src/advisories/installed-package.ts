@@ -1,4 +1,4 @@
-/** A package that the host has at the moment. */
+/** A package that is installed on the host now. */
 export interface InstalledPackage {
   readonly name: string;
   readonly arch: string;

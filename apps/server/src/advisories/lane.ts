@@ -1,16 +1,16 @@
 import { type Subject, subjectKey } from './subjects.ts';
 
-/** A bounded set of subjects, worked off a batch at a time by one runner. */
+/** A bounded queue of distinct subjects, processed in batches by one runner. */
 export interface Lane {
-  /** False where the queue is full. */
+  /** False when the queue is full. */
   add(subject: Subject): boolean;
   isBusyWith(subject: Subject): boolean;
-  /** Takes nothing more out of the queue. */
+  /** Takes nothing more from the queue. */
   stop(): Promise<void>;
 }
 
 export interface LaneOptions {
-  /** Must not throw: nobody hears of it. */
+  /** Must not throw: nothing handles it. */
   readonly work: (subjects: readonly Subject[]) => Promise<void>;
   readonly batchMax: number;
   readonly queueMax: number;
@@ -32,7 +32,7 @@ export function createLane({ work, batchMax, queueMax }: LaneOptions): Lane {
       await work(batch.map(([, subject]) => subject));
       inFlight.clear();
     }
-    // In the same turn as the last look at the queue: what is added from now on starts a new run.
+    // Same event-loop turn as the last look at the queue: anything added later starts a new run.
     running = null;
   }
   return {

@@ -5,11 +5,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { advisoryDetails, fixedIn } from './finding-details.ts';
 import { createOsvClient } from './osv-client.ts';
 
-// What the source answers comes from outside: it is read, refused or a value, and only one answer is "clean".
+// Upstream responses are untrusted: each is read, refused or a fault value, and only one response means "clean".
 const isLong = process.env.TIDEGATE_LONG === '1';
 const runs = (numRuns: number) => (isLong ? { numRuns: 1e9, interruptAfterTimeLimit: 60_000 } : { numRuns });
 const HUGE = 100_000;
-/** Backtracking of 10^5 characters takes minutes of the processor's time; reading them takes milliseconds. */
+/** Backtracking over 10^5 characters takes minutes of CPU time; linear reading takes milliseconds. */
 const HUGE_MS = 5_000;
 
 const SUBJECTS = [
@@ -22,7 +22,7 @@ interface Reply {
   readonly body: string;
 }
 
-/** A source that answers every call as it is told, wherever the call goes. */
+/** A source with scripted answers, whatever the path. */
 async function startSource(reply: (asked: string) => Reply) {
   let calls = 0;
   const server = createServer((request, response) => {
@@ -121,7 +121,7 @@ const record = fc.record(
   { requiredKeys: ['id', 'modified'] },
 );
 
-/** JSON as it should be, cut short, with another text in the middle, or no JSON at all. */
+/** Valid JSON, JSON cut short, JSON with text inserted, or no JSON at all. */
 function bodyOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   const json = value.map((each) => JSON.stringify(each) ?? '');
   const wedge = fc.constantFrom(
@@ -164,7 +164,7 @@ const status = fc.oneof(
   },
 );
 
-test('an answer of any form gives every subject one answer, and "clean" only where the source said just that', async () => {
+test('any response gives every subject one answer, and "clean" only if the source said exactly that', async () => {
   let reply: Reply = { status: 200, body: '' };
   const source = await startSource(() => reply);
   const seen = new Set<string>();
@@ -192,7 +192,7 @@ test('an answer of any form gives every subject one answer, and "clean" only whe
   expect([...seen].toSorted()).toEqual(['garbage', 'hits', 'refused', 'unreachable']);
 });
 
-/** Read independently of the client: as many results as questions, and this one an object that names nothing more. */
+/** Parsed independently of the client: as many results as queries, and this one an object without hits or token. */
 function saysClean(body: string, at: number): boolean {
   const answer: unknown = JSON.parse(body);
   if (answer === null || typeof answer !== 'object' || !('results' in answer)) return false;
@@ -208,13 +208,13 @@ const HIT = { vulns: [{ id: 'A', modified: '1' }] };
 const MORE = { next_page_token: 'x' };
 
 test.each([
-  ['an empty page with a token, for ever', 200, MORE, MORE, 50],
-  ['the same hit with a token, for ever', 200, { ...HIT, ...MORE }, { ...HIT, ...MORE }, 50],
-  ['one clean, one without end', 200, MORE, {}, 50],
+  ['endless empty pages with a token', 200, MORE, MORE, 50],
+  ['endless pages with the same hit', 200, { ...HIT, ...MORE }, { ...HIT, ...MORE }, 50],
+  ['one clean, one endless', 200, MORE, {}, 50],
   ['a refusal of everything', 400, {}, {}, 5],
 ])('%s: it ends within its limit of calls, and is never clean', async (_what, code, first, second, limit) => {
   const source = await startSource((asked) => {
-    // What was answered is not asked again: the first of them stands alone then.
+    // Answered queries are not repeated: only the first one is left then.
     const results = asked.includes('"left"') ? [first, second] : [first];
     return { status: code, body: JSON.stringify({ results }) };
   });
@@ -223,7 +223,7 @@ test.each([
   expect(source.calls()).toBe(limit);
 });
 
-test('a record of any form is a record of that id, absent or garbage; what is shown of it never throws', async () => {
+test('any response to a record query is that record, absent or garbage; showing it never throws', async () => {
   let reply: Reply = { status: 200, body: '' };
   const source = await startSource(() => reply);
   const kinds = new Map<string, number>();
@@ -273,7 +273,7 @@ test.each(['CVSS:3.1/', 'AV:N/', 'a', ' ', ': ', 'w: ', '9', '1.', '~', '-_', '[
   },
 );
 
-/** What an operator is shown of a stored record, whatever it holds. */
+/** What operators see of a stored record, whatever it contains. */
 function show(text: string): void {
   const details = advisoryDetails('CVE-1', text);
   expect(details.summary.length).toBeLessThanOrEqual(500);

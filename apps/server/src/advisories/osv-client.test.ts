@@ -8,7 +8,7 @@ import { createOsvClient, type OsvClient } from './osv-client.ts';
 const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
 const CLEAN = { ecosystem: 'npm', name: 'left', version: '1.0.0' };
 const sleep = async () => {};
-/** A source that answers is waited for, however busy the machine is. */
+/** Generous timeouts, so that a busy machine does not fail a healthy source. */
 const PATIENCE_MS = 15_000;
 const patient = { batchMs: PATIENCE_MS, singleMs: PATIENCE_MS };
 
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const paths = () => osv.requests.map(({ path }) => path);
 
-describe('what the source says', () => {
+describe('the source’s answers', () => {
   test('hits and clean packages come back in the order of the subjects', async () => {
     expect(await client.query([CLEAN, OPENSSL])).toEqual([
       { kind: 'hits', ids: [] },
@@ -37,7 +37,7 @@ describe('what the source says', () => {
     expect(paths()).toEqual(['/v1/querybatch']);
   });
 
-  test('every page is read, and only the queries that have one are asked again', async () => {
+  test('every page is read, and only queries with another page are repeated', async () => {
     osv.pageSize = 2;
     for (const id of ['A', 'B', 'C', 'D']) osv.addRecord({ id }, [{ ...OPENSSL, all: true }]);
     const [clean, openssl] = await client.query([CLEAN, OPENSSL]);
@@ -53,7 +53,7 @@ describe('what the source says', () => {
     expect(osv.requests).toHaveLength(2);
   });
 
-  test('a page that fails leaves what was read, marked as not complete', async () => {
+  test('a failed page keeps what was read, marked as incomplete', async () => {
     osv.pageSize = 1;
     osv.addRecord({ id: 'A' }, [{ ...OPENSSL, all: true }]);
     const failing = createOsvClient({ baseUrl: osv.url, timeouts: patient, sleep });
@@ -66,14 +66,14 @@ describe('what the source says', () => {
     await failing.close();
   });
 
-  test('a refused batch is halved and single queries still find out', async () => {
+  test('a refused batch is halved until the valid queries are answered', async () => {
     osv.mode = 'refuse-batch';
     const answers = await client.query([CLEAN, OPENSSL, CLEAN]);
     expect(answers).toMatchObject([{ ids: [] }, { ids: [{ id: 'CVE-1' }] }, { ids: [] }]);
     expect(paths().filter((path) => path === '/v1/query')).toHaveLength(3);
   });
 
-  test('one query that the source refuses does not take the others with it', async () => {
+  test('one refused query does not fail the others', async () => {
     const bad = { ecosystem: 'Fedora:40', name: 'a', version: '1' };
     const answers = await client.query([CLEAN, bad, OPENSSL, CLEAN]);
     expect(answers).toMatchObject([
@@ -84,7 +84,7 @@ describe('what the source says', () => {
     ]);
   });
 
-  test('bisecting ends at its limit, and what was not asked is not clean', async () => {
+  test('bisecting ends at its limit, and unanswered subjects are not clean', async () => {
     osv.mode = 'refuse-batch';
     const many = Array.from({ length: 300 }, (_, i) => ({ ...CLEAN, name: `n${i}` }));
     const answers = await client.query(many);
@@ -93,7 +93,7 @@ describe('what the source says', () => {
   });
 });
 
-describe('what the source does', () => {
+describe('the source’s faults', () => {
   test.each([
     ['down', 'unreachable', 2],
     ['failing', 'unreachable', 2],
@@ -113,7 +113,7 @@ describe('what the source does', () => {
     ['a redirect is not followed', 302, ''],
     ['results of another number are not an answer', 200, '{"results":[{},{}]}'],
     ['an id that is no text is not an answer', 200, '{"results":[{"vulns":[{"id":1}]}]}'],
-    ['an answer past the limit is not read', 200, ' '.repeat(ANSWER_MAX_BYTES + 1)],
+    ['a response beyond the size limit is not read', 200, ' '.repeat(ANSWER_MAX_BYTES + 1)],
   ])('%s', async (_what, status, body) => {
     const server = createServer((_request, response) => {
       response.writeHead(status, { location: osv.url }).end(body);
@@ -130,7 +130,7 @@ describe('what the source does', () => {
   });
 });
 
-test('a record comes by its id, an unknown one is absent', async () => {
+test('a record is fetched by its id, an unknown one is absent', async () => {
   expect(await client.fetchRecord('CVE-1')).toMatchObject({ kind: 'record', record: { id: 'CVE-1' } });
   expect(await client.fetchRecord('CVE-2')).toEqual({ kind: 'absent' });
 });

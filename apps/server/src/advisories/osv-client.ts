@@ -9,7 +9,7 @@ import type { Subject } from './subjects.ts';
 export const BATCH_MAX_QUERIES = 1_000;
 /** Most pages of one query. */
 const PAGES_MAX = 50;
-/** Most calls that one batch may cost through paging and bisecting. */
+/** Most calls for one batch, including paging and bisecting. */
 const CALLS_MAX = 256;
 const BATCH_TIMEOUT_MS = 35_000;
 const SINGLE_TIMEOUT_MS = 20_000;
@@ -19,17 +19,17 @@ export interface VulnerabilityId {
   readonly modified: string;
 }
 
-/** What the source says about one subject. */
+/** The source's answer about one subject. */
 export type SubjectAnswer =
-  /** Every page was read. No ids is "clean" only where the ecosystem is covered. */
+  /** Every page was read. No ids means "clean" only if the ecosystem is covered. */
   | { readonly kind: 'hits'; readonly ids: readonly VulnerabilityId[] }
-  /** `ids` holds what was read before the source failed: it counts, but the list is not complete. */
+  /** `ids`: read before the source failed; they count, but the list is incomplete. */
   | {
       readonly kind: 'unreachable' | 'garbage';
       readonly ids: readonly VulnerabilityId[];
       readonly cause: string;
     }
-  /** The source refuses this very query. */
+  /** The source rejects this particular query. */
   | { readonly kind: 'refused' };
 
 export type RecordAnswer =
@@ -38,7 +38,7 @@ export type RecordAnswer =
   | { readonly kind: 'unreachable' | 'garbage'; readonly cause: string };
 
 export interface OsvClient {
-  /** Answers in the order of the subjects, at most BATCH_MAX_QUERIES of them. Never throws for what a source does. */
+  /** Answers in the order of the subjects, at most BATCH_MAX_QUERIES of them. Never throws for upstream faults. */
   query(subjects: readonly Subject[], limits?: { readonly timeoutMs?: number }): Promise<SubjectAnswer[]>;
   fetchRecord(id: string): Promise<RecordAnswer>;
   close(): Promise<void>;
@@ -50,7 +50,7 @@ export interface OsvClientOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** Client of the OSV API (notes: batch limits, paging of each query by itself, one bad query fails its batch). */
+/** Client of the OSV API, which limits batches, pages each query separately, and fails a batch for one bad query. */
 export function createOsvClient(options: OsvClientOptions): OsvClient {
   const { timeouts = { batchMs: BATCH_TIMEOUT_MS, singleMs: SINGLE_TIMEOUT_MS } } = options;
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -78,7 +78,7 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
     return work.map(({ answer }) => answer ?? { kind: 'garbage', ids: [], cause: 'no answer' });
   }
 
-  /** Asks for the next page of each; a refused batch is halved until the query that is refused stands alone. */
+  /** Requests the next page of each; a rejected batch is halved until the rejected query is alone. */
   async function askPage(work: readonly Work[], budget: Budget): Promise<void> {
     if (budget.calls-- <= 0) return fail(work, { kind: 'garbage', cause: 'too many pages or refusals' });
     const timeoutMs = Math.min(timeouts.batchMs, budget.timeoutMs);
@@ -131,7 +131,7 @@ export function createOsvClient(options: OsvClientOptions): OsvClient {
   };
 }
 
-/** What one batch may cost: calls through paging and bisecting, and milliseconds for each of them. */
+/** Limits of one batch: calls, including paging and bisecting, and milliseconds per call. */
 interface Budget {
   calls: number;
   readonly timeoutMs: number;
@@ -149,7 +149,7 @@ function newWork(subject: Subject): Work {
   return { subject, ids: new Map(), pageToken: null, pages: 0, answer: null };
 }
 
-/** By name and ecosystem, never by purl: an unknown purl type is answered as clean. */
+/** By name and ecosystem, never by purl: the API answers an unknown purl type as clean. */
 function queryOf({ subject, pageToken }: Work): unknown {
   const { ecosystem, name, version } = subject;
   return { package: { ecosystem, name }, version, ...(pageToken === null ? {} : { page_token: pageToken }) };
@@ -164,7 +164,7 @@ function settle(work: readonly Work[], answer: UpstreamAnswer, entries: readonly
   if (answer.kind === 'unreachable') {
     fail(work, answer);
   } else if (entries === null) {
-    fail(work, { kind: 'garbage', cause: 'not an answer of the API' });
+    fail(work, { kind: 'garbage', cause: 'not a valid API response' });
   } else {
     for (const [index, one] of work.entries()) takePage(one, entries[index] ?? {});
   }
@@ -177,7 +177,7 @@ function takePage(one: Work, { vulns = [], next_page_token: token = '' }: BatchE
   if (token === '') {
     one.answer = { kind: 'hits', ids: [...one.ids.values()] };
   } else if (one.pages >= PAGES_MAX) {
-    fail([one], { kind: 'garbage', cause: 'more pages than are read' });
+    fail([one], { kind: 'garbage', cause: 'too many pages' });
   } else {
     one.pageToken = token;
   }

@@ -1,7 +1,7 @@
 import { nullish } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 
-/** Answers of the OSV API, as far as we read them; it may add fields at any time. */
+/** Responses of the OSV API, as far as they are used; it may add fields at any time. */
 const Id = Type.String({ minLength: 1, maxLength: 256 });
 const Modified = Type.String({ minLength: 1, maxLength: 64 });
 
@@ -22,7 +22,7 @@ const Events = Type.Array(
   }),
 );
 
-/** A record of the OSV schema, as far as an operator is shown it. */
+/** A record of the OSV schema, as far as operators see it. */
 export const OsvRecord = Type.Object({
   id: Id,
   modified: Modified,

@@ -1,14 +1,14 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 
-/** Repositories that distributions do not make; OSV knows nothing about what is in them. */
+/** Repositories that are not the distribution's; OSV has no data about their packages. */
 const FOREIGN_DNF_REPOSITORY =
   /^(epel|elrepo|rpmfusion|remi|copr[:_]|docker|nodesource|pgdg|mysql|mariadb|mongodb|nginx|google|microsoft|packages-microsoft|code$|hashicorp|kubernetes|gitlab|github|grafana|elastic|influx|nvidia|cuda|zabbix|percona|jenkins|yarn)/i;
 const DISTRIBUTION_LABEL = /^(debian|ubuntu)([ -].*)?$/i;
 const DISTRIBUTION_SITE = /(^|\.)(debian\.org|ubuntu\.com)$/i;
 
 /**
- * Whether a package comes from a repository that is not the distribution's own. The origin is what the package
- * manager prints: `Label:version/suite` of apt, the repository's id of dnf. An absent origin is the distribution's.
+ * Whether a package comes from a repository other than the distribution's own. The origin is what the package manager
+ * prints: `Label:version/suite` of apt, the repository's id of dnf. A missing origin counts as the distribution's.
  */
 export function isForeignOrigin(ecosystem: Ecosystem, origin: string | undefined): boolean {
   if (origin === undefined || origin === '') return false;
@@ -27,7 +27,7 @@ function isForeignArchive(archive: string): boolean {
   if (archive.includes('://')) return !DISTRIBUTION_SITE.test(hostOf(archive));
   const label = archive.split(':', 1)[0] ?? '';
   if (label !== archive) return !DISTRIBUTION_LABEL.test(label);
-  // apt names the site where an archive has no release file.
+  // apt prints the site when an archive has no release file.
   return /^[\w-]+(\.[\w-]+)+$/.test(archive) && !DISTRIBUTION_SITE.test(archive);
 }
 

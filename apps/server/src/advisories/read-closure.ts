@@ -11,10 +11,10 @@ import { advisoryDetails } from './finding-details.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { readAdvisories, readChecks, readInstalled } from './store.ts';
 
-/** Packages that are judged in one turn of the event loop. */
+/** Packages judged per turn of the event loop. */
 const PACKAGES_A_TURN = 500;
 
-/** A transaction that is to be judged, on the host that it is for. */
+/** A transaction to be judged, and its host. */
 export interface ClosureRequest {
   readonly agentId: string;
   readonly ecosystem: Ecosystem;
@@ -26,13 +26,13 @@ export interface ClosureRequest {
 export interface Closure {
   readonly ecosystem: Ecosystem;
   readonly packages: readonly ClosurePackage[];
-  /** What the host has of the packages in the plan. */
+  /** Installed versions of the packages in the plan. */
   readonly installed: readonly InstalledPackage[];
 }
 
 /**
- * The packages of closures of one host and ecosystem, in the order given, with whom to ask about each, as they will be
- * and as they are; in one read.
+ * Reads the closures of one host and ecosystem, in the given order: each package with its subjects, after the update and
+ * now. One read for all.
  */
 export async function readClosures(db: Db, requests: readonly ClosureRequest[]): Promise<Closure[]> {
   const [first] = requests;
@@ -53,15 +53,15 @@ export async function readClosures(db: Db, requests: readonly ClosureRequest[]):
   return closures;
 }
 
-/** When and from which data closures are judged. */
+/** The time and the data of a judgement. */
 export interface JudgedAt {
   readonly nowMs: number;
   readonly maxAgeMs: number;
-  /** Of `readSnapshotMarks`, read before anybody was asked. */
+  /** From `readSnapshotMarks`, read before the sources were queried. */
   readonly snapshots: ReadonlyMap<string, string>;
 }
 
-/** Judges closures from what is stored, in the order given; the checks and records of all are read together. */
+/** Judges closures from stored data, in the given order; the checks and records of all are read together. */
 export async function readClosureFacts(
   db: Db,
   closures: readonly Closure[],
@@ -88,7 +88,7 @@ export async function readClosureFacts(
   return facts;
 }
 
-/** What the verdicts of closures rest on now, in the order given. */
+/** What the verdicts of closures rest on now, in the given order. */
 export async function readBases(db: Db, closures: readonly Closure[], at: JudgedAt): Promise<Basis[]> {
   const checks = await checksOf(db, closures);
   return closures.map(({ packages }) => basisOf({ packages, checks, ...at }));

@@ -1,6 +1,6 @@
 import type { OsvRecord } from './osv-schema.ts';
 
-/** How bad an advisory is said to be: shown, never part of a verdict. */
+/** An advisory's stated severity: shown, never part of a verdict. */
 export type Severity = 'none' | 'low' | 'medium' | 'high' | 'critical';
 
 const WORDS: ReadonlyMap<string, Severity> = new Map([
@@ -14,7 +14,7 @@ const WORDS: ReadonlyMap<string, Severity> = new Map([
   ['critical', 'critical'],
 ]);
 
-/** GHSA has a word, Ubuntu a word as a score, AlmaLinux and Red Hat begin the summary with one, others have CVSS. */
+/** GHSA uses a word, Ubuntu a word as score, AlmaLinux and Red Hat a prefix of the summary; others use CVSS. */
 export function severityOf({ database_specific: specific, severity, summary }: OsvRecord): Severity | null {
   const scores = severity ?? [];
   const vector = scores.map(({ score }) => cvss3Severity(score)).find((one) => one !== null);
@@ -53,10 +53,10 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'A:L': 0.22,
   'A:N': 0,
 };
-/** Privileges weigh more where the scope changes (CVSS 3.1, section 7.4). */
+/** Privileges weigh more when the scope changes (CVSS 3.1, section 7.4). */
 const PRIVILEGES_CHANGED: Readonly<Record<string, number>> = { 'PR:N': 0.85, 'PR:L': 0.68, 'PR:H': 0.5 };
 
-/** Rating of the base score of a CVSS 3.0 or 3.1 vector (specification, sections 5 and 7.1); null for any other text. */
+/** Rating of a CVSS 3.0 or 3.1 vector's base score (specification, sections 5 and 7.1); null for any other text. */
 export function cvss3Severity(vector: string): Severity | null {
   if (!/^CVSS:3\.[01]\//.test(vector)) return null;
   const metrics = new Map(
@@ -81,7 +81,7 @@ export function cvss3Severity(vector: string): Severity | null {
   return score < 9 ? 'high' : 'critical';
 }
 
-/** To one decimal upwards, without the noise of binary fractions (CVSS 3.1, appendix A). */
+/** Rounds up to one decimal, without binary noise (CVSS 3.1, appendix A). */
 function roundUp(score: number): number {
   const exact = Math.round(score * 100_000);
   return exact % 10_000 === 0 ? exact / 100_000 : (Math.floor(exact / 10_000) + 1) / 10;

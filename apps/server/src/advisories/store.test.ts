@@ -3,7 +3,7 @@ import { ENGINES } from '../testing/engines.ts';
 import { type Check, readChecks, saveChecks } from './store.ts';
 import { subjectKey } from './subjects.ts';
 
-/** More than one statement takes, and a rest. */
+/** More rows than one statement takes, plus some. */
 const CHECKS = 123;
 
 function checksAt(checkedAtMs: number, snapshot: string): Check[] {
@@ -31,7 +31,7 @@ describe.each(ENGINES)('checks, on $name', (engine) => {
     }
   });
 
-  test('that are older than what is stored replace it only where they may', async () => {
+  test('that are older than stored ones replace them only where allowed', async () => {
     const database = await engine.open();
     const [newer, older] = [checksAt(2_000, 'two'), checksAt(1_000, 'one')];
     const subjects = newer.map(({ subject }) => subject);
@@ -46,10 +46,10 @@ describe.each(ENGINES)('checks, on $name', (engine) => {
 
   test.each([
     ['a newer finding stays', 'vulnerable', 2_000, 3_000, 'two'],
-    ['one of a clock that was set back does not', 'vulnerable', 2_000, 1_500, 'one'],
+    ['one dated by a clock that was set back does not', 'vulnerable', 2_000, 1_500, 'one'],
     ['an older one does not', 'vulnerable', 500, 3_000, 'one'],
-    ['what was clear does not', 'clear', 2_000, 3_000, 'one'],
-  ] as const)('data that is older than a vulnerability: %s', async (_, verdict, atMs, nowMs, left) => {
+    ['a clear check does not', 'clear', 2_000, 3_000, 'one'],
+  ] as const)('data older than a vulnerability: %s', async (_, verdict, atMs, nowMs, left) => {
     const database = await engine.open();
     const there = checksAt(atMs, 'two').map((check) => ({ ...check, verdict, checkedAtMs: atMs }));
     const judged = there.map((check) => ({

@@ -7,11 +7,11 @@ import { parseAs } from '../platform/parse-as.ts';
 import type { InstalledPackage } from './installed-package.ts';
 import { type Subject, subjectKey } from './subjects.ts';
 
-/** What the database of vulnerabilities said about one subject, and when. */
+/** A vulnerability database's answer about one subject, and its time. */
 export interface Check {
   readonly subject: Subject;
   readonly verdict: 'clear' | 'vulnerable' | 'unchecked';
-  /** Set where the verdict is `unchecked`, and on `vulnerable` where the list of ids is not complete. */
+  /** Set when the verdict is `unchecked`, and on `vulnerable` when the list of ids is incomplete. */
   readonly reason: 'unreachable' | 'uncovered' | 'undecidable' | null;
   readonly ids: readonly string[];
   readonly checkedAtMs: number;
@@ -19,7 +19,7 @@ export interface Check {
   readonly snapshot: string | null;
 }
 
-/** A statement of more rows is no faster, and building it takes more memory. */
+/** A statement with more rows is no faster, and building it takes more memory. */
 const INSERT_ROWS = 50;
 
 /** The newest check of each subject that has one, by `subjectKey`. */
@@ -62,8 +62,8 @@ function isReason(text: string | null): text is Check['reason'] {
 }
 
 /**
- * What stays of checks that are there: `nothing`; what is `newer`, since an old answer adds to it and takes nothing
- * away; or newer `findings`, since data that is older than a vulnerability cannot know of it.
+ * Which stored checks stay: `nothing`; `newer` ones, to which an older answer only adds; or newer `findings`, since data
+ * older than a vulnerability cannot know of it.
  */
 type Keeps = 'nothing' | 'newer' | 'findings';
 
@@ -73,7 +73,7 @@ export async function saveChecks(
   { keeps, nowMs }: { keeps: Keeps; nowMs: number },
 ): Promise<void> {
   const keyed = checks.map((check) => ({ key: subjectKey(check.subject), check }));
-  // One order for every writer, so that two replicas do not wait for each other.
+  // Same order for every writer, so that two replicas do not deadlock.
   keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
   for (const some of chunks(keyed, INSERT_ROWS)) {
     const upsert = upsertOf(tx, { rows: some.length, keeps });
@@ -84,7 +84,7 @@ export async function saveChecks(
   }
 }
 
-/** The order of its members is that of the parameters of an upsert. */
+/** Members are in the order of an upsert's parameters. */
 function rowOf({ subject, verdict, reason, ids, checkedAtMs, source, snapshot }: Check) {
   return {
     ecosystem: subject.ecosystem,
@@ -104,7 +104,7 @@ interface UpsertOf {
   readonly keeps: Keeps;
 }
 
-/** Texts of statements, of each database, by form: to build one costs more than to run it. */
+/** SQL texts by form, per database: building one costs more than running it. */
 const upserts = new WeakMap<object, Map<string, string>>();
 
 function upsertOf(tx: Tx, of: UpsertOf): string {
@@ -117,7 +117,7 @@ function upsertOf(tx: Tx, of: UpsertOf): string {
   return upsert;
 }
 
-/** Stands for the time of the store, which is the last parameter. */
+/** Placeholder for the time of the store, which is the last parameter. */
 const ANY_TIME_MS = 0;
 const ANY_CHECK: Check = {
   subject: { ecosystem: '', name: '', version: '' },
@@ -144,7 +144,7 @@ function buildUpsert(tx: Tx, { rows, keeps }: UpsertOf): string {
         e.or([
           e('advisory_checks.verdict', '<>', sql.lit('vulnerable')),
           e('advisory_checks.checked_at', '<=', e.ref('excluded.checked_at')),
-          // Of a clock that was set back since: nobody goes by that.
+          // Dated in the future by a clock that was set back since: ignore it.
           e('advisory_checks.checked_at', '>', ANY_TIME_MS),
         ]),
       );
@@ -154,7 +154,7 @@ function buildUpsert(tx: Tx, { rows, keeps }: UpsertOf): string {
 
 export type AdvisoryRow = Tables['advisories'];
 
-/** Records by id, as the source gave them. */
+/** Records by id, as the source sent them. */
 export async function readAdvisories(db: Db, ids: readonly string[]): Promise<Map<string, AdvisoryRow>> {
   const found = new Map<string, AdvisoryRow>();
   for (const some of chunks([...new Set(ids)])) {
@@ -215,8 +215,8 @@ export async function saveCoverage(
 }
 
 /**
- * What a host has of the packages with these names: for comparison and for the versions that are new to it. The one
- * look of this slice at a table of the inventory.
+ * The installed versions of packages with these names: for comparison, and to detect versions new to a host. The only
+ * access of this slice to a table of the inventory.
  */
 export async function readInstalled(
   db: Db,
@@ -238,7 +238,7 @@ export async function readInstalled(
   return found;
 }
 
-/** Updates that wait for a decision and whose plan is known, by id; the one look at a table of the updates. */
+/** Undecided updates with a known plan, by id; the only access to a table of the updates. */
 export async function readOpenUpdates(
   db: Db,
   args: { after: string; limit: number; onlyUnjudged: boolean },

@@ -10,8 +10,8 @@ const install = (fields: object) => ({
   ...fields,
 });
 
-describe('whom the database is asked about', () => {
-  test('apt is asked by source name and source version, never by the binary name', () => {
+describe('the subjects of a query', () => {
+  test('apt is queried by source name and source version, never by the binary name', () => {
     const gcc = {
       name: 'gcc',
       to_version: '4:12.2.0-3',
@@ -25,7 +25,7 @@ describe('whom the database is asked about', () => {
     });
   });
 
-  test('dnf is asked by binary and source name, with the epoch', () => {
+  test('dnf is queried by binary and source name, with the epoch', () => {
     const library = {
       name: 'openssl-libs',
       to_version: '1:3.0.7-1.el9',
@@ -38,7 +38,7 @@ describe('whom the database is asked about', () => {
     ]);
   });
 
-  test('npm keeps its name to the letter, PyPI names are normalised (PEP 503)', () => {
+  test('npm names are exact, PyPI names are normalised (PEP 503)', () => {
     const after = (ecosystem: 'npm' | 'pypi', name: string) =>
       subjectsAfter(ecosystem, DEBIAN, install({ name, to_version: '1.0.0' })).subjects[0];
     expect(after('npm', '@Scope/A_b')).toMatchObject({ ecosystem: 'npm', name: '@Scope/A_b' });
@@ -52,8 +52,8 @@ test.each([
   ['apt without a source version', 'apt', DEBIAN, { source_name: 'openssl' }, 'undecidable'],
   ['dnf without a source', 'dnf', ALMA, {}, 'undecidable'],
   ['an rpm without a release', 'dnf', ALMA, { ...OPENSSL, to_version: '1.0' }, 'undecidable'],
-  ['a Debian version that has no order', 'apt', DEBIAN, { ...OPENSSL, source_version: 'x y' }, 'undecidable'],
-  ['an epoch that is no number', 'apt', DEBIAN, { ...OPENSSL, source_version: 'a:1' }, 'undecidable'],
+  ['a Debian version without an order', 'apt', DEBIAN, { ...OPENSSL, source_version: 'x y' }, 'undecidable'],
+  ['an epoch that is not a number', 'apt', DEBIAN, { ...OPENSSL, source_version: 'a:1' }, 'undecidable'],
   ['a name with a line break', 'npm', DEBIAN, { name: 'a\nb' }, 'undecidable'],
   ['a distribution without data', 'dnf', { id: 'fedora', versionId: '40' }, OPENSSL, 'uncovered'],
   ['a third-party archive', 'apt', DEBIAN, { ...OPENSSL, origin: 'Docker CE:bookworm' }, 'uncovered'],

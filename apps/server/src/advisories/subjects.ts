@@ -5,7 +5,7 @@ import { canonicalName } from '@tidegate/versions/names';
 import { type HostSystem, osvEcosystem } from './ecosystem-strings.ts';
 import { isForeignOrigin } from './package-origin.ts';
 
-/** What a vulnerability database is asked about: a version of a package in an ecosystem, in OSV's names. */
+/** The subject of a query to a vulnerability database: a package version in an ecosystem, in OSV's names. */
 export interface Subject {
   readonly ecosystem: string;
   readonly name: string;
@@ -14,13 +14,13 @@ export interface Subject {
 
 export type UncheckableReason = 'uncovered' | 'undecidable';
 
-/** Whom to ask about one package; where `reason` is set nobody can be asked and the package is unchecked. */
+/** The subjects of one package; if `reason` is set, nothing can be queried and the package is unchecked. */
 export interface SubjectsOf {
   readonly subjects: readonly Subject[];
   readonly reason: UncheckableReason | null;
 }
 
-/** A package as it is on a host, or will be: the source is what apt and dnf report beside it. */
+/** A package on a host, before or after an update; apt and dnf also report its source. */
 export interface PackageVersionOf {
   readonly name: string;
   readonly version: string;
@@ -33,7 +33,7 @@ export function subjectKey({ ecosystem, name, version }: Subject): string {
   return `${ecosystem}\n${name}\n${version}`;
 }
 
-/** What will be there after an action (reading 2: judged at the version that it brings). */
+/** The subjects after an action (reading 2: judged at the version that it installs). */
 export function subjectsAfter(ecosystem: Ecosystem, system: HostSystem, action: PlanAction): SubjectsOf {
   return subjectsOf(ecosystem, system, {
     name: action.name,
@@ -62,7 +62,7 @@ export function subjectsOf(ecosystem: Ecosystem, system: HostSystem, target: Pac
       return asked(ecosystem, [{ ecosystem: osv.name, name: sourceName, version: sourceVersion }]);
     case 'dnf':
       if (!sourceName || !sourceVersion) return unchecked('undecidable');
-      // AlmaLinux records name binary packages, Rocky and SUSE sources: the union of both is asked for.
+      // AlmaLinux records name binary packages, Rocky and SUSE sources: query both.
       return asked(ecosystem, [
         { ecosystem: osv.name, name: target.name, version: withEpoch(target.version) },
         { ecosystem: osv.name, name: sourceName, version: withEpoch(sourceVersion) },
@@ -83,13 +83,13 @@ export function distinctSubjects(subjects: Iterable<Subject>): Subject[] {
   return [...new Map([...subjects].map((subject) => [subjectKey(subject), subject])).values()];
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
 const UNSOUND = /[\x00-\x20\x7f]/;
 const EVR = /^\d+:[^:-]+-[^:-]+$/;
 
 /**
- * One query that the database refuses fails its whole batch, and a version that nobody can order is never clear
- * (the public server skips it silently). An rpm version without a release would match as if it were a wildcard.
+ * One invalid query fails its whole batch, and an unorderable version is never clear (the public server skips it
+ * silently). An rpm version without a release would match like a wildcard.
  */
 function isSound(ecosystem: Ecosystem, { name, version }: Subject): boolean {
   if (name === '' || name.length > 214 || UNSOUND.test(name)) return false;
@@ -98,7 +98,7 @@ function isSound(ecosystem: Ecosystem, { name, version }: Subject): boolean {
   return compareVersions(ecosystem, version, version) === 0;
 }
 
-/** rpm events carry the epoch: without it a patched openssl shows a hundred false hits. */
+/** rpm events carry the epoch: without it a patched openssl has a hundred false hits. */
 function withEpoch(version: string): string {
   return /^\d+:/.test(version) ? version : `0:${version}`;
 }

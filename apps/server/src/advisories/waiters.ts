@@ -1,8 +1,8 @@
 import type { Outcome } from './worker-rules.ts';
 
-/** Who waits for which subjects, by key. */
+/** Waits for the outcomes of keys. */
 export interface Waiters {
-  /** What comes of each key within the time; null where nothing does. */
+  /** The outcome of each key within the time; null for a key without one. */
   wait(keys: readonly string[], timeoutMs: number): Wait;
   settle(keys: Iterable<string>, outcomeOf: (key: string) => Outcome): void;
   /** Ends every wait. */
@@ -11,7 +11,7 @@ export interface Waiters {
 
 export interface Wait {
   done(key: string, outcome: Outcome): void;
-  /** Resolves when every key is done or the time is over, with what was said by then. */
+  /** Resolves when every key is settled or the time is over, with the outcomes so far. */
   readonly outcomes: Promise<ReadonlyMap<string, Outcome>>;
 }
 

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest';
 import { outcomeWithout, worstOf } from './worker-rules.ts';
 
 test.each([
-  // What has not failed is not known yet, whatever the API does.
+  // Without a failure it is not known yet, whatever the API does.
   ['loading', 'unused', 'pending'],
   ['loading', 'under_way', 'pending'],
   ['loading', 'failed', 'pending'],
   ['changed', 'unused', 'pending'],
   ['changed', 'under_way', 'pending'],
   ['changed', 'failed', 'pending'],
-  // The mirror alone: it was asked, and has no answer that counts.
+  // Mirror only: it was queried, and has no answer that counts.
   ['absent', 'unused', 'unreachable'],
   ['stale', 'unused', 'unreachable'],
   ['illegible', 'unused', 'unreachable'],
-  // With the API as the second source both must have failed.
+  // With the API as second source, both must have failed.
   ['absent', 'under_way', 'pending'],
   ['stale', 'under_way', 'pending'],
   ['illegible', 'under_way', 'pending'],

@@ -1,18 +1,18 @@
 import type { Gap } from './mirror/matching/judge-from-mirror.ts';
 
 /**
- * What came of a question about a subject. `judged`: its check is stored. `unreachable`: every source that counts was
- * asked and failed. `pending`: not known yet, for whatever reason; it is asked about again.
+ * The outcome of a query about a subject. `judged`: its check is stored. `unreachable`: every relevant source was queried
+ * and failed. `pending`: not known yet, for any reason; it will be queried again.
  */
 export type Outcome = 'judged' | 'pending' | 'unreachable';
 
-/** How far the API is with a subject that the mirror has no answer to; `unused` where it is no source. */
+/** The API's progress on a subject that the mirror could not answer; `unused` when it is no source. */
 export type ApiState = 'unused' | 'under_way' | 'failed';
 
-/** What is said of a subject that the mirror leaves with a gap and that has no answer of the API. */
+/** The outcome of a subject that neither the mirror nor the API has answered. */
 export function outcomeWithout(gap: Gap, api: ApiState): Exclude<Outcome, 'judged'> {
   switch (gap) {
-    // A first load that is under way has not failed, and data that changes under the question will be there.
+    // A first load under way has not failed, and changing data will be complete soon.
     case 'loading':
     case 'changed':
       return 'pending';
@@ -23,7 +23,7 @@ export function outcomeWithout(gap: Gap, api: ApiState): Exclude<Outcome, 'judge
   }
 }
 
-/** `judged` where all are; one that is not known yet says more of a question than one that nobody can tell. */
+/** `judged` if all are; otherwise `pending` wins over `unreachable`. */
 export function worstOf(outcomes: Iterable<Outcome>): Outcome {
   let worst: Outcome = 'judged';
   for (const outcome of outcomes) {

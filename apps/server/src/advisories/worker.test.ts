@@ -13,7 +13,7 @@ const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' }
 const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
 const LEFT = { ecosystem: 'npm', name: 'left', version: '1.0.0' };
 const HOUR_MS = 3_600_000;
-/** A source that answers is waited for, however busy the machine is. */
+/** Generous timeouts, so that a busy machine does not fail a healthy source. */
 const PATIENCE_MS = 30_000;
 const WAIT_MS = 15_000;
 const API = { advisorySource: 'api', advisoryMaxAgeHours: 24 } as const;
@@ -41,7 +41,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     const client = createOsvClient({ baseUrl: osv.url, timeouts, sleep: async () => {} });
     const worker = createAdvisoryWorker({ platform, client, config: { ...API, ...config } });
     onTestFinished(() => worker.stop());
-    /** From now on calls are given up after so long; for a source that hangs. */
+    /** Shortens the timeout of calls, for a hanging source. */
     const giveUpAfter = (ms: number) => Object.assign(timeouts, { batchMs: ms, singleMs: ms });
     const checksOf = async (...subjects: Subject[]) => {
       const checks = await readChecks(database.read, subjects);
@@ -50,7 +50,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     return { osv, platform, database, client, worker, checksOf, giveUpAfter };
   }
 
-  test('clear and vulnerable packages are stored with the records of what was found', async () => {
+  test('clear and vulnerable packages are stored, with the records found', async () => {
     const { osv, worker, database, checksOf } = await setUp();
     expect(await ensure(worker, [OPENSSL, LEFT, ZLIB, OPENSSL], WAIT_MS)).toBe('judged');
     expect(await checksOf(OPENSSL, LEFT, ZLIB)).toMatchObject([
@@ -65,7 +65,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(osv.requests.length).toBe(asked);
   });
 
-  test('an empty answer is clear only where a sentinel proves coverage, which is asked once in 24 h', async () => {
+  test('an empty answer is clear only where a sentinel proves coverage, which is queried once in 24 h', async () => {
     const { osv, platform, worker, checksOf, database } = await setUp();
     const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
     expect(await ensure(worker, [unknown], WAIT_MS)).toBe('judged');
@@ -115,17 +115,17 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await checksOf(ZLIB, OPENSSL)).toMatchObject([null, { verdict: 'vulnerable' }]);
   });
 
-  test('a subject that is not judged in time is pending while nothing says that the source is down', async () => {
+  test('a subject not judged in time is pending unless the source is known to be down', async () => {
     const { osv, worker, giveUpAfter } = await setUp();
     osv.mode = 'hang';
     giveUpAfter(200);
     expect(await ensure(worker, [LEFT], 20)).toBe('pending');
     expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
-    // Now something says so: the wait need not end with an answer.
+    // The source is now known to be down: the wait ends with that.
     expect(await ensure(worker, [LEFT], 20)).toBe('unreachable');
   });
 
-  test('a source that has hung once is tried for two seconds from then on, not for as long as it may take', async () => {
+  test('a source that has hung once gets trials of two seconds, not full waits', async () => {
     const { osv, platform, client, giveUpAfter } = await setUp();
     const given: (number | undefined)[] = [];
     const watched: OsvClient = {
@@ -145,11 +145,11 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     giveUpAfter(PATIENCE_MS);
     expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('judged');
     expect(await ensure(worker, [ZLIB], WAIT_MS)).toBe('judged');
-    // Shorter than an operator waits; the last one asks for coverage too.
+    // Shorter than an operator waits; the last call also probes coverage.
     expect(given).toEqual([9_000, 2_000, 2_000, 9_000, 9_000]);
   });
 
-  test('a check is asked for again when it is older than SERVICE_ADVISORY_MAX_AGE_HOURS', async () => {
+  test('a check older than SERVICE_ADVISORY_MAX_AGE_HOURS is made again', async () => {
     const { osv, platform, worker } = await setUp({ advisoryMaxAgeHours: 1 });
     await ensure(worker, [LEFT], WAIT_MS);
     platform.clock.advance(HOUR_MS - 1);
@@ -159,7 +159,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
   });
 
-  test('many askers of one subject cost one question', async () => {
+  test('many requests for one subject cost one query', async () => {
     const { osv, platform, client } = await setUp();
     const held = Promise.withResolvers<void>();
     let looks = 0;
@@ -178,15 +178,15 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     });
     onTestFinished(() => worker.stop());
     const outcomes = Promise.all(Array.from({ length: 50 }, () => ensure(worker, [LEFT], WAIT_MS)));
-    // One that looked before the check was stored, and learned of it afterwards, would ask again. The round itself looks
-    // for what is covered.
+    // A request that looked before the check was stored, and was notified afterwards, would query again. The round itself
+    // queries coverage.
     await expect.poll(() => looks).toBe(50 + 1);
     held.resolve();
     expect(new Set(await outcomes)).toEqual(new Set(['judged']));
     expect(osv.requests.length).toBe(1);
   });
 
-  test('what somebody waits for does not stand behind the background', async () => {
+  test('a waiting request does not queue behind the background', async () => {
     const { osv, worker, giveUpAfter } = await setUp();
     osv.mode = 'hang';
     giveUpAfter(200);
@@ -198,7 +198,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await slow).toBe('unreachable');
   });
 
-  test('nor behind a call of the background about the very same package', async () => {
+  test('nor behind a background call about the same package', async () => {
     const { osv, worker } = await setUp();
     osv.mode = 'hang';
     const slow = inBackground(worker, [OPENSSL], WAIT_MS);
@@ -211,14 +211,14 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
   test.each([
     ['off', 'off'],
     ['mirror', 'loading'],
-  ] as const)('SERVICE_ADVISORY_SOURCE=%s asks nobody: unchecked', async (advisorySource, status) => {
+  ] as const)('SERVICE_ADVISORY_SOURCE=%s makes no queries: unchecked', async (advisorySource, status) => {
     const { osv, worker } = await setUp({ advisorySource });
     expect(await ensure(worker, [LEFT], WAIT_MS)).toBe('unreachable');
     expect(worker.status()).toBe(status);
     expect(osv.requests).toHaveLength(0);
   });
 
-  test('nothing to judge is judged, and a stopped worker asks nobody', async () => {
+  test('an empty request is judged at once, and a stopped worker makes no queries', async () => {
     const { osv, worker } = await setUp();
     expect(await ensure(worker, [], 0)).toBe('judged');
     await worker.stop();
@@ -226,7 +226,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(osv.requests).toHaveLength(0);
   });
 
-  test('stopping ends every wait at once, and no source has failed by that', async () => {
+  test('stopping ends every wait at once, and counts as no failure of a source', async () => {
     const { osv, worker } = await setUp();
     osv.mode = 'hang';
     const waits = [ensure(worker, [LEFT], 60_000), inBackground(worker, [ZLIB], 60_000)];
@@ -236,7 +236,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await Promise.all(waits)).toEqual(['pending', 'pending', 'pending']);
   });
 
-  test('a page that was not fetched leaves what was found, and is asked for again', async () => {
+  test('a failed page keeps what was found, and is queried again', async () => {
     const { osv, worker, checksOf } = await setUp();
     osv.pageSize = 1;
     osv.addRecord({ id: 'CVE-0' }, [{ ...LEFT, all: true }]);
@@ -252,7 +252,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(await checksOf(LEFT)).toMatchObject([{ ids: ['CVE-0', 'CVE-2'], reason: null }]);
   });
 
-  test('what does not fit into the queue is pending, and is asked about the next time', async () => {
+  test('subjects beyond the queue are pending, and queried the next time', async () => {
     const { osv, platform, client } = await setUp();
     const worker = createAdvisoryWorker({ platform, client, config: API, queueMax: 1 });
     onTestFinished(() => worker.stop());
@@ -266,7 +266,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     }
   });
 
-  test('a database that is away is no source that failed', async () => {
+  test('an unavailable database is no failed source', async () => {
     const { platform, client } = await setUp();
     const database = {
       ...platform.database,
@@ -278,7 +278,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(platform.lines.some((line) => line.startsWith('[ERROR] advisory round failed'))).toBe(true);
   });
 
-  test('what a source fails for is named; what it answers beside that keeps it open for others', async () => {
+  test('subjects that a source fails for are named; its other answers keep it in use', async () => {
     const { osv, client, platform, worker: first } = await setUp();
     await first.stop();
     const odd: OsvClient = {
@@ -300,7 +300,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
     expect(osv.requests).toEqual([]);
   });
 
-  test('of two answers the one that was asked for later stays, whichever comes first', async () => {
+  test('of two answers the one to the later query stays, in any order of arrival', async () => {
     const { platform, client, checksOf } = await setUp();
     const early = await askAbout(platform, client, [ZLIB]);
     platform.clock.advance(1);

@@ -26,25 +26,25 @@ export type AdvisoryStatus = 'ok' | 'loading' | 'stale' | 'unreachable' | 'off';
 export interface Judged {
   /** The worst of all subjects. */
   readonly outcome: Outcome;
-  /** Keys of those that every source failed for: whatever else has no fresh check is not known yet. */
+  /** Keys for which every source failed; anything else without a fresh check is not known yet. */
   readonly unreachable: ReadonlySet<string>;
 }
 
 export interface AdvisoryWorker {
-  /** Waits for checks of the subjects, never longer than `timeoutMs`. Never calls out itself. */
+  /** Waits for checks of the subjects, at most `timeoutMs`. Never calls out itself. */
   ensureJudged(subjects: readonly Subject[], timeoutMs: number): Promise<Judged>;
-  /** The same behind everything that somebody waits for; what does not fit into the queue is not asked. */
+  /** The same at lower priority than any waiting request; subjects beyond the queue are not queried. */
   judgeInBackground(subjects: readonly Subject[], timeoutMs: number): Promise<Judged>;
   status(): AdvisoryStatus;
-  /** Whether the API failed last, and when it last answered; null where it never did. */
+  /** Whether the last call to the API failed, and when it last answered; null: never. */
   api(): { readonly isFailing: boolean; readonly answeredAtMs: number | null };
   stop(): Promise<void>;
 }
 
-/** The mirror as the worker sees it. */
+/** The part of the mirror that the worker uses. */
 export interface WorkerMirror extends MirrorJudge {
   health(): MirrorHealth;
-  /** Somebody waits for packages of this ecosystem, of which the mirror has nothing. */
+  /** A request waits for packages of this ecosystem, of which the mirror has no data. */
   need(ecosystem: string): void;
 }
 
@@ -52,33 +52,33 @@ export interface WorkerOptions {
   readonly platform: Platform;
   readonly config: Pick<Config, 'advisorySource' | 'advisoryMaxAgeHours'>;
   readonly client: OsvClient;
-  /** Asked before the API; null where there is none. */
+  /** Queried before the API; null without a mirror. */
   readonly mirror?: WorkerMirror | null;
-  /** Most subjects that wait in one lane; QUEUE_MAX unless given. */
+  /** Most waiting subjects per lane; QUEUE_MAX by default. */
   readonly queueMax?: number;
 }
 
-/** Most subjects that wait in one lane. */
+/** Most waiting subjects per lane. */
 export const QUEUE_MAX = 50_000;
 const RECORDS_BACKLOG_MAX = 20_000;
 const RECORDS_A_ROUND = 500;
-/** Times that the mirror is asked anew because its data changed under the question. */
+/** How often the mirror is queried again because its data changed meanwhile. */
 const MIRROR_ATTEMPTS = 5;
 /**
- * Longest call that somebody waits for, in milliseconds: a little shorter than they wait, so that they hear that the
- * source timed out (reading 5). One that has failed is tried only as long as that is no wait.
+ * Longest call for a waiting request, in milliseconds: slightly shorter than the request waits, so that it learns of the
+ * timeout (reading 5). After a failure a call is only a short trial.
  */
 const URGENT_CALL_MS = 9_000;
 const TRIAL_CALL_MS = 2_000;
 
-/** Two lanes over one source: what an operator waits for never stands behind the re-check of the fleet. */
+/** Two lanes over one source: an operator's request never queues behind the re-check of the fleet. */
 export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   const { platform, config, client, mirror = null, queueMax = QUEUE_MAX } = options;
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const asksApi = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
   const waiters = createWaiters();
   const backlog = new Map<string, VulnerabilityId>();
-  /** What the mirror had no answer to and the API is asked about at the moment, with the mirror's reason. */
+  /** Subjects now queried at the API because the mirror had no answer, with the mirror's reason. */
   const atApi = new Map<string, Gap>();
   let breaker: Breaker = CLOSED_BREAKER;
   let isStopped = false;
@@ -91,14 +91,14 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
         await round(subjects, of);
       } catch (error) {
         platform.log.error('advisory round failed', { error: String(error) });
-        // A database that is away says nothing about the sources.
+        // An unavailable database says nothing about the sources.
         settle(subjects, () => 'pending');
       }
     };
     return createLane({ work, batchMax: BATCH_MAX_QUERIES, queueMax });
   }
 
-  /** First the mirror, then the API for what it has no answer to. */
+  /** Queries the mirror, then the API for the rest. */
   async function round(subjects: readonly Subject[], { isUrgent }: { isUrgent: boolean }): Promise<void> {
     const { left, snapshots } = await askMirror(subjects);
     settle(
@@ -144,10 +144,10 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     const timeoutMs = isFailing(breaker) ? TRIAL_CALL_MS : URGENT_CALL_MS;
     const answers = await askAbout(platform, client, subjects, isUrgent ? { timeoutMs } : {});
     const nowMs = platform.now();
-    // A source that answers some of the questions is there: one odd package must not shut it for the others.
+    // A source that answers some queries is reachable: one odd package must not block it for the others.
     breaker = answers.failed.size < subjects.length ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
     if (answers.cause !== null && !isStopped) {
-      // Fails open for the badge (specification, "Advisory checks"); approvals read `unchecked`.
+      // Fails open for the badge (specification, "Advisory checks"); approvals see `unchecked`.
       const fields = { cause: answers.cause, packages: answers.failed.size };
       platform.log.upstreamWarning('supply_chain advisory source failed', fields);
     }
@@ -155,8 +155,8 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   }
 
   /**
-   * Stores what the API said. Where the mirror has changed since the question it is asked again: its answer counts, and
-   * that of the API only where the mirror still has none. Returns what is said of those that are not judged after that.
+   * Stores the API's answers. If the mirror has changed since the query, it is queried again: its answer counts, and the
+   * API's only where the mirror still has none. Returns the outcomes of subjects that are still not judged.
    */
   async function keepAnswers(
     subjects: readonly Subject[],
@@ -197,7 +197,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   }
 
   function settle(subjects: readonly Subject[], outcomeOf: (key: string) => Outcome): void {
-    // What is cut off by a server that stops has failed nobody.
+    // Work cut off by a stopping server is no failure.
     waiters.settle(subjects.map(subjectKey), (key) => (isStopped ? 'pending' : outcomeOf(key)));
   }
 
@@ -222,7 +222,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     if (isStopped) return { outcome: 'pending', unreachable: NONE };
     const wait = waiters.wait(keys, timeoutMs);
     for (const subject of missing) {
-      // What is asked with urgency is not asked twice; nobody waits for a call that the background may wait long for.
+      // Urgent work is not queued twice; no request waits for a long background call.
       if (lane === background && urgent.isBusyWith(subject)) continue;
       if (!lane.add(subject)) wait.done(subjectKey(subject), 'pending');
     }
@@ -234,7 +234,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     };
   }
 
-  /** A call that takes longer than the wait, to an API that failed last, has timed out. */
+  /** A call to a failing API that outlasts the wait counts as timed out. */
   function whenLate(key: string): Outcome {
     const gap = atApi.get(key);
     if (gap === undefined || isStopped) return 'pending';
@@ -256,7 +256,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
       isStopped = true;
       const idle = [urgent.stop(), background.stop()];
       await client.close();
-      // Nobody is left to wait for what will not be asked any more.
+      // No request will be answered any more.
       waiters.settleAll('pending');
       await Promise.all(idle);
     },

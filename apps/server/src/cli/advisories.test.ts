@@ -107,7 +107,7 @@ describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
     const { run, path, write, osv } = await setUp();
     await run('import', path, '--ecosystem', 'Debian:12', '--as-of', '2026-11-21T08:00:00Z');
     const older = await run('import', path, '--ecosystem', 'Debian:12');
-    expect(older).toMatchObject({ code: 1, err: expect.stringContaining('of a later time') });
+    expect(older).toMatchObject({ code: 1, err: expect.stringContaining('data in use is newer') });
     writeFileSync(path, '<html>');
     expect(await run('import', path, '--ecosystem', 'Debian:12')).toMatchObject({ code: 1 });
     expect(await run('import', `${path}.none`)).toMatchObject({

@@ -5,7 +5,7 @@ import { osvEcosystem } from '../ecosystem-strings.ts';
 import { baseOf } from './snapshot.ts';
 import { readFleetSystems } from './store.ts';
 
-/** What the mirror has to hold for the hosts of the fleet: the releases of each ecosystem, sorted. */
+/** The ecosystems that the fleet needs, each with its sorted releases. */
 export async function fleetEcosystems(db: Db): Promise<Map<string, string[]>> {
   const names = (await readFleetSystems(db)).flatMap(({ ecosystem, os_id: id, os_version_id: versionId }) => {
     if (!Value.Check(Ecosystem, ecosystem)) return [];

@@ -13,29 +13,29 @@ import { isUsable } from './snapshot.ts';
 import { readSnapshots } from './store.ts';
 
 const TICK_MS = 30_000;
-/** Ecosystems that are asked for before any host has reported them; more of them wait for the report. */
+/** Ecosystems requested before any host has reported them; further ones wait for the report. */
 const NEEDED_MAX = 100;
 
-/** Of what the fleet needs the worst: `absent` is not there and the last try to get it failed. */
+/** The worst state of what the fleet needs; `absent`: missing, and the last attempt to load it failed. */
 export type MirrorHealth = 'ok' | 'loading' | 'stale' | 'absent';
 
 export interface MirrorKeeper extends BackgroundWork {
   health(): MirrorHealth;
-  /** An ecosystem that somebody waits for: it is looked after at once, not at the next tick. */
+  /** Loads an ecosystem that a request waits for at once, not at the next tick. */
   need(ecosystem: string): void;
-  /** One round over all that the fleet needs. */
+  /** One round over everything that the fleet needs. */
   refresh(): Promise<void>;
-  /** What is in use and under way, for every ecosystem that the fleet needs. */
+  /** The data in use and the loads under way, for every ecosystem that the fleet needs. */
   states(): Promise<EcosystemState[]>;
 }
 
 export interface KeeperOptions extends Omit<RefreshDeps, 'isStopped' | 'exportClient'> {
-  /** Null: nothing is fetched, data comes from files alone. */
+  /** Null: nothing is fetched, data comes only from files. */
   readonly exportClient: RefreshDeps['exportClient'] | null;
   readonly tickMs?: number;
 }
 
-/** Keeps the mirror up to date behind the requests: what the fleet needs and nothing else. */
+/** Keeps the mirror current in the background, for the fleet's ecosystems only. */
 export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
   const { platform, exportClient, maxAgeMs, folder, tickMs = TICK_MS } = options;
   const needed = new Set<string>();
@@ -74,7 +74,7 @@ export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
     health = healthOf(await states());
   }
 
-  /** One round at a time; who asks for one during another gets one more after it. */
+  /** One round at a time; a call during a round starts another one after it. */
   function refresh(): Promise<void> {
     isAgain = round !== null;
     round ??= work().finally(() => {
@@ -110,7 +110,7 @@ export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
       isFirst = false;
       await refresh();
     } catch (error) {
-      // The next tick tries again: a database that is away must not end the process.
+      // The next tick tries again: an unavailable database must not end the process.
       if (!closing.isStopped)
         platform.log.error('the advisory mirror was not refreshed', { error: String(error) });
     }
@@ -124,7 +124,7 @@ export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
     need(ecosystem) {
       if (needed.has(ecosystem) || needed.size >= NEEDED_MAX || closing.isStopped) return;
       needed.add(ecosystem);
-      // Before the first tick nobody fetches yet: it will see what is needed.
+      // Before the first tick nothing is fetched: that tick will see the need.
       if (!isFirst) void runOnce();
     },
     start: ticking.start,

@@ -26,7 +26,7 @@ const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' }
 const ZLIB = { ecosystem: 'Debian:12', name: 'zlib', version: '1:1.2-1' };
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
-/** No limit that a source which answers meets, however busy the machine is. */
+/** Generous limits, so that a busy machine does not fail a healthy source. */
 const PATIENCE_MS = 60_000;
 
 describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
@@ -96,7 +96,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     };
   }
 
-  test('answers without a call, as of the time of its snapshot, with all that an operator is shown', async () => {
+  test('answers without a call, as of its snapshot’s time, with everything that operators see', async () => {
     const { osv, mirror, judged, checksOf, snapshot, database, platform, worker } = await setUp();
     expect(worker.status()).toBe('loading');
     await mirror.refresh();
@@ -117,7 +117,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(worker.status()).toBe('ok');
   });
 
-  test('holds the releases of the fleet alone, and loads anew when one comes', async () => {
+  test('holds only the fleet’s releases, and loads again when one is added', async () => {
     const { mirror, snapshot, database, files } = await setUp();
     await mirror.refresh();
     const first = await snapshot();
@@ -133,7 +133,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await held('Debian:12')).toBe(false);
   });
 
-  test('loads by itself what hosts report, and nothing else', async () => {
+  test('loads what hosts report by itself, and nothing else', async () => {
     const { mirror, database, files, platform } = await setUp();
     await insertTestAgent(database, { n: 1 });
     await database.transact(async (tx) => {
@@ -154,7 +154,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     );
   });
 
-  test('an advisory that a delta brings is not hidden by a "clear" of before', async () => {
+  test('an advisory from a delta is not hidden by an earlier "clear"', async () => {
     const { osv, mirror, judged, clock, snapshot, files } = await setUp();
     await mirror.refresh();
     expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
@@ -169,7 +169,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(after?.sha256).not.toBe(before?.sha256);
   });
 
-  test('a withdrawal is seen, and so is a record that speaks of other packages now', async () => {
+  test('a withdrawal is applied, and so is a record that now names other packages', async () => {
     const { osv, mirror, judged, clock } = await setUp();
     osv.addRecord({ id: 'CVE-2', modified: '2026-01-03T00:00:00Z' }, [{ ...ZLIB, versions: [ZLIB.version] }]);
     await mirror.refresh();
@@ -181,7 +181,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await judged(OPENSSL, ZLIB)).toEqual(['judged', 'clear', 'clear']);
   });
 
-  test('many changes of one moment are all seen', async () => {
+  test('many changes of one moment are all applied', async () => {
     const { osv, mirror, judged, clock } = await setUp();
     await mirror.refresh();
     const subjects = Array.from({ length: 120 }, (_, i) => ({ ...ZLIB, name: `lib${i}` }));
@@ -195,7 +195,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(new Set(verdicts)).toEqual(new Set(['vulnerable']));
   });
 
-  test('a deletion is seen by the weekly full load, of which no list of changes tells', async () => {
+  test('a deletion, which no list of changes contains, is applied by the weekly full load', async () => {
     const { osv, mirror, judged, clock } = await setUp();
     await mirror.refresh();
     osv.clear();
@@ -207,7 +207,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await judged(OPENSSL)).toEqual(['judged', 'clear']);
   });
 
-  test('a release of which it has nothing is uncovered, never clear', async () => {
+  test('a release without data is uncovered, never clear', async () => {
     const { mirror, judged, checksOf } = await setUp();
     const unknown = { ...ZLIB, ecosystem: 'Debian:99' };
     mirror.need('Debian:99');
@@ -233,9 +233,9 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
   });
 
   test.each(['down', 'failing', 'hang', 'stall', 'truncated', 'garbage', 'redirect', 'bomb'] as const)(
-    'a source that is %s leaves what is in use, is logged, leaves no file, and is tried again',
+    'a source that is %s changes no data, is logged, leaves no file, and is tried again',
     async (mode) => {
-      // Two of them alone are given up by time.
+      // Two of them end only by a timeout.
       const ms = mode === 'hang' || mode === 'stall' ? 5_000 : PATIENCE_MS;
       const { files, mirror, judged, snapshot, clock, warnings, folder, database } = await setUp({
         limits: {
@@ -251,7 +251,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
       expect(await snapshot()).toEqual(before);
       expect(warnings()).toHaveLength(1);
       expect(await readdir(join(folder, 'advisories'))).toEqual([]);
-      // Too old to clear anything (A2); what was known to be vulnerable stays known.
+      // Too old for "clear" (A2); a known vulnerability stays known.
       expect(await judged(OPENSSL, ZLIB)).toEqual(['unreachable', 'vulnerable', null]);
       files.mode = 'up';
       clock.advance(HOUR_MS);
@@ -261,7 +261,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     },
   );
 
-  test('a bad record makes its packages undecidable; too many make the load worthless', async () => {
+  test('a bad record makes its packages undecidable; too many reject the load', async () => {
     const { files, osv, mirror, judged, snapshot, warnings, clock } = await setUp();
     const bad = { id: 'BAD-1', affected: [{ package: ZLIB, versions: ['1'] }] };
     const entriesOf = (more: number) => [
@@ -283,10 +283,10 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
 
   test.each([
     ['no record', []],
-    ['far fewer records than are in use', [0]],
+    ['far fewer records than the data in use', [0]],
     ['files that are no records', [{ name: 'readme.txt', content: 'x' }]],
     ['one record twice', [0, 0, 1, 2]],
-  ] as const)('an archive with %s is not taken into use', async (_, content) => {
+  ] as const)('an archive with %s is rejected', async (_, content) => {
     const { files, osv, mirror, snapshot, clock } = await setUp();
     await mirror.refresh();
     const before = await snapshot();
@@ -301,7 +301,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect((await snapshot())?.loadId).toBe(before?.loadId);
   });
 
-  test('a load that was killed is begun anew; what it left is taken away, what is in use stays', async () => {
+  test('a killed load is restarted; its rows are deleted, the data in use stays', async () => {
     const { mirror, database, clock, snapshot, judged, files, folder } = await setUp();
     await mirror.refresh();
     const before = await snapshot();
@@ -323,7 +323,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     await database.transact((tx) => insertRecords(tx, { loadId, records: [record] }));
     await mkdir(join(folder, 'advisories'), { recursive: true });
     writeFileSync(join(folder, 'advisories', `${loadId}.zip`), 'half');
-    // While it may be alive nobody disturbs it.
+    // While it may be alive no other load starts.
     clock.advance(HEARTBEAT_MAX_MS - 1);
     await mirror.refresh();
     expect(await snapshot()).toEqual(before);
@@ -336,7 +336,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(files.requests.filter((path) => path.endsWith('.zip'))).toHaveLength(2);
   });
 
-  test('of two servers that want to load one does', async () => {
+  test('of two servers that try to load, one does', async () => {
     const { database, clock } = await setUp();
     const claims = await Promise.all(
       ['a', 'b', 'c'].map((holder) =>
@@ -349,7 +349,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect((await readLoads(database.read)).get('npm')?.holder).toBe(claims.find((claim) => claim)?.holder);
   });
 
-  test('mirror+api: while the first load is under way an API that is away is not all; once both failed it is (A2)', async () => {
+  test('mirror+api: an unreachable API alone leaves packages pending during the first load; once both failed they are unchecked (A2)', async () => {
     const { osv, files, mirror, judged } = await setUp({ source: 'mirror+api' });
     osv.mode = 'down';
     expect(await judged(ZLIB)).toEqual(['pending', null]);
@@ -360,7 +360,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await judged(ZLIB)).toEqual(['judged', 'clear']);
   });
 
-  test('mirror+api: the API answers while the mirror cannot, and not after', async () => {
+  test('mirror+api: the API answers only while the mirror cannot', async () => {
     const { osv, files, mirror, judged, checksOf, clock, worker } = await setUp({ source: 'mirror+api' });
     files.mode = 'down';
     await mirror.refresh();
@@ -392,7 +392,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     },
   );
 
-  test('while one record of the changes cannot be read the snapshot grows no newer, but for those before it', async () => {
+  test('while a changed record is unreadable, the snapshot advances only to the changes before it', async () => {
     const { osv, files, mirror, judged, clock, snapshot } = await setUp();
     await mirror.refresh();
     const before = await snapshot();
@@ -407,7 +407,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await judged(ZLIB)).toEqual(['judged', 'vulnerable']);
   });
 
-  test('mirror+api: with both away a stale answer is none (A2), and one event says so for the whole stretch', async () => {
+  test('mirror+api: with both unreachable a stale answer does not count (A2), and one event reports the whole period', async () => {
     const { osv, files, mirror, judged, clock, worker, stale, database } = await setUp({
       source: 'mirror+api',
     });
@@ -437,7 +437,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(JSON.parse(events[0]?.content ?? '')).toMatchObject({ ecosystem: 'Debian', max_age_hours: 24 });
   });
 
-  test('an answer of the API that the mirror has overtaken is not stored', async () => {
+  test('an API answer older than a mirror update is not stored', async () => {
     const { mirror, client, platform, checksOf } = await setUp({ source: 'mirror+api' });
     const { checks } = await askAbout(platform, client, [ZLIB]);
     await mirror.refresh();
@@ -447,7 +447,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await checksOf(ZLIB)).toEqual([null]);
   });
 
-  test('a check of data that has changed since it was read is not stored', async () => {
+  test('a check of data that changed meanwhile is not stored', async () => {
     const { osv, mirror, platform, clock, checksOf } = await setUp();
     await mirror.refresh();
     osv.addRecord({ id: 'CVE-2', modified: '2026-02-01T00:00:00Z' }, [{ ...ZLIB, all: true }]);
@@ -472,7 +472,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
     expect(await checksOf(ZLIB)).toMatchObject([{ verdict: 'vulnerable' }]);
   });
 
-  test('a stale mirror does not take away what was learnt later', async () => {
+  test('a stale mirror does not remove later findings', async () => {
     const { mirror, judged, clock, files, database, checksOf } = await setUp();
     await mirror.refresh();
     files.mode = 'down';

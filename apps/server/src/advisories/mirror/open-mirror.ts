@@ -7,7 +7,7 @@ import { createExportClient, type ExportLimits } from './loading/export-client.t
 import type { ZipLimits } from './loading/read-zip.ts';
 import { createMirrorJudge, type MirrorJudge } from './matching/judge-from-mirror.ts';
 
-/** Folder below the data directory for archives while they are read. */
+/** Folder below the data directory for archives being read. */
 export const MIRROR_FOLDER = 'advisories';
 
 export type Mirror = MirrorJudge & MirrorKeeper;
@@ -15,13 +15,13 @@ export type Mirror = MirrorJudge & MirrorKeeper;
 export interface MirrorOptions {
   readonly platform: Platform;
   readonly config: Pick<Config, 'advisorySource' | 'advisoryMaxAgeHours' | 'advisoryExportUrl' | 'dataDir'>;
-  /** Client of the API, for what the export cannot give. */
+  /** Client of the API, for records that the export cannot give. */
   readonly api: Pick<OsvClient, 'fetchRecord'>;
   readonly limits?: { readonly export?: Partial<ExportLimits>; readonly zip?: ZipLimits };
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** The mirror as the settings want it; null where vulnerabilities come from the API alone, or from nowhere. */
+/** The mirror as configured; null when vulnerabilities come only from the API, or from nowhere. */
 export function openMirror({ platform, config, api, limits, sleep }: MirrorOptions): Mirror | null {
   const { advisorySource: source, advisoryExportUrl: baseUrl } = config;
   if (source !== 'mirror' && source !== 'mirror+api') return null;

@@ -1,7 +1,7 @@
 import type { Statement } from '../../platform/db/statement.ts';
 
 export const MIRROR: readonly Statement[] = [
-  // What is in use of each ecosystem, such as Debian, and of which time it is.
+  // The data in use of each ecosystem, such as Debian, and its time.
   `CREATE TABLE mirror_snapshots (
     base TEXT PRIMARY KEY,
     load_id BIGINT NOT NULL,
@@ -17,7 +17,7 @@ export const MIRROR: readonly Statement[] = [
     illegible TEXT NOT NULL DEFAULT '[]'
   )`,
 
-  // Who loads an ecosystem at the moment, how far it came, and what went wrong the last time.
+  // Who loads an ecosystem now, its progress, and the last fault.
   `CREATE TABLE mirror_loads (
     base TEXT PRIMARY KEY,
     load_id BIGINT NOT NULL UNIQUE,
@@ -32,7 +32,7 @@ export const MIRROR: readonly Statement[] = [
     retry_at BIGINT NOT NULL
   )`,
 
-  // A load writes under a number of its own: what is in use stays whole until the new one is.
+  // A load writes under a new number: the data in use stays complete until the new data is.
   `CREATE TABLE mirror_records (
     load_id BIGINT NOT NULL,
     id TEXT NOT NULL,
@@ -52,7 +52,7 @@ export const MIRROR: readonly Statement[] = [
   )`,
   'CREATE INDEX mirror_entries_by_name ON mirror_entries (load_id, name, eco)',
 
-  // A row while the advisories of an ecosystem are too old: it is told once for each such stretch of time.
+  // One row while an ecosystem's advisories are too old: each such period is reported once.
   `CREATE TABLE advisory_stretches (
     ecosystem TEXT PRIMARY KEY,
     since BIGINT NOT NULL
@@ -73,7 +73,7 @@ declare module '../../platform/db/tables.ts' {
       loaded_at: number;
       records: number;
       bad_records: number;
-      /** JSON: ids of records of which nobody can tell whom they affect. */
+      /** JSON: ids of unreadable records, which may affect any package. */
       illegible: string;
     };
     mirror_loads: {

@@ -21,14 +21,14 @@ export async function readSnapshotMarks(db: Db): Promise<Map<string, string>> {
 }
 
 /**
- * Keeps every snapshot as it is until the transaction ends, also one that is not there yet: what is decided then is what
- * the newest of them says. On PostgreSQL many may hold them at once; SQLite has one writer at a time.
+ * Locks every snapshot until the transaction ends, including those not there yet: a decision then rests on the newest
+ * ones. On PostgreSQL many may hold them at once; SQLite has one writer at a time.
  */
 export async function holdSnapshots(tx: Tx, { engine }: { engine: 'sqlite' | 'postgres' }): Promise<void> {
   if (engine === 'postgres') await sql`LOCK TABLE mirror_snapshots IN SHARE MODE`.execute(tx);
 }
 
-/** One of them in a transaction that must not lose it to another one: on PostgreSQL the row is locked. */
+/** Reads one snapshot, and on PostgreSQL locks its row until the transaction ends. */
 export async function lockSnapshot(
   tx: Tx,
   { base, engine }: { base: string; engine: 'sqlite' | 'postgres' },
@@ -100,7 +100,7 @@ function rowOf(loadId: number, id: string, part: number, entry: MirrorEntry): Ta
   return { load_id: loadId, id, part, eco, name, ranges_json: rangesJson, versions_json: versionsJson };
 }
 
-/** Takes records out and returns the packages that they spoke of. */
+/** Deletes records and returns the packages that they named. */
 export async function deleteRecords(
   tx: Tx,
   { loadId, ids }: { loadId: number; ids: readonly string[] },
@@ -137,7 +137,7 @@ export async function readRecords(
   return found;
 }
 
-/** Puts records where an operator is shown them; they go from table to table, never through our memory. */
+/** Copies records to the table that operators see, inside the database and never through our memory. */
 export async function showRecords(
   tx: Tx,
   { loadId, ids, nowMs }: { loadId: number; ids: readonly string[]; nowMs: number },
@@ -152,7 +152,7 @@ export async function showRecords(
           .select(['id', 'modified', 'record', sql<number>`CAST(${nowMs} AS BIGINT)`.as('fetched_at')])
           .where('load_id', '=', loadId)
           .where('id', 'in', some)
-          // One order for every writer, so that two replicas do not wait for each other.
+          // Same order for every writer, so that two replicas do not deadlock.
           .orderBy('id'),
       )
       .onConflict((conflict) =>
@@ -169,7 +169,7 @@ export async function showRecords(
   }
 }
 
-/** Whether the mirror has an entry of one of these names in exactly this ecosystem. */
+/** Whether the mirror has an entry with one of these names in exactly this ecosystem. */
 export async function hasEntries(
   db: Db,
   { loadId, eco, names }: { loadId: number; eco: string; names: readonly string[] },
@@ -179,7 +179,7 @@ export async function hasEntries(
   return (await named.where('eco', '=', eco).limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** Loads that wrote rows which nothing uses any more, of one ecosystem or of none. */
+/** Loads whose rows nothing uses any more, of any ecosystem. */
 export async function findAbandonedLoads(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('mirror_entries')
@@ -193,7 +193,7 @@ export async function findAbandonedLoads(db: Db): Promise<number[]> {
   return rows.map(({ load_id: loadId }) => loadId);
 }
 
-/** Takes out some records of a load; returns how many there were, 0 when none is left. */
+/** Deletes some records of a load; returns how many, 0 when none is left. */
 export async function deleteSomeOfLoad(
   tx: Tx,
   { loadId, limit }: { loadId: number; limit: number },
@@ -215,8 +215,8 @@ export async function deleteSomeOfLoad(
 }
 
 /**
- * Makes the checks of packages, in every release of the ecosystem, too old for a decision; of all packages where no
- * names are given. What was found later than the data is known to be of stays: it cannot know of that.
+ * Expires the checks of packages, in every release of the ecosystem; of all packages when no names are given. Findings
+ * later than the data's time stay: the data cannot know of them.
  */
 export async function expireChecks(
   tx: Tx,
@@ -228,9 +228,9 @@ export async function expireChecks(
 }
 
 /**
- * The same for what the API answered where the mirror could not, and what `expireChecks` let stand: once the data is
- * known to be of a later time than these it is the mirror's turn. `isNew` where it had nothing to decide by before; else
- * what the API calls clear may stand as long as its age allows, since the mirror has no answer of its own to that.
+ * Also expires the API's answers that stood in for the mirror, and those that `expireChecks` left, once the data is newer
+ * than them. `isNew`: the mirror could not answer before. Otherwise the API's "clear" may live out its age, since the
+ * mirror has no answer of its own to replace it.
  */
 export async function expireStandIns(
   tx: Tx,
@@ -249,7 +249,7 @@ function checksOlderThan(tx: Tx, { base, asOfMs }: { base: string; asOfMs: numbe
     .where((e) => e.or([e('verdict', '<>', 'vulnerable'), e('checked_at', '<=', asOfMs)]));
 }
 
-/** Every system of the fleet with the ecosystems that its hosts have reported or wait for. */
+/** Every system of the fleet, with the ecosystems that its hosts reported or are asked for. */
 export async function readFleetSystems(
   db: Db,
 ): Promise<{ ecosystem: string; os_id: string; os_version_id: string }[]> {

@@ -16,7 +16,7 @@ export interface StalenessOptions {
   readonly mirror: Pick<MirrorKeeper, 'states'> | null;
 }
 
-/** Says once that decisions have nothing left to rest on: approvals of apt and dnf are stopped from then on (A2). */
+/** Reports once when no usable data is left: from then on approvals of apt and dnf are blocked (A2). */
 export function createStalenessWatch(options: StalenessOptions): BackgroundWork {
   return repeat({
     intervalMs: EVERY_MS,
@@ -25,13 +25,13 @@ export function createStalenessWatch(options: StalenessOptions): BackgroundWork 
         await tellWhatIsStale(options);
       } catch (error) {
         if (!isStopped())
-          options.platform.log.error('the watch for old advisories failed', { error: String(error) });
+          options.platform.log.error('the check for stale advisories failed', { error: String(error) });
       }
     },
   });
 }
 
-/** One look; returns how many stretches began. */
+/** One check; returns the number of periods that began. */
 export async function tellWhatIsStale(options: StalenessOptions): Promise<number> {
   return tellStaleness(options.platform, { stale: await staleNow(options), maxAgeMs: options.maxAgeMs });
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/db/engine.ts';
 
-/** Begins a stretch; false where it is under way already. */
+/** Begins a stale period; false when one is under way. */
 export async function claimStretch(
   tx: Tx,
   { ecosystem, nowMs }: { ecosystem: string; nowMs: number },
@@ -14,7 +14,7 @@ export async function claimStretch(
   return row !== undefined;
 }
 
-/** Ends every stretch but these. */
+/** Ends the stale periods of all other ecosystems. */
 export async function endStretches(tx: Tx, but: readonly string[]): Promise<void> {
   const query = tx.deleteFrom('advisory_stretches');
   await (but.length > 0 ? query.where('ecosystem', 'not in', [...but]) : query).execute();

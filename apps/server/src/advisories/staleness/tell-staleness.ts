@@ -3,15 +3,15 @@ import { rfc3339 } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { claimStretch, endStretches } from './stretch-store.ts';
 
-/** An ecosystem of which nothing is known that a decision may rest on, though it was once. */
+/** An ecosystem whose data has become too old for decisions. */
 export interface Stale {
   readonly ecosystem: string;
   readonly asOfMs: number;
 }
 
 /**
- * Leaves an `advisories_stale` for each ecosystem whose data has grown too old, once for each stretch: the next one
- * begins after it was new again. Returns how many it told of.
+ * Records `advisories_stale` for each ecosystem whose data is too old, once per period; new data ends the period.
+ * Returns the number of events.
  */
 export async function tellStaleness(
   platform: Platform,
@@ -24,7 +24,7 @@ export async function tellStaleness(
     );
     let told = 0;
     for (const { ecosystem, asOfMs } of stale) {
-      // Another replica may have told of it.
+      // Another replica may have recorded it.
       if (!(await claimStretch(tx, { ecosystem, nowMs: platform.now() }))) continue;
       told += 1;
       const fields = { ecosystem, as_of: rfc3339(asOfMs), max_age_hours: maxAgeMs / 3_600_000 };

@@ -16,16 +16,16 @@ import { type ChangeSources, type FetchedChange, fetchChange } from './fetch-cha
 import { LoadLost, type LoadProgress } from './load-progress.ts';
 import { beat } from './store.ts';
 
-/** Changes that are fetched one by one; with more of them the whole archive is read anew. */
+/** Changes fetched one by one; beyond it the whole archive is loaded again. */
 const CHANGES_MAX = 5_000;
 const BATCH = 50;
-/** Records fetched at the same time. */
+/** Records fetched in parallel. */
 const CONCURRENT = 8;
 const FUTURE_MS = 60_000;
 
 export interface ChangesRequest extends ChangeSources {
   readonly progress: LoadProgress;
-  /** Age from which decisions do not rest on data. */
+  /** Age from which decisions reject data. */
   readonly maxAgeMs: number;
   readonly isStopped?: () => boolean;
 }
@@ -36,8 +36,8 @@ export type ChangesOutcome =
   | { readonly kind: 'failed'; readonly cause: string };
 
 /**
- * Brings what is in use up to the list of changes, oldest first: whatever stops it, all that is older than the mark is
- * there. Only when nothing is left does the snapshot become as new as the list.
+ * Applies the list of changes to the data in use, oldest first, so that an interruption leaves everything older than the
+ * mark applied. The snapshot becomes as new as the list only when no change is left.
  */
 export async function applyChanges(platform: Platform, request: ChangesRequest): Promise<ChangesOutcome> {
   const { progress, client, isStopped = () => false } = request;
@@ -60,7 +60,7 @@ export async function applyChanges(platform: Platform, request: ChangesRequest):
   return { kind: 'applied', changes: due.length };
 }
 
-/** Oldest first. Of those at the mark itself some were seen before. */
+/** Oldest first. Some of those at the mark itself may be stored already. */
 async function notYetStored(
   platform: Platform,
   { loadId, modifiedMark }: Snapshot,
@@ -86,7 +86,7 @@ async function applySome(
   async function work(): Promise<void> {
     for (let one = queue.shift(); one !== undefined && fault === null; one = queue.shift()) {
       const found = await fetchChange(sources, { snapshot, id: one.id });
-      // Nobody knows whom it affects: the snapshot does not become newer than it.
+      // It may affect any package: the snapshot must not become newer than this record.
       if (found.kind === 'failed') fault = found.cause;
       else fetched.set(one.id, found);
     }
@@ -106,7 +106,7 @@ async function applySome(
     const before = await deleteRecords(tx, { loadId: now.loadId, ids });
     await insertRecords(tx, { loadId: now.loadId, records });
     const after = records.flatMap(({ entries }) => entries);
-    // A stored "clear" of an hour ago must not outlive the advisory that came since: in the same transaction.
+    // In the same transaction: an earlier stored "clear" must not outlive the new advisory.
     const names = [...before, ...after]
       .filter(({ eco }) => baseOf(eco) === progress.base)
       .map(({ name }) => name);
@@ -116,7 +116,7 @@ async function applySome(
     const sha256 = sha256Hex(`${now.sha256}\n${content}`);
     const illegible = now.illegible.filter((id) => left.has(id) || !fetched.has(id));
     await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, illegible });
-    // What was not called clear for want of the last of them may be now.
+    // Packages that only these records kept from "clear" may be clear now.
     if (illegible.length < now.illegible.length) await expireChecks(tx, expired);
   });
   return null;
@@ -124,7 +124,7 @@ async function applySome(
 
 type Known = Exclude<FetchedChange, { kind: 'failed' }>;
 
-/** What a batch brought: with the hash before, it gives the hash of the data as it is afterwards. */
+/** What a batch changed: hashed together with the previous hash, it gives the new hash of the data. */
 function contentOf(changes: readonly Change[], fetched: ReadonlyMap<string, Known>): string {
   const hashes = changes.map(({ id }) => {
     const { kind, bytes } = fetched.get(id) ?? DELETED;
@@ -137,7 +137,7 @@ const DELETED: Known = { kind: 'deleted', bytes: null, read: null };
 
 type Tx = Parameters<typeof saveSnapshot>[0];
 
-/** All that is in the list is there now: the data is of the time when the list was asked for. */
+/** Everything in the list is applied: the data is as of the time when the list was requested. */
 async function dateAnew(
   platform: Platform,
   { progress, maxAgeMs }: ChangesRequest,
@@ -151,10 +151,10 @@ async function dateAnew(
   });
 }
 
-/** The snapshot in use, held to the end of the transaction, while the claim is still ours. */
+/** The snapshot in use, locked until the transaction ends, if this load still holds the claim. */
 async function mine(platform: Platform, tx: Tx, { base, loadId }: LoadProgress): Promise<Snapshot> {
   const now = await lockSnapshot(tx, { base, engine: platform.database.engine });
   const at = { loadId, nowMs: platform.now(), phase: 'changes', done: 0, total: 0 };
-  if (!now || !(await beat(tx, at))) throw new LoadLost(`the load of ${base} goes on elsewhere`);
+  if (!now || !(await beat(tx, at))) throw new LoadLost(`another process took over the load of ${base}`);
   return now;
 }

@@ -5,11 +5,11 @@ import { Agent, type Dispatcher } from 'undici';
 import { type ByteOutcome, streamBytes } from '../../../platform/stream-bytes.ts';
 import { callUpstream, type UpstreamAnswer } from '../../../platform/upstream.ts';
 
-/** Bounds of what the export serves, in bytes and milliseconds. */
+/** Bounds of the export's responses, in bytes and milliseconds. */
 export interface ExportLimits {
   readonly archiveBytes: number;
   readonly archiveMs: number;
-  /** Longest silence in the middle of an answer. */
+  /** Longest pause within a response. */
   readonly silenceMs: number;
   readonly listBytes: number;
   readonly listMs: number;
@@ -26,7 +26,7 @@ export const EXPORT_LIMITS: ExportLimits = {
   recordBytes: 32 * 1024 * 1024,
   recordMs: 30_000,
 };
-/** Longest line of the list of changes. */
+/** Longest line in the list of changes. */
 const LINE_MAX_CHARS = 1_024;
 
 export interface Archive {
@@ -47,12 +47,12 @@ export type Fetched<T> =
 
 export interface ExportClient {
   readonly baseUrl: string;
-  /** Writes the whole archive of an ecosystem to a new file. */
+  /** Downloads the whole archive of an ecosystem into a new file. */
   fetchArchive(
     base: string,
     to: { path: string; onProgress: (at: { bytes: number; total: number | null }) => Promise<void> },
   ): Promise<Fetched<Archive>>;
-  /** What changed at `sinceMs` or later, newest first; more than `most` of it is `tooMany`. */
+  /** Changes since `sinceMs`, inclusive, newest first; `tooMany` if there are more than `most`. */
   listChanges(
     base: string,
     args: { sinceMs: number; most: number },
@@ -67,7 +67,7 @@ export interface ExportClientOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** Client of OSV's exports (notes/supply-chain.md, 4): a folder for each ecosystem. */
+/** Client of OSV's exports: one folder per ecosystem. */
 export function createExportClient(options: ExportClientOptions): ExportClient {
   const limits = { ...EXPORT_LIMITS, ...options.limits };
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
@@ -179,14 +179,14 @@ async function writeTo(
   return { outcome, bytes };
 }
 
-/** A list is read a line at a time; one that does not end is no line. */
+/** Splits a list into lines; an unterminated last line is kept apart as the rest. */
 function createLineReader(): { next(piece: Buffer): string[]; rest(): string } {
   let open = '';
   return {
     next(piece) {
       const lines = (open + piece.toString('latin1')).split('\n');
       open = lines.pop() ?? '';
-      // Longer than any line may be, it will be told to be none when it is looked at.
+      // An overlong line is passed on, and rejected when it is parsed.
       if (open.length > LINE_MAX_CHARS) return [...lines, open];
       return lines;
     },

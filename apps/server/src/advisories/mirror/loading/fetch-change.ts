@@ -5,19 +5,19 @@ import type { ExportClient } from './export-client.ts';
 
 export interface ChangeSources {
   readonly client: ExportClient;
-  /** Has what the export cannot give; null where the API is not to be asked. */
+  /** Source for records that the export cannot give; null when the API may not be used. */
   readonly fetchFromApi: ((id: string) => Promise<RecordAnswer>) | null;
 }
 
-/** What is known of a record that changed. `bytes` is null where it was deleted, or was more than can be read. */
+/** A changed record as fetched. `bytes` is null when it was deleted, or was too large to read. */
 export type FetchedChange =
   | { readonly kind: 'read' | 'illegible'; readonly bytes: Uint8Array; readonly read: ReadRecord }
   | { readonly kind: 'deleted' | 'illegible'; readonly bytes: null; readonly read: null }
   | { readonly kind: 'failed'; readonly cause: string };
 
 /**
- * Fetches a record from the export, and from the API where the export has none that can be read. An illegible one is a
- * failure, which may pass (a captive portal), unless it was illegible already when all was read: then it stays so.
+ * Fetches a record from the export, or from the API if the export has none that is readable. An unreadable record is a
+ * failure, which may pass (a captive portal), unless the last full load found it unreadable too: then it stays so.
  */
 export async function fetchChange(
   { client, fetchFromApi }: ChangeSources,

@@ -15,7 +15,7 @@ import { LoadLost, type LoadProgress } from './load-progress.ts';
 import { beat } from './store.ts';
 import { tellIllegible } from './tell-illegible.ts';
 
-/** Records fetched one after another that may fail before the rest is left for the next round. */
+/** Consecutive failed fetches after which the rest waits for the next round. */
 const FAILURES_MAX = 3;
 
 export interface HealRequest {
@@ -25,8 +25,8 @@ export interface HealRequest {
 }
 
 /**
- * Asks the API for the records that the export did not give in a legible form, and puts what it says in their place.
- * What neither of them can say stays illegible, and the next round asks again.
+ * Fetches from the API the records that were unreadable in the export, and replaces them. Records unreadable in both stay
+ * marked, and the next round tries again.
  */
 export async function healIllegible(platform: Platform, request: HealRequest): Promise<void> {
   const { progress, fetchFromApi, isStopped = () => false } = request;
@@ -36,7 +36,7 @@ export async function healIllegible(platform: Platform, request: HealRequest): P
   let failures = 0;
   for (const [index, id] of snapshot.illegible.entries()) {
     if (isStopped() || failures >= FAILURES_MAX) break;
-    await progress.at('illegible records', index, snapshot.illegible.length);
+    await progress.at('unreadable records', index, snapshot.illegible.length);
     const answer = await fetchFromApi(id);
     if (answer.kind === 'unreachable') failures += 1;
     if (answer.kind !== 'record') continue;
@@ -67,12 +67,12 @@ async function put(
     const at = {
       loadId,
       nowMs: platform.now(),
-      phase: 'illegible records',
+      phase: 'unreadable records',
       done: ids.length,
       total: ids.length,
     };
     if (now?.sha256 !== snapshot.sha256 || now.loadId !== snapshot.loadId || !(await beat(tx, at))) {
-      throw new LoadLost(`the load of ${base} goes on elsewhere`);
+      throw new LoadLost(`another process took over the load of ${base}`);
     }
     await deleteRecords(tx, { loadId: now.loadId, ids });
     await insertRecords(tx, { loadId: now.loadId, records });
@@ -80,7 +80,7 @@ async function put(
     const illegible = now.illegible.filter((id) => !healed.has(id));
     const badRecords = Math.max(0, now.badRecords - ids.length);
     await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Hex(`${now.sha256}\n${content}`) });
-    // What was not called clear for want of them may be now; what they name must not stay clear.
+    // Packages that only these records kept from "clear" may be clear now; packages they name must not stay clear.
     await expireChecks(tx, { base, asOfMs: now.asOfMs });
   });
 }

@@ -21,7 +21,7 @@ const QUARTER_MS = 15 * 60_000;
 const WEEK_MS = 8 * 24 * 3_600_000;
 const ENTRY_BYTES = 50_000;
 
-/** Of none of them can it be told whom they affect. */
+/** Records that do not say which packages they affect. */
 const ILLEGIBLE: readonly (readonly [string, string])[] = [
   ['no JSON', '<html>'],
   ['cut off', '{"id":"ODD-1","affected":[{"package":{"ecosystem":"Debian:12","name":"curl"}},{"pack'],
@@ -31,7 +31,7 @@ const ILLEGIBLE: readonly (readonly [string, string])[] = [
   ['too deep to be read', '['.repeat(100_000 / 2 - 1)],
 ];
 
-describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on $name', (engine) => {
+describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
   async function setUp(source: 'mirror' | 'mirror+api' = 'mirror') {
     const osv = await startFakeOsv({ covered: ['Debian:12'] });
     onTestFinished(() => osv.stop());
@@ -75,7 +75,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
       if (!now) throw new Error('no snapshot');
       return now;
     };
-    /** The export as it is, with odd files in it. */
+    /** The regular export, with additional bad files. */
     const serve = (...odd: { name: string; content: string }[]) => {
       const sound = osv
         .all()
@@ -89,7 +89,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
   }
 
   test.each(ILLEGIBLE)(
-    '%s: nothing is called clear, what is affected stays vulnerable',
+    '%s: nothing is called clear, affected packages stay vulnerable',
     async (_, content) => {
       const { mirror, judged, snapshot, serve, warnings } = await setUp();
       serve({ name: 'ODD-1.json', content });
@@ -106,7 +106,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     },
   );
 
-  test('once it is legible in the export, the others are clear again without a new load', async () => {
+  test('once it is readable in the export, the others are clear again without a new load', async () => {
     const { osv, mirror, judged, snapshot, serve, clock, files } = await setUp();
     serve({ name: 'ODD-1.json', content: '<html>' });
     await mirror.refresh();
@@ -135,7 +135,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
   });
 
   test.each(['<html>', ' '.repeat(ENTRY_BYTES)])(
-    'changes pass a record that stays as odd as it was: those behind it are seen',
+    'changes skip a record that stays unreadable: later ones are applied',
     async (content) => {
       const { osv, files, mirror, judged, serve, clock, snapshot } = await setUp();
       serve({ name: 'ODD-1.json', content: '<html>' });
@@ -154,7 +154,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     },
   );
 
-  test('mirror+api: the API tells what it says at the load, and one odd record harms nobody', async () => {
+  test('mirror+api: the API supplies the record during the load, and one bad record harms nothing', async () => {
     const { osv, mirror, judged, serve, snapshot, warnings } = await setUp('mirror+api');
     osv.addRecord({ id: 'ODD-1', modified: '2026-01-02T00:00:00Z' }, [{ ...CURL, all: true }]);
     serve({ name: 'ODD-1.json', content: '<html>' });
@@ -169,7 +169,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     expect(warnings().filter((line) => line.includes('illegible'))).toHaveLength(1);
   });
 
-  test('mirror+api: what the API cannot tell either is asked of it package by package, and again in the next round', async () => {
+  test('mirror+api: if the API cannot read it either, packages are queried one by one, and the record again next round', async () => {
     const { osv, mirror, judged, serve, snapshot, clock } = await setUp('mirror+api');
     serve({ name: 'ODD-1.json', content: '<html>' });
     await mirror.refresh();
@@ -189,7 +189,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     expect(await judged(ZLIB)).toEqual(['judged', ['vulnerable', null, 'mirror']]);
   });
 
-  test('mirror+api: with the API away nothing is called clear (A2), and three failures end the asking', async () => {
+  test('mirror+api: with the API unreachable nothing is called clear (A2), and three failures end the round', async () => {
     const { osv, mirror, judged, serve, snapshot } = await setUp('mirror+api');
     for (let n = 0; n < 400; n++)
       osv.addRecord({ id: `CVE-${n}`, modified: '2026-01-02T00:00:00Z' }, [{ ...OPENSSL, all: true }]);
@@ -203,7 +203,7 @@ describe.each(ENGINES)('an advisory of which nobody can tell whom it affects, on
     expect(await judged(OPENSSL, ZLIB)).toEqual(['unreachable', ['vulnerable', null, 'mirror'], null]);
   });
 
-  test('an archive with more of them than are kept is not taken into use', async () => {
+  test('an archive with too many of them is rejected', async () => {
     const { mirror, serve, snapshot, clock, warnings } = await setUp();
     await mirror.refresh();
     const { loadId } = await snapshot();

@@ -8,19 +8,19 @@ import { createLoadProgress } from './load-progress.ts';
 import { readZip } from './read-zip.ts';
 import { claimLoad, endLoad } from './store.ts';
 
-/** Records that are looked at to tell which ecosystem an archive is of. */
+/** Records read to find out an archive's ecosystem. */
 const LOOKED_AT = 100;
 
 export interface ImportRequest {
   readonly path: string;
   readonly base: string;
   readonly releases: readonly string[];
-  /** An operator's word for the time of which the file is; null: that of its newest record. */
+  /** The operator's statement of when the file was fetched; null: the time of its newest record. */
   readonly statedAsOfMs: number | null;
   readonly onStep?: (text: string) => void;
 }
 
-/** Takes an archive from a file into use, by the same way as one that is fetched. @throws ZipFault */
+/** Loads an archive from a file, in the same way as a fetched one. @throws ZipFault */
 export async function importArchive(platform: Platform, request: ImportRequest): Promise<LoadOutcome> {
   const { path, base, releases, statedAsOfMs, onStep } = request;
   const sha256 = await hashOf(path);
@@ -35,7 +35,7 @@ export async function importArchive(platform: Platform, request: ImportRequest):
     const archive = { path, source: `file:${path.split('/').at(-1)}`, sha256 };
     return await loadArchive(platform, { progress, archive, releases, statedAsOfMs, keepsNewer: true });
   } finally {
-    // What an import meets says nothing about the source that the server fetches from.
+    // The outcome of an import says nothing about the source that the server fetches from.
     await platform.database.transact((tx) => endLoad(tx, { loadId, fault: faultBefore(claimed) }));
   }
 }
@@ -52,7 +52,7 @@ function faultBefore({
   return error === null ? null : { error, failures, retryAtMs };
 }
 
-/** The one ecosystem that all of the first records speak of; null where there is none, or several. */
+/** The one ecosystem that all of the first records have in common; null when there is none, or several. */
 export async function ecosystemOf(path: string): Promise<string | null> {
   let common: Set<string> | null = null;
   let looked = 0;

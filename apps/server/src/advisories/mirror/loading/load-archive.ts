@@ -22,18 +22,18 @@ import { readZip, ZipFault, type ZipLimits } from './read-zip.ts';
 import { beat } from './store.ts';
 import { tellIllegible } from './tell-illegible.ts';
 
-/** Rows that one transaction writes: the requests of hosts and operators go in between. */
+/** Rows per transaction: requests of hosts and operators run in between. */
 const BATCH_ROWS = 500;
 const BATCH_RECORDS = 200;
 const DELETE_RECORDS = 200;
-/** Of a load with more bad records than this nothing is believed: their share, and how many always pass. */
+/** A load with a larger share of bad records is rejected; a few are always allowed. */
 const BAD_SHARE_MAX = 0.01;
 const BAD_ALWAYS = 3;
-/** A load with less than this share of the records in use is an accident, or worse. */
+/** A load with less than this share of the records in use is rejected as an accident, or worse. */
 const SHRINK_MIN_SHARE = 0.5;
-/** A record from further ahead than this is not what the snapshot is dated by: it would never grow old. */
+/** A record dated further ahead does not date the snapshot, which would never grow old. */
 const FUTURE_MS = 60_000;
-/** Bad records that the log names. */
+/** Bad records named in the log. */
 const NAMED_BAD = 5;
 
 export interface ArchiveFile {
@@ -46,9 +46,9 @@ export interface LoadRequest {
   readonly progress: LoadProgress;
   readonly archive: ArchiveFile;
   readonly releases: readonly string[];
-  /** An operator's word for the time of the data; it counts where the newest record is not younger than it. */
+  /** The operator's statement of the data's time; must not be before the newest record. */
   readonly statedAsOfMs?: number | null;
-  /** Whether data that is newer stays in use, where it holds the same releases. */
+  /** Whether newer data stays in use, if it covers the same releases. */
   readonly keepsNewer?: boolean;
   readonly limits?: ZipLimits;
   readonly isStopped?: () => boolean;
@@ -59,8 +59,8 @@ export type LoadOutcome =
   | { readonly kind: 'failed'; readonly cause: string };
 
 /**
- * Reads an archive into rows of its own number and puts them in the place of what is in use only when all of it was
- * read and can be believed; a process that is killed before leaves everything as it was.
+ * Loads an archive into rows under a new number. They replace the data in use only after all of the archive was read and
+ * found plausible; a process killed before that changes nothing.
  */
 export async function loadArchive(platform: Platform, request: LoadRequest): Promise<LoadOutcome> {
   const { progress } = request;
@@ -71,11 +71,10 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
   const cause = distrust(read, before);
   if (cause !== null) return { kind: 'failed', cause };
   const dated = dateOf(read, request.statedAsOfMs ?? null);
-  if (dated === null)
-    return { kind: 'failed', cause: 'its newest record is younger than the time that was given' };
+  if (dated === null) return { kind: 'failed', cause: 'its newest record is younger than the given time' };
   const isHeld = before !== null && request.releases.every((one) => before.releases.includes(one));
   if (request.keepsNewer && isHeld && before.asOfMs > dated.asOfMs) {
-    return { kind: 'failed', cause: 'what is in use is of a later time' };
+    return { kind: 'failed', cause: 'the data in use is newer' };
   }
   const snapshot: Snapshot = {
     base: progress.base,
@@ -153,40 +152,40 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
   return { records: seen.size, bad, illegible, newest: { modified, modifiedMs } };
 }
 
-const TOO_LARGE: Unreadable = { kind: 'unreadable', why: 'is larger than a record may be' };
+const TOO_LARGE: Unreadable = { kind: 'unreadable', why: 'is too large for a record' };
 
-/** Why a load is not believed; null where it is. */
+/** Why a load is rejected; null when it is plausible. */
 function distrust({ records, bad, illegible, newest }: Read, before: Snapshot | null): string | null {
   if (records === 0 || newest.modified === '') return 'it holds no advisory';
   if (illegible.length > ILLEGIBLE_MAX) return `${illegible.length} records may speak of any package`;
   if (bad > Math.max(BAD_ALWAYS, records * BAD_SHARE_MAX))
     return `${bad} of ${records} records cannot be read`;
   if (before && records < before.records * SHRINK_MIN_SHARE) {
-    return `it holds ${records} records where ${before.records} are in use`;
+    return `it holds ${records} records, but ${before.records} are in use`;
   }
   return null;
 }
 
-/** Reading a file makes nothing newer: it is of the time of its newest record, or of that which an operator states. */
+/** Loading a file does not make it newer: it is as of its newest record, or the time that an operator states. */
 function dateOf({ newest }: Read, statedMs: number | null): { asOfMs: number; asOfKind: AsOfKind } | null {
   if (statedMs === null) return { asOfMs: newest.modifiedMs, asOfKind: 'newest_record' };
   return statedMs < newest.modifiedMs ? null : { asOfMs: statedMs, asOfKind: 'stated' };
 }
 
-/** Checks that rest on what was in use before are too old from that moment on. */
+/** From now on, checks that rest on the replaced data are too old. */
 async function takeIntoUse(platform: Platform, snapshot: Snapshot): Promise<void> {
   const { base, loadId, records } = snapshot;
   const { engine } = platform.database;
   await platform.database.transact(async (tx) => {
     await lockSnapshot(tx, { base, engine });
-    const at = { loadId, nowMs: platform.now(), phase: 'taking into use', done: records, total: records };
-    if (!(await beat(tx, at))) throw new LoadLost(`the load of ${base} goes on elsewhere`);
+    const at = { loadId, nowMs: platform.now(), phase: 'activating', done: records, total: records };
+    if (!(await beat(tx, at))) throw new LoadLost(`another process took over the load of ${base}`);
     await saveSnapshot(tx, snapshot);
     await expireChecks(tx, { base, asOfMs: snapshot.asOfMs });
   });
 }
 
-/** What killed, failed and replaced loads left behind. */
+/** Deletes the rows of killed, failed and replaced loads. */
 async function removeAbandoned(platform: Platform): Promise<void> {
   for (const loadId of await findAbandonedLoads(platform.database.read)) {
     const some = { loadId, limit: DELETE_RECORDS };

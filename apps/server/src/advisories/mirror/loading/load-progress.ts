@@ -1,7 +1,7 @@
 import type { Platform } from '../../../platform/platform.ts';
 import { beat } from './store.ts';
 
-/** How often a load says in the log, and in the database, how far it is. */
+/** How often a load reports its progress in the log, and in the database. */
 const LOG_EVERY_MS = 10_000;
 const BEAT_EVERY_MS = 2_000;
 
@@ -9,16 +9,16 @@ const BEAT_EVERY_MS = 2_000;
 export interface LoadProgress {
   readonly base: string;
   readonly loadId: number;
-  /** Tells how far a phase is. @throws LoadLost where another process has taken the load over. */
+  /** Reports progress of a phase. @throws LoadLost when another process has taken the load over. */
   at(phase: string, done: number, total: number): Promise<void>;
 }
 
-/** Another process goes on with the load: this one leaves everything as it is. */
+/** Another process took the load over: this one changes nothing more. */
 export class LoadLost extends Error {
   override name = 'LoadLost';
 }
 
-/** `onStep` hears of every step, also those too near to each other for the log; the command line shows them. */
+/** `onStep` gets every step, also those that the log throttles; the command line shows them. */
 export function createLoadProgress(
   platform: Platform,
   { base, loadId, onStep }: { base: string; loadId: number; onStep?: (text: string) => void },
@@ -43,7 +43,7 @@ export function createLoadProgress(
       const isMine = await platform.database.transact((tx) =>
         beat(tx, { loadId, nowMs, phase, done, total }),
       );
-      if (!isMine) throw new LoadLost(`the load of ${base} goes on elsewhere`);
+      if (!isMine) throw new LoadLost(`another process took over the load of ${base}`);
     },
   };
 }

@@ -29,7 +29,7 @@ const TWO: ZipFile[] = [
 
 describe('an archive', () => {
   test.each([true, false])(
-    'is read file by file (deflated: %s), as another program does',
+    'is read file by file (deflated: %s), with the same result as another program',
     async (deflate) => {
       const path = file(zipArchive(TWO, { deflate }));
       expect(await read(path)).toEqual(['A-1.json:{"a":1}', `B-2.json:${'b'.repeat(100_000)}`]);
@@ -38,26 +38,26 @@ describe('an archive', () => {
     },
   );
 
-  test('is no archive past its bounds: entries, all of them', async () => {
+  test('is rejected beyond its bounds on entries and total size', async () => {
     const path = file(zipArchive(TWO));
     await expect(read(path, { entries: 1 })).rejects.toThrow(ZipFault);
     await expect(read(path, { totalBytes: 100_006 })).rejects.toThrow('more than 100006 bytes unpacked');
     expect(await read(path, { entries: 2, entryBytes: 100_000, totalBytes: 100_007 })).toHaveLength(2);
   });
 
-  test('is read all the same where one entry is past its bound, without that one', async () => {
+  test('is read without an entry that is too large', async () => {
     const path = file(zipArchive([...TWO, { name: 'C-3.json', content: 'c' }]));
     const found = await read(path, { entryBytes: 99_999, totalBytes: 8 });
     expect(found).toEqual(['A-1.json:{"a":1}', 'B-2.json:too large', 'C-3.json:c']);
   });
 
-  test('that lies about how much it unpacks to is none (zip bomb)', async () => {
+  test('that understates its unpacked size is rejected (zip bomb)', async () => {
     const bomb = zipArchive([{ name: 'A-1.json', content: Buffer.alloc(5_000_000), saidLength: 10 }]);
     expect(bomb.length).toBeLessThan(10_000);
     await expect(read(file(bomb), { entryBytes: 1_000_000 })).rejects.toThrow(ZipFault);
   });
 
-  test('that is cut off, empty or something else is none', async () => {
+  test('that is cut off, empty or something else is rejected', async () => {
     const whole = zipArchive(TWO);
     await expect(read(file(whole.subarray(0, whole.length - 30)))).rejects.toThrow(ZipFault);
     await expect(read(file(Buffer.alloc(0)))).rejects.toThrow(ZipFault);
@@ -65,12 +65,12 @@ describe('an archive', () => {
     expect(await read(file(zipArchive([])))).toEqual([]);
   });
 
-  test('whose content was changed is none', async () => {
+  test('whose content was changed is rejected', async () => {
     const path = file(Buffer.from(zipArchive(TWO, { deflate: false })).fill('c', 90, 100));
     await expect(read(path)).rejects.toThrow(ZipFault);
   });
 
-  test('that names files outside of its folder is none', async () => {
+  test('that names files outside of its folder is rejected', async () => {
     await expect(read(file(zipArchive([{ name: '../x.json', content: '' }])))).rejects.toThrow(ZipFault);
   });
 });

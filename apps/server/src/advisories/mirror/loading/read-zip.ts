@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { type Entry, openPromise } from 'yauzl';
 
-/** Bounds of an archive that comes from outside, in bytes and entries; past one of them it is none. */
+/** Bounds of an untrusted archive, in bytes and entries; beyond one of them it is rejected. */
 export interface ZipLimits {
   readonly entries: number;
   readonly entryBytes: number;
@@ -18,20 +18,20 @@ export const ZIP_LIMITS: ZipLimits = {
 
 export interface ZipEntry {
   readonly name: string;
-  /** How many entries the archive says it has. */
+  /** Number of entries that the archive states. */
   readonly count: number;
-  /** Null where it is larger than an entry may be. */
+  /** Null when larger than the limit for entries. */
   readonly bytes: Buffer | null;
 }
 
-/** An archive that is broken, or larger than its bounds. */
+/** A broken archive, or one beyond its bounds. */
 export class ZipFault extends Error {
   override name = 'ZipFault';
 }
 
 /**
- * The files of an archive, one at a time: never more than one of them is in memory. What is unpacked is counted as it
- * comes, whatever the archive says of itself. @throws ZipFault
+ * Yields the files of an archive one at a time, with only one in memory. Unpacked bytes are counted as they come,
+ * whatever sizes the archive states. @throws ZipFault
  */
 export async function* readZip(path: string, limits: ZipLimits = ZIP_LIMITS): AsyncGenerator<ZipEntry> {
   const zip = await told(openPromise(path, { lazyEntries: true, autoClose: false }));
@@ -76,7 +76,7 @@ async function read(entry: Entry, stream: Readable, limits: ZipLimits): Promise<
 
 function whole(entry: Entry, bytes: Buffer): Buffer {
   if (crc32(bytes) === entry.crc32) return bytes;
-  throw new ZipFault(`${entry.fileName.slice(0, 100)} is not what the archive says it is`);
+  throw new ZipFault(`${entry.fileName.slice(0, 100)} differs from the archive's own directory`);
 }
 
 function tooLarge(entry: Entry, { entryBytes }: ZipLimits): ZipFault {

@@ -11,24 +11,24 @@ import { createLoadProgress, LoadLost, type LoadProgress } from './load-progress
 import type { ZipLimits } from './read-zip.ts';
 import { claimLoad, endLoad, type LoadRow } from './store.ts';
 
-/** Deletions are in no list of changes: everything is read anew so often. */
+/** The list of changes has no deletions, so everything is loaded again at this interval. */
 export const FULL_RELOAD_MS = 7 * 24 * 60 * 60_000;
 export const CHANGES_EVERY_MS = 15 * 60_000;
-/** Pause after the first failure and after the ones that follow. */
+/** Pause after the first failure, and the longest pause. */
 const RETRY_MS = 60_000;
 const RETRY_MAX_MS = 60 * 60_000;
-/** Failures in a row of the list of changes after which everything is read anew. */
+/** Consecutive failures of the list of changes after which everything is loaded again. */
 const FAILURES_TO_RELOAD = 3;
 const RELOAD_AGAIN_MS = 6 * 60 * 60_000;
 
 export interface RefreshDeps {
   readonly platform: Platform;
   readonly exportClient: ExportClient;
-  /** Has what the export cannot give; null where it is not to be asked. */
+  /** Source for records that the export cannot give; null when it may not be used. */
   readonly api: Pick<OsvClient, 'fetchRecord'> | null;
-  /** Age from which decisions do not rest on data. */
+  /** Age from which decisions reject data. */
   readonly maxAgeMs: number;
-  /** Folder for the archive while it is read. */
+  /** Folder for an archive while it is read. */
   readonly folder: string;
   readonly zipLimits?: ZipLimits;
   readonly isStopped?: () => boolean;
@@ -44,7 +44,7 @@ export interface EcosystemState {
 
 export type Due = 'full' | 'changes' | null;
 
-/** What has to be done for an ecosystem now. */
+/** The refresh that an ecosystem needs now. */
 export function dueOf({ releases, snapshot, load }: EcosystemState, nowMs: number): Due {
   const isWaiting = load !== null && load.retry_at > nowMs && load.retry_at <= nowMs + RETRY_MAX_MS;
   const isNew = !snapshot || !releases.every((one) => snapshot.releases.includes(one));
@@ -56,7 +56,7 @@ export function dueOf({ releases, snapshot, load }: EcosystemState, nowMs: numbe
   return isDue || nowMs < snapshot.asOfMs ? 'changes' : null;
 }
 
-/** Brings one ecosystem up to date. False where another server does it, or it failed; what was in use stays then. */
+/** Refreshes one ecosystem. False when another server does it, or it failed; the data in use then stays. */
 export async function refreshEcosystem(deps: RefreshDeps, state: EcosystemState, due: Due): Promise<boolean> {
   const { platform, onStep } = deps;
   const { base } = state;
@@ -82,7 +82,7 @@ export async function refreshEcosystem(deps: RefreshDeps, state: EcosystemState,
   return false;
 }
 
-/** Why it could not be done; null where it was. */
+/** Why the refresh failed; null when it succeeded. */
 async function bringUp(
   deps: RefreshDeps,
   { state, progress, due }: { state: EcosystemState; progress: LoadProgress; due: Due },
@@ -100,7 +100,7 @@ async function bringUp(
   const loaded = await fetchAndLoad(deps, { state, progress });
   if (loaded !== null) return loaded;
   await heal();
-  // An archive can be older than the list of changes, and it is only as new as its newest record.
+  // An archive can be older than the list of changes, and is only as new as its newest record.
   const applied = await applyChanges(platform, changes);
   if (applied.kind === 'too_many') return 'the archive is far behind the list of changes';
   return applied.kind === 'failed' ? applied.cause : null;
@@ -134,7 +134,7 @@ async function fetchAndLoad(
 }
 
 async function fail(platform: Platform, load: LoadRow, cause: string, isStopped: boolean): Promise<void> {
-  // A server that stops has not failed: the next one begins at once.
+  // A stopping server has not failed: the next one starts at once.
   const failures = isStopped ? load.failures : load.failures + 1;
   const pauseMs = isStopped ? 0 : Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(load.failures, 10));
   const error = cause.slice(0, 500);

@@ -3,7 +3,7 @@ import type { Tables } from '../../../platform/db/tables.ts';
 
 export type LoadRow = Tables['mirror_loads'];
 
-/** A load that said nothing for so long is dead, in milliseconds; another server may begin anew. */
+/** A load without a heartbeat for this long is dead, in milliseconds; another server may start one. */
 export const HEARTBEAT_MAX_MS = 2 * 60_000;
 
 export async function readLoads(db: Db): Promise<Map<string, LoadRow>> {
@@ -16,8 +16,8 @@ export function isUnderWay({ holder, heartbeat_at: at }: LoadRow, nowMs: number)
 }
 
 /**
- * Takes an ecosystem for one load or one delta, under a new number: null where another one has it. Compare-and-swap:
- * of two that try, on one server or on two, one gets it.
+ * Claims an ecosystem for one load or delta, under a new number; null when another process holds it. Compare-and-swap: of
+ * two attempts, on one server or on two, only one succeeds.
  */
 export async function claimLoad(
   tx: Tx,
@@ -55,7 +55,7 @@ export async function claimLoad(
   return taken ?? null;
 }
 
-/** Says that a load goes on; false where it was taken from us. */
+/** The heartbeat of a load; false when another process has taken it over. */
 export async function beat(
   tx: Tx,
   at: { loadId: number; nowMs: number; phase: string; done: number; total: number },
@@ -69,7 +69,7 @@ export async function beat(
   return numUpdatedRows > 0n;
 }
 
-/** Ends a load; with the fault and the time of the next try where it failed. */
+/** Ends a load; after a failure with the fault and the time of the next attempt. */
 export async function endLoad(
   tx: Tx,
   { loadId, fault }: { loadId: number; fault: { error: string; failures: number; retryAtMs: number } | null },

@@ -1,10 +1,10 @@
 import type { Platform } from '../../../platform/platform.ts';
 import type { Snapshot } from '../snapshot.ts';
 
-/** Ids that a line of the log names. */
+/** Ids named per log line. */
 const NAMED = 5;
 
-/** Says which records keep the packages of an ecosystem from being called clear. */
+/** Logs which records keep the packages of an ecosystem from being called clear. */
 export function tellIllegible(
   platform: Platform,
   { base, illegible }: Pick<Snapshot, 'base' | 'illegible'>,

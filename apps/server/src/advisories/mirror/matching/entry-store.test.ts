@@ -5,7 +5,7 @@ import { insertRecords } from '../store.ts';
 import { createEntryReader, partsOf, saidOf } from './entry-store.ts';
 
 describe.each(ENGINES)('entries of the mirror, on $name', (engine) => {
-  test('are read by name, each as it was stored, and those of another load or name are not', async () => {
+  test('are read by name, exactly as stored, without those of another load or name', async () => {
     const database = await engine.open();
     const openssl = { name: 'openssl', rangesJson: '[{"events":[]}]', versionsJson: '["1\\n2","é"]' };
     const entries = [
@@ -30,7 +30,7 @@ describe.each(ENGINES)('entries of the mirror, on $name', (engine) => {
   });
 });
 
-test('what an entry says comes apart as it was put together', () => {
+test('the parts of an entry survive joining and splitting', () => {
   fc.assert(
     fc.property(fc.string(), fc.json(), fc.json(), (eco, rangesJson, versionsJson) => {
       expect(partsOf(saidOf({ eco, rangesJson, versionsJson }))).toEqual({ eco, rangesJson, versionsJson });

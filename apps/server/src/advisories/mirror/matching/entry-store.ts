@@ -1,19 +1,19 @@
 import type { Database, HotSql, SqlValue } from '../../../platform/db/engine.ts';
 
-/** What one advisory says of a package. */
+/** One advisory's statement about a package. */
 export interface EntryOf {
   readonly id: string;
-  /** Ecosystem, ranges and versions as one text (`saidOf`): many entries have the same. */
+  /** Ecosystem, ranges and versions as one text (`saidOf`), which many entries share. */
   readonly said: string;
 }
 
-/** All that is known of packages with these names, in every release; every name has a list. */
+/** All entries of packages with these names, in every release; every name has a list. */
 export type EntryReader = (args: {
   loadId: number;
   names: readonly string[];
 }) => Promise<ReadonlyMap<string, readonly EntryOf[]>>;
 
-/** Made once: a fleet asks for tens of thousands of rows, and each text of a row costs as much as finding it. */
+/** Prepared once: a fleet reads tens of thousands of rows, and each text of a row costs as much as finding it. */
 export function createEntryReader(database: Database): EntryReader {
   const read = database.prepareRead(READ_ENTRIES);
   return async ({ loadId, names }) => {
@@ -35,7 +35,7 @@ interface Said {
   readonly versionsJson: string;
 }
 
-/** As the statement puts it together. JSON has no line end of its own: the last two part the three. */
+/** Same format as the SQL below. JSON has no raw line feeds, so the last two line feeds separate the three parts. */
 export function saidOf({ eco, rangesJson, versionsJson }: Said): string {
   return `${eco}\n${rangesJson}\n${versionsJson}`;
 }

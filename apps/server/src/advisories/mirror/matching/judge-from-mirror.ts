@@ -8,19 +8,19 @@ import { hasEntries, lockSnapshot, readSnapshots, showRecords } from '../store.t
 import { createEntryReader } from './entry-store.ts';
 import { createGroups, type Group, type Match } from './match-entries.ts';
 
-/** Packages that every distribution has advisories of: a release without any of them is not covered. */
+/** Packages with advisories in every distribution: a release without any of them is not covered. */
 const SENTINELS = ['openssl', 'linux', 'kernel'];
 /** Packages whose entries are read together. */
 const NAMES_AT_ONCE = 50;
-/** Packages that are judged and stored together: with more of them V8 keeps a larger heap for good. */
+/** Packages judged and stored together: more would permanently enlarge V8's heap. */
 const SUBJECTS_AT_ONCE = 500;
-/** Registries of whose coverage any advisory is proof. */
+/** Registries that any single advisory proves to be covered. */
 const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
 /**
- * Why the mirror cannot answer: `loading` is the first load, of which nothing says that it will fail; `absent` has
- * nothing of that release; `stale` is too old to rest a decision on; `changed` is newer than what was read;
- * `illegible` has a record that may speak of the package.
+ * Why the mirror has no answer. `loading`: the first load is under way. `absent`: no data of that release. `stale`: too
+ * old for a decision. `changed`: the data changed since it was read. `illegible`: an unreadable record may affect the
+ * package.
  */
 export type Gap = 'loading' | 'absent' | 'stale' | 'changed' | 'illegible';
 
@@ -30,23 +30,23 @@ interface Left {
 }
 
 export interface MirrorAnswer {
-  /** Subjects of which no check was stored that a decision may rest on. */
+  /** Subjects without a stored check that a decision may rest on. */
   readonly left: ReadonlyMap<string, Left>;
-  /** The `snapshotMark` of each ecosystem that was asked about. */
+  /** The `snapshotMark` of each queried ecosystem. */
   readonly snapshots: ReadonlyMap<string, string>;
 }
 
 export interface MirrorJudge {
-  /** Judges distinct subjects from the database alone and stores what it finds, as of the time of the snapshot. */
+  /** Judges distinct subjects from the database alone and stores the checks, as of the snapshot's time. */
   judge(subjects: readonly Subject[]): Promise<MirrorAnswer>;
 }
 
 export interface MirrorJudgeOptions {
   readonly platform: Platform;
   readonly maxAgeMs: number;
-  /** Whether what the mirror has no answer to is stored as unchecked: not where the API may know it. */
+  /** Whether missing answers are stored as unchecked: not if the API may have them. */
   readonly isAlone: boolean;
-  /** Whether what is missing is being fetched; not where data comes from files alone. */
+  /** Whether missing data is being fetched; false when data comes only from files. */
   readonly isFetching: boolean;
 }
 
@@ -54,7 +54,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   const { platform, maxAgeMs, isAlone, isFetching } = options;
   const groups = createGroups();
   const readEntries = createEntryReader(platform.database);
-  /** Advisories whose records are where an operator is shown them, for one snapshot. */
+  /** Advisories whose records are already stored for display, for one snapshot. */
   let shown = { snapshot: '', ids: new Set<string>() };
   let coverage = { snapshot: '', covered: new Map<string, boolean>() };
 
@@ -84,7 +84,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
       const verdict = verdictOf(match, { isCovered: covered.has(subject.ecosystem), isWhole });
       const gap = gapOf(verdict, { fresh, isWhole });
       if (gap !== null) left.push({ subject, gap });
-      // Too old to clear anything, but what it knows to be vulnerable stays known.
+      // Too old for "clear", but a known vulnerability stays known.
       if (gap !== null && verdict.verdict !== 'vulnerable') continue;
       checks.push({ subject, ...verdict, ...known });
     }
@@ -92,14 +92,14 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     return isStored ? left : subjects.map((subject) => ({ subject, gap: 'changed' }));
   }
 
-  /** Why no decision may rest on the verdict; null where one may. */
+  /** Why no decision may rest on the verdict; null when one may. */
   function gapOf({ reason }: Verdict, { fresh, isWhole }: { fresh: boolean; isWhole: boolean }): Gap | null {
     if (!fresh) return 'stale';
     if (reason === 'uncovered' && !isAlone) return 'absent';
     return reason === 'undecidable' && !isWhole && !isAlone ? 'illegible' : null;
   }
 
-  /** From memory where this snapshot's are there. */
+  /** From memory if this snapshot's groups are there. */
   async function groupsOf(snapshot: Snapshot, names: ReadonlySet<string>): Promise<Map<string, Group>> {
     const id = keyOf(snapshot);
     const found = new Map<string, Group>();
@@ -109,7 +109,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
       if (group) found.set(name, group);
       else unread.push(name);
     }
-    // Some at a time: other work goes on in between, and only what is kept is in memory.
+    // In batches: other work runs in between, and memory holds only what is kept.
     for (let i = 0; i < unread.length; i += NAMES_AT_ONCE) {
       const names = unread.slice(i, i + NAMES_AT_ONCE);
       const read = await readEntries({ loadId: snapshot.loadId, names });
@@ -131,7 +131,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     return found;
   }
 
-  /** False where the data has changed since it was read: a check of what it was must not follow on its heels. */
+  /** False when the data has changed since it was read: a check of old data must not follow the change. */
   async function store(
     snapshot: Snapshot,
     checks: readonly Check[],
@@ -181,7 +181,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
 
 const NOTHING: Match = { ids: [], undecidable: false };
 
-/** The very data: other data has another key, also of a load that has the same content. */
+/** Identifies the exact data: a reload of the same content has another key. */
 function keyOf(snapshot: Snapshot): string {
   return `${snapshot.loadId} ${snapshotId(snapshot)}`;
 }
@@ -194,9 +194,9 @@ function verdictOf(
 ): Verdict {
   if (ids.length > 0) return { verdict: 'vulnerable', reason: null, ids };
   if (undecidable) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
-  // No entry of a release of which there is none at all says nothing.
+  // Without any entry of the release, a missing entry proves nothing.
   if (!isCovered) return { verdict: 'unchecked', reason: 'uncovered', ids: [] };
-  // A record of which nobody knows whom it affects may affect this one: unknown is never safe.
+  // An unreadable record may affect any package: unknown is never safe.
   if (!isWhole) return { verdict: 'unchecked', reason: 'undecidable', ids: [] };
   return { verdict: 'clear', reason: null, ids: [] };
 }

@@ -12,7 +12,7 @@ import { createMirrorJudge } from './judge-from-mirror.ts';
 const ECOSYSTEM = 'AlmaLinux:9';
 const CLOSURE = 500;
 
-test('a closure of 500 over 71,329 entries is judged as the whole records decide one by one', async () => {
+test('a closure of 500 over 71,329 entries is judged the same as by the full records one by one', async () => {
   const [engine] = ENGINES;
   if (!engine) throw new Error('no engine');
   const database = await engine.open();

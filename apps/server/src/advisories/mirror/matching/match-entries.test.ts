@@ -33,7 +33,7 @@ describe('entries of the mirror', () => {
     expect(match(...entries)).toEqual({ ids: ['A', 'B'], undecidable: false });
   });
 
-  test('are read apart for hosts of two releases', () => {
+  test('are parsed separately for hosts of two releases', () => {
     const group = createGroups().put('s', 'openssl', [entry(), entry({ id: 'C', eco: 'Debian:11' })]);
     expect(group.match(SUBJECT).ids).toEqual(['DSA-1']);
     expect(group.match({ ...SUBJECT, ecosystem: 'Debian:11' }).ids).toEqual(['C']);
@@ -41,15 +41,15 @@ describe('entries of the mirror', () => {
 
   test.each([
     ['ranges that cannot be read', { rangesJson: 'null' }],
-    ['ranges that are no JSON any more', { rangesJson: '[{' }],
+    ['ranges that are invalid JSON', { rangesJson: '[{' }],
     ['versions that cannot be read', { versionsJson: '{}' }],
-    ['an event without a place in the order', { fixed: 'no version' }],
-  ])('with %s are undecidable, beside what is found', (_, fields) => {
+    ['an event whose version cannot be ordered', { fixed: 'no version' }],
+  ])('with %s are undecidable, in addition to what is found', (_, fields) => {
     expect(match(entry(fields))).toEqual({ ids: [], undecidable: true });
     expect(match(entry({ ...fields, id: 'X' }), entry())).toEqual({ ids: ['DSA-1'], undecidable: true });
   });
 
-  test('are not found under another snapshot; what is the same there is not read anew, what changed is', () => {
+  test('are not found under another snapshot, where only changed entries are parsed again', () => {
     const groups = createGroups();
     const first = groups.put('one', 'openssl', [entry({ fixed: '3.0.10-1' })]);
     expect(groups.find('one', 'openssl')).toBe(first);
@@ -61,7 +61,7 @@ describe('entries of the mirror', () => {
     expect(groups.size()).toBe(1);
   });
 
-  test('are kept ready up to a bound, what was not asked for since goes first', () => {
+  test('are cached up to a bound, least recently used dropped first', () => {
     const groups = createGroups({ most: 4 });
     for (const name of ['a', 'b', 'c']) groups.put('s', name, [entry()]);
     expect(groups.find('s', 'a')).not.toBeNull();

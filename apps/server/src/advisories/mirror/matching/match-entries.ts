@@ -4,38 +4,38 @@ import type { Subject } from '../../subjects.ts';
 import { type EntryOf, partsOf } from './entry-store.ts';
 import { parseEntryJson } from './parse-entry.ts';
 
-/** Entries that are kept ready to be matched; the packages that nobody asked about for longest go first. */
+/** Entries kept ready for matching; the least recently used packages are dropped first. */
 export const KEPT_MAX = 150_000;
 
 export interface Match {
-  /** Ids of the advisories that affect the version, sorted. */
+  /** Sorted ids of the advisories that affect the version. */
   readonly ids: readonly string[];
-  /** Whether there is one of which it cannot be said. */
+  /** Whether an advisory could not be decided. */
   readonly undecidable: boolean;
 }
 
-/** All that one snapshot knows of the packages of one name; versions and events are read once for many versions. */
+/** All that one snapshot has for one package name; versions and events are parsed once for many versions. */
 export interface Group {
   match(subject: Subject): Match;
 }
 
 export interface Groups {
-  /** The group of a name as the snapshot has it; null where it has to be read. */
+  /** A name's group in this snapshot; null when it has to be read first. */
   find(snapshot: string, name: string): Group | null;
-  /** Keeps what was read. */
+  /** Caches entries that were read. */
   put(snapshot: string, name: string, entries: readonly EntryOf[]): Group;
-  /** How many entries are kept. */
+  /** Number of cached entries. */
   size(): number;
 }
 
 interface Kept extends Group {
-  /** In their order, each with the statement at its place. */
+  /** In order, each with the statement at the same index. */
   readonly ids: readonly string[];
   readonly statements: readonly Statement[];
   snapshot: string;
 }
 
-/** Memory for matching, in two halves: when the new one is full the old one, of which nothing was asked since, goes. */
+/** Cache in two generations: when the new one is full, the old one, unused since, is dropped. */
 export function createGroups({ most = KEPT_MAX } = {}): Groups {
   let fresh = new Map<string, Kept>();
   let old = new Map<string, Kept>();
@@ -93,7 +93,7 @@ function weight({ ids }: Kept): number {
   return Math.max(1, ids.length);
 }
 
-/** Of all that its entries say: one that has changed is never taken for what it was. */
+/** Compares all that the entries say: a changed group is never mistaken for the old one. */
 function isSame(a: Kept, b: Kept): boolean {
   if (a.ids.length !== b.ids.length) return false;
   return b.statements.every((statement, i) => {
@@ -120,18 +120,18 @@ function matchAll(ids: readonly string[], statements: readonly Statement[], subj
     const verdict = affectsOf(statement, subject)(subject.version);
     const id = ids[i];
     if (verdict === 'undecidable') undecidable = true;
-    // What one advisory says more than once stands together.
+    // Entries of one advisory are adjacent.
     else if (verdict === 'affected' && id !== undefined && found.at(-1) !== id) found.push(id);
   }
   return { ids: found, undecidable };
 }
 
-/** What advisories say of a package, ready to be asked; the packages of one source are fixed in the same version. */
+/** A statement of advisories about a package, parsed; the packages of one source share it. */
 interface Statement {
   readonly said: string;
-  /** Of `said`, made when it is needed. */
+  /** Digest of `said`, computed on demand. */
   sum: string | null;
-  /** For hosts of the ecosystem that asked first, and of others. */
+  /** For hosts of the ecosystem that asked first, and for others. */
   first: { readonly host: string; readonly affects: Affects } | null;
   others: Map<string, Affects> | null;
 }
@@ -161,7 +161,7 @@ function prepare(said: string, { ecosystem, name }: Subject): Affects {
   const { eco, rangesJson, versionsJson } = partsOf(said);
   const affected = [
     {
-      // Entries are found by the name in its normal form, which is the same for all that share this text.
+      // The entry was found by the normalised name, which is the same for all packages that share this text.
       package: { ecosystem: eco, name },
       ranges: parseEntryJson(rangesJson),
       versions: parseEntryJson(versionsJson),
@@ -170,13 +170,13 @@ function prepare(said: string, { ecosystem, name }: Subject): Affects {
   return prepareRecord({ affected }, { ecosystem, name });
 }
 
-/** Text that many entries have is kept once, and read once. */
+/** Texts that many entries share are kept and parsed once. */
 interface Texts {
   id(id: string): string;
   statement(said: string): Statement;
 }
 
-/** Longer text is hardly ever the same twice. */
+/** Longer texts hardly ever repeat. */
 const SHARED_MAX_CHARS = 1_000;
 
 function createTexts(): Texts {

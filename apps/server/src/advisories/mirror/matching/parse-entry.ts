@@ -1,4 +1,4 @@
-/** A JSON column of the mirror; what is no JSON any more is `null`, which matching finds undecidable. */
+/** Parses a JSON column of the mirror; invalid JSON becomes `null`, which matching finds undecidable. */
 export function parseEntryJson(text: string): unknown {
   try {
     return JSON.parse(text);

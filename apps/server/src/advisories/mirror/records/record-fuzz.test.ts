@@ -7,7 +7,7 @@ import { saidOf } from '../matching/entry-store.ts';
 import { createGroups } from '../matching/match-entries.ts';
 import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
 
-// A record that is cut down for the mirror must never look cleaner than the whole one does.
+// A record reduced for the mirror must never look cleaner than the full one.
 const isLong = process.env.TIDEGATE_LONG === '1';
 const RUNS = isLong ? { numRuns: 1e9, interruptAfterTimeLimit: 60_000 } : { numRuns: 3_000 };
 const ID = 'X-1';
@@ -67,7 +67,7 @@ const record = fc.record(
   { requiredKeys: ['id', 'modified', 'affected'] },
 );
 
-test('a record that is cut down for the mirror never looks cleaner than the whole one, nor worse', () => {
+test('a record reduced for the mirror looks neither cleaner nor worse than the full one', () => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(record, fc.constantFrom(...SUBJECTS), version, (given, subject, asked) => {
@@ -76,9 +76,9 @@ test('a record that is cut down for the mirror never looks cleaner than the whol
       const fromMirror = matchInMirror(JSON.stringify(given), question);
       const about = isOfNobodyKnown(given) ? 'any' : 'some';
       seen.set(`${about} ${whole}`, (seen.get(`${about} ${whole}`) ?? 0) + 1);
-      // Of nobody knows whom: nothing is clear, whatever its name.
+      // It may affect any package: nothing is clear.
       if (about === 'any') expect([whole, fromMirror]).toEqual(['undecidable', 'undecidable']);
-      // What could not be read as a whole is undecidable for all the packages that it names, or for all there are.
+      // A partly unreadable record is undecidable for all the packages that it names, or for every package.
       expect([whole, 'undecidable']).toContain(fromMirror);
       if (fromMirror !== whole) expect(isReadAsAWhole(given)).toBe(false);
     }),
@@ -92,7 +92,7 @@ test('a record that is cut down for the mirror never looks cleaner than the whol
   ]);
 });
 
-test('text that JSON.parse reads never looks cleaner in the mirror than it is, whatever stands in it', () => {
+test('text that JSON.parse accepts never looks cleaner in the mirror than it is', () => {
   const wedge = fc.constantFrom(
     ...[
       '"affected":[],',
@@ -131,7 +131,7 @@ test('text that JSON.parse reads never looks cleaner in the mirror than it is, w
   expect(compared).toBeGreaterThan(0);
 });
 
-test('bytes of any form are a record or unreadable, whatever is wrong with them', () => {
+test('any bytes are either a record or unreadable', () => {
   const broken = fc
     .tuple(record, fc.nat(), fc.constantFrom('', '"', '}', '{"package":', '\u0000', '"__proto__":{},'))
     .map(([given, at, wedge]) => {
@@ -147,7 +147,7 @@ test('bytes of any form are a record or unreadable, whatever is wrong with them'
       (bytes) => {
         const read = readMirrorRecord(bytes, { id: ID, releases: ['Debian:12', 'npm'] });
         expect(['record', 'unreadable']).toContain(read.kind);
-        // Bytes that are no JSON may have spoken of anything.
+        // Bytes that are no JSON may have named any package.
         if (parsed(new TextDecoder().decode(bytes)) === undefined) expect(illegibleWhy(read)).not.toBeNull();
         expect(Object.keys(Object.prototype)).toEqual([]);
       },
@@ -158,7 +158,7 @@ test('bytes of any form are a record or unreadable, whatever is wrong with them'
 
 type Subject = (typeof SUBJECTS)[number];
 
-/** As the mirror keeps and asks it: by the normal form of the name. */
+/** As the mirror stores and queries it: by the normalised name. */
 function matchInMirror(
   text: string,
   { ecosystem, name, version: asked }: Subject & { version: string },
@@ -196,7 +196,7 @@ function packagesOf({ affected }: { affected: unknown }): { ecosystem: string; n
   });
 }
 
-/** Whether it is JSON without traps, and its time and all of its packages have the schema's form. */
+/** Whether it is JSON without traps, and its time and all of its packages match the schema. */
 function isReadAsAWhole(given: { modified: unknown; affected: unknown }): boolean {
   if (!parseStrictJson(JSON.stringify(given)).ok) return false;
   const { modified, affected } = given;

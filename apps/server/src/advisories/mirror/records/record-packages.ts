@@ -1,13 +1,13 @@
 import { canonicalName } from '@tidegate/versions/names';
 import { ecosystemCovers, orderingEcosystem } from '@tidegate/versions/osv-ecosystems';
 
-/** Packages are found by the normal form of their name. */
+/** A package with the normalised form of its name. */
 export interface NamedPackage {
   readonly eco: string;
   readonly name: string;
 }
 
-/** The package of a member of `affected`; null where it is none of the schema's form. */
+/** The package of a member of `affected`; null when it does not match the schema. */
 export function packageOf(value: unknown): NamedPackage | null {
   if (!isFields(value)) return null;
   const { ecosystem: eco, name } = value;
@@ -16,7 +16,7 @@ export function packageOf(value: unknown): NamedPackage | null {
   return { eco, name: ordering === null ? name : canonicalName(ordering, name) };
 }
 
-/** A bare `Debian` and a release that the fleet names less exactly belong to it too; null is every release. */
+/** A bare `Debian`, or a release more specific than the fleet's, also matches; null means every release. */
 export function isOfFleet(record: string, releases: readonly string[] | null): boolean {
   return releases === null || releases.some((host) => ecosystemCovers({ record, host }) !== 'no');
 }

@@ -37,7 +37,7 @@ function entries(record: unknown) {
   return answer.kind === 'record' ? answer.record.entries : null;
 }
 
-/** What the matching of the house says of a stored entry. */
+/** How our matching decides a stored entry. */
 function verdict(
   entry: { eco: string; name: string; rangesJson: string; versionsJson: string },
   version: string,
@@ -54,7 +54,7 @@ function verdict(
 }
 
 describe('a record of an export', () => {
-  test('is cut down to the releases of the fleet and its bare ecosystem, without details or references', () => {
+  test('is reduced to the releases of the fleet and its bare ecosystem, without details or references', () => {
     const answer = read(RECORD);
     if (answer.kind !== 'record') throw new Error(answer.why);
     const { record } = answer;
@@ -74,23 +74,23 @@ describe('a record of an export', () => {
     expect(record.entries[0]?.rangesJson).not.toContain('GIT');
   });
 
-  test('still decides as the whole record does', () => {
+  test('still decides like the full record', () => {
     const [openssl] = entries(RECORD) ?? [];
     if (!openssl) throw new Error('no entry');
     expect([verdict(openssl, '3.0.11-1'), verdict(openssl, '3.0.12-1')]).toEqual(['affected', 'unaffected']);
   });
 
-  test('that is withdrawn affects nothing; a zero instant is no withdrawal (notes, trap 9)', () => {
+  test('that is withdrawn affects nothing; a zero time is no withdrawal', () => {
     expect(entries({ ...RECORD, withdrawn: '2026-01-03T00:00:00Z' })).toEqual([]);
     expect(entries({ ...RECORD, withdrawn: '0001-01-01T00:00:00Z' })).toHaveLength(2);
   });
 
-  test('of a release that the fleet names less exactly is kept, so that it is undecidable and not clear', () => {
+  test('of a release more specific than the fleet’s is kept, so that it is undecidable and not clear', () => {
     const affected = [{ package: { ecosystem: 'Ubuntu:22.04:LTS', name: 'a' }, versions: ['1'] }];
     expect(entries({ ...RECORD, affected })).toHaveLength(1);
   });
 
-  test('is found under the normal form of its name (PEP 503), of npm to the letter', () => {
+  test('is found under its normalised name (PEP 503), for npm under the exact name', () => {
     const affected = [
       { package: { ecosystem: 'PyPI', name: 'A_b.C' }, versions: ['1'] },
       { package: { ecosystem: 'npm', name: '@S/A_b' }, versions: ['1'] },
@@ -120,7 +120,7 @@ describe('a record of an export', () => {
     ['a duplicate key elsewhere', text.replace('"summary"', '"summary":"x","summary"'), 'told whole'],
     ['packages twice', text.replace(named, `${named},"package":{"ecosystem":"npm","name":"x"}`), 'illegible'],
     ['a name twice', text.replace('"name":"bare"', '"name":"x","name":"bare"'), 'illegible'],
-    ['two lists of what it affects', text.replace('"summary"', '"affected":[],"summary"'), 'illegible'],
+    ['two lists of affected packages', text.replace('"summary"', '"affected":[],"summary"'), 'illegible'],
     [
       'a list in an escaped member',
       text.replace(
@@ -140,7 +140,7 @@ describe('a record of an export', () => {
       'illegible',
     ],
     ['an end in the middle', text.slice(0, -40), 'illegible'],
-    ['an id that is not its name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'illegible'],
+    ['an id that differs from its file name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'illegible'],
     ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' }), 'told whole'],
     [
       'too deep a nesting',

@@ -3,40 +3,40 @@ import { isWithdrawn, readAffected } from '@tidegate/versions/osv-record';
 import { type Fields, isFields, isOfFleet, type NamedPackage, packageOf } from './record-packages.ts';
 import { salvageRecord } from './salvage-record.ts';
 
-/** Ids that join a record to others, and characters of what is shown of it. */
+/** Most aliases of a record, and most characters of a displayed text. */
 const JOINS_MAX = 100;
 const TEXT_MAX_CHARS = 500;
 const ID_MAX_CHARS = 256;
 
-/** What matching uses of one member of `affected`, for one package of one ecosystem. */
+/** The matching data of one member of `affected`: one package of one ecosystem. */
 export interface MirrorEntry extends NamedPackage {
-  /** JSON of `ranges` and `versions`; `null` where they have another form than the schema's: undecidable. */
+  /** JSON of `ranges` and `versions`; `null` when they do not match the schema: undecidable. */
   readonly rangesJson: string;
   readonly versionsJson: string;
 }
 
-/** A record cut down to what decides (entries) and what is shown (`record`): never `details` or `references`. */
+/** A record reduced to what decides (entries) and what is shown (`record`), without `details` and `references`. */
 export interface MirrorRecord {
   readonly id: string;
   readonly modified: string;
   readonly modifiedMs: number;
-  /** Empty where it was withdrawn, or speaks of no release of the fleet. */
+  /** Empty when it was withdrawn, or concerns no release of the fleet. */
   readonly entries: readonly MirrorEntry[];
   readonly record: string;
   /** Why it could not be read; its packages are then undecidable, never clear. */
   readonly fault: string | null;
-  /** Whether `entries` name all packages that it speaks of; where they do not, no package at all is clear. */
+  /** Whether `entries` include all packages that it names; if not, no package at all is clear. */
   readonly isWhole: boolean;
 }
 
-/** `unreadable`: not even one of the packages that it speaks of can be told. */
+/** `unreadable`: none of its packages could be found out. */
 export type ReadRecord = { readonly kind: 'record'; readonly record: MirrorRecord } | Unreadable;
 export interface Unreadable {
   readonly kind: 'unreadable';
   readonly why: string;
 }
 
-/** Cuts a record of an export down for the releases of a fleet, such as `Debian:12`; null is all. Never throws. */
+/** Reduces an exported record to the releases of a fleet, such as `Debian:12`; null means all. Never throws. */
 export function readMirrorRecord(
   bytes: Uint8Array,
   { id, releases }: { id: string; releases: readonly string[] | null },
@@ -46,18 +46,17 @@ export function readMirrorRecord(
   const value = json.value;
   if (!isFields(value)) return { kind: 'unreadable', why: 'is not an object' };
   if (value.id !== id || id.length > ID_MAX_CHARS) {
-    // What the record of this name says is nowhere.
-    return salvage(bytes, { id, releases, why: 'has another id than its name' });
+    // The record that belongs under this name is missing.
+    return salvage(bytes, { id, releases, why: 'has an id that differs from its file name' });
   }
   const modified = textOf(value.modified, 64);
   const modifiedMs = Date.parse(modified);
   const isTaken = isWithdrawn(value);
   const affected = isTaken ? [] : readAffected(value);
-  if (affected === null)
-    return salvage(bytes, { id, releases, why: 'affects something that cannot be read' });
+  if (affected === null) return salvage(bytes, { id, releases, why: 'has an unreadable member of affected' });
   const entries = isTaken ? [] : entriesOf(listOf(value.affected), releases);
   if (Number.isNaN(modifiedMs))
-    return undecided({ id, packages: entries, isWhole: true, why: 'has no time' });
+    return undecided({ id, packages: entries, isWhole: true, why: 'has no modified time' });
   const record = JSON.stringify(shownOf(value, { id, modified, entries }));
   return {
     kind: 'record',
@@ -65,7 +64,7 @@ export function readMirrorRecord(
   };
 }
 
-/** Why a record may speak of packages that nobody can tell; null where all of them are known. */
+/** Why a record may affect packages that cannot be found out; null when all of them are known. */
 export function illegibleWhy(read: ReadRecord): string | null {
   if (read.kind === 'unreadable') return read.why;
   return read.record.isWhole ? null : read.record.fault;
@@ -85,7 +84,7 @@ function entriesOf(affected: readonly unknown[], releases: readonly string[] | n
   return entries;
 }
 
-/** Commits say nothing about versions (notes/supply-chain.md, 2.10); of an event only what the schema names is kept. */
+/** Commits say nothing about versions; events keep only the members that the schema defines. */
 function rangesOf(ranges: unknown): unknown {
   if (ranges === undefined) return [];
   if (!Array.isArray(ranges)) return null;
@@ -93,7 +92,7 @@ function rangesOf(ranges: unknown): unknown {
   return kept.map((range) => (isFields(range) ? { type: range.type, events: range.events ?? null } : null));
 }
 
-/** The record as far as an operator is shown it, with what joins it to others. */
+/** The part of the record that operators see, with its aliases. */
 function shownOf(
   value: Fields,
   { id, modified, entries }: { id: string; modified: string; entries: readonly MirrorEntry[] },
@@ -117,7 +116,7 @@ function shownOf(
   };
 }
 
-/** Only what says in which version it is fixed. */
+/** Only events that say which version fixes it. */
 function fixesOf(ranges: unknown): object[] {
   return listOf(ranges).flatMap((range) => {
     const events = isFields(range) ? listOf(range.events) : [];
@@ -132,7 +131,7 @@ function scoreOf(score: Fields): object {
   return { type: textOf(score.type, 32), score: textOf(score.score, 256) };
 }
 
-/** What is left of a record that is not to be read: the packages that it names become undecidable. */
+/** Salvages an unreadable record: the packages that it names become undecidable. */
 function salvage(
   bytes: Uint8Array,
   { id, releases, why }: { id: string; releases: readonly string[] | null; why: string },

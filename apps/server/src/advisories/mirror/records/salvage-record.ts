@@ -2,16 +2,16 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { readAffected } from '@tidegate/versions/osv-record';
 import { isFields, type NamedPackage, packageOf } from './record-packages.ts';
 
-/** Packages that are looked for in a record that cannot be read; one with more of them is not told whole. */
+/** Packages searched for in an unreadable record; one with more counts as incomplete. */
 const SALVAGED_MAX = 1_000;
 
 export interface Salvaged {
   readonly packages: readonly NamedPackage[];
-  /** Whether it speaks of no other package: only then may the others be called clear. */
+  /** Whether it names no other package: only then may others be called clear. */
   readonly isWhole: boolean;
 }
 
-/** The packages that a record names which must not be read as it is. Never throws; linear in its length. */
+/** The packages named by a record that failed to parse. Never throws; linear in its length. */
 export function salvageRecord(bytes: Uint8Array, id: string): Salvaged {
   const text = new TextDecoder().decode(bytes);
   const packages = new Map<string, NamedPackage>();
@@ -27,8 +27,8 @@ export function salvageRecord(bytes: Uint8Array, id: string): Salvaged {
 }
 
 /**
- * Whether the text is JSON all the same (what is wrong with it stands elsewhere: U+0000, its depth, its bytes), every
- * package that it speaks of was found, and no member that parsers disagree on can hide another one.
+ * Whether the text is still JSON (its fault lies elsewhere: U+0000, depth, encoding), every package that it names was
+ * found, and no ambiguous member can hide another package.
  */
 function isToldWhole(text: string, { id, found }: { id: string; found: number }): boolean {
   const value = parseLoosely(text);
@@ -37,11 +37,11 @@ function isToldWhole(text: string, { id, found }: { id: string; found: number })
   return named?.length === found && countOf(text, PACKAGE_KEY) === found && countOf(text, AFFECTED_KEY) === 1;
 }
 
-/** A member `package`; its braces hold no others, so that the time is linear in the text. */
+/** A member `package`; its braces contain no others, so that the time is linear in the text. */
 const PACKAGE = /"package"\s{0,20}:\s{0,20}\{[^{}]{0,2000}\}/g;
 const PACKAGE_KEY = /"package"\s*:/g;
 const AFFECTED_KEY = /"affected"\s*:/g;
-/** A letter of ASCII that is written as an escape: a member of such a name is not found in the text. */
+/** An escaped ASCII letter: a member with such a name cannot be found in the text. */
 const ESCAPED_LETTER = /\\u00[4-7]/i;
 
 function countOf(text: string, key: RegExp): number {
