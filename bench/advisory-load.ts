@@ -31,7 +31,7 @@ await database.transact((tx) =>
   saveSnapshot(tx, {
     ...{ base: 'AlmaLinux', loadId: 1, releases: ['AlmaLinux:9'], source: 'bench', sha256: '0'.repeat(64) },
     ...{ modifiedMark: '2026-01-01T00:00:00Z', asOfMs: now, asOfKind: 'fetched', loadedAtMs: now },
-    ...{ records, badRecords: 0, illegible: [] },
+    ...{ records, badRecords: 0, unreadable: [] },
   }),
 );
 await database.close();

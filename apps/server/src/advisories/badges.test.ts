@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { findUpdate } from '../updates/store.ts';
-import { createBadgeKeeper, refreshBadges } from './badges.ts';
+import { createBadgeRefresher, refreshBadges } from './badges.ts';
 
 const MAX_AGE_MS = 24 * 3_600_000;
 const PATIENCE_MS = 60_000;
@@ -91,9 +91,9 @@ describe.each(ENGINES)('badges of open updates on $name', (engine) => {
 
   test('the background work does it by itself, and stops', async () => {
     const { options, badges } = await setUp();
-    const keeper = createBadgeKeeper({ ...options, tickMs: 1 });
-    keeper.start();
+    const refresher = createBadgeRefresher({ ...options, tickMs: 1 });
+    refresher.start();
     while ((await badges())[0]?.[0] === null) await new Promise((resolve) => setImmediate(resolve));
-    await keeper.stop();
+    await refresher.stop();
   });
 });

@@ -29,7 +29,7 @@ export interface BadgeOptions {
 }
 
 /** Keeps the vulnerability badges of open updates current, at lower priority than any waiting request. */
-export function createBadgeKeeper(options: BadgeOptions): BackgroundWork {
+export function createBadgeRefresher(options: BadgeOptions): BackgroundWork {
   const { platform, tickMs = TICK_MS } = options;
   let ticks = 0;
   let feedsSeen = '';

@@ -12,14 +12,14 @@ test.each([
   // Mirror only: it was queried, and has no answer that counts.
   ['absent', 'unused', 'unreachable'],
   ['stale', 'unused', 'unreachable'],
-  ['illegible', 'unused', 'unreachable'],
+  ['unreadable', 'unused', 'unreachable'],
   // With the API as second source, both must have failed.
   ['absent', 'under_way', 'pending'],
   ['stale', 'under_way', 'pending'],
-  ['illegible', 'under_way', 'pending'],
+  ['unreadable', 'under_way', 'pending'],
   ['absent', 'failed', 'unreachable'],
   ['stale', 'failed', 'unreachable'],
-  ['illegible', 'failed', 'unreachable'],
+  ['unreadable', 'failed', 'unreachable'],
 ] as const)('a mirror that is %s and an API that is %s: %s', (gap, api, outcome) => {
   expect(outcomeWithout(gap, api)).toBe(outcome);
 });

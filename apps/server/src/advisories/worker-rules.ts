@@ -18,7 +18,7 @@ export function outcomeWithout(gap: Gap, api: ApiState): Exclude<Outcome, 'judge
       return 'pending';
     case 'absent':
     case 'stale':
-    case 'illegible':
+    case 'unreadable':
       return api === 'under_way' ? 'pending' : 'unreachable';
   }
 }

@@ -12,8 +12,8 @@ import { type Answers, askAbout, RECORDS_BEFORE_VERDICT, storeAnswers } from './
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
 import { createLane, type Lane } from './lane.ts';
-import type { MirrorHealth } from './mirror/keeper.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/matching/judge-from-mirror.ts';
+import type { MirrorHealth } from './mirror/mirror-refresher.ts';
 import { baseOf } from './mirror/snapshot.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type VulnerabilityId } from './osv-client.ts';
 import { readChecks } from './store.ts';

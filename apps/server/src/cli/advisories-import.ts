@@ -62,13 +62,13 @@ async function importInto(
   const counts = {
     records: snapshot.records,
     bad_records: snapshot.badRecords,
-    illegible: snapshot.illegible,
+    illegible: snapshot.unreadable,
   };
   if (json) world.out(JSON.stringify({ ...view, as_of_kind: snapshot.asOfKind, ...counts }, null, 2));
   else world.out(`${snapshot.records} records of ${base} (${releases.join(', ')}) as of ${asOf}`);
-  if (snapshot.illegible.length > 0) {
+  if (snapshot.unreadable.length > 0) {
     world.err(
-      `${snapshot.illegible.length} of them are unreadable, so no package can be called clear (see: tidegate advisories status).`,
+      `${snapshot.unreadable.length} of them are unreadable, so no package can be called clear (see: tidegate advisories status).`,
     );
   }
   if (isStale) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { createMirrorKeeper } from '../advisories/mirror/keeper.ts';
 import { createExportClient } from '../advisories/mirror/loading/export-client.ts';
 import { type EcosystemState, refreshEcosystem } from '../advisories/mirror/loading/refresh-ecosystem.ts';
+import { createMirrorRefresher } from '../advisories/mirror/mirror-refresher.ts';
 import { MIRROR_FOLDER } from '../advisories/mirror/open-mirror.ts';
 import { isUsable, snapshotId } from '../advisories/mirror/snapshot.ts';
 import { createOsvClient } from '../advisories/osv-client.ts';
@@ -105,7 +105,7 @@ function viewOf({ platform, config }: Context, { base, releases, snapshot, load 
     loaded_at: snapshot ? rfc3339(snapshot.loadedAtMs) : null,
     records: snapshot?.records ?? null,
     bad_records: snapshot?.badRecords ?? null,
-    illegible: snapshot?.illegible ?? [],
+    illegible: snapshot?.unreadable ?? [],
     load: load && load.phase !== 'done' ? loadText(load) : null,
   };
 }
@@ -160,5 +160,5 @@ function dueNow({ snapshot, releases }: EcosystemState): 'full' | 'changes' {
 function statesOf({ platform, config }: Context): Promise<EcosystemState[]> {
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const folder = join(config.dataDir, MIRROR_FOLDER);
-  return createMirrorKeeper({ platform, exportClient: null, api: null, folder, maxAgeMs }).states();
+  return createMirrorRefresher({ platform, exportClient: null, api: null, folder, maxAgeMs }).states();
 }

@@ -1,4 +1,4 @@
-import { createBadgeKeeper } from '../advisories/badges.ts';
+import { createBadgeRefresher } from '../advisories/badges.ts';
 import { createExploitFeeds } from '../advisories/exploited/feeds.ts';
 import { openMirror } from '../advisories/mirror/open-mirror.ts';
 import { createOsvClient } from '../advisories/osv-client.ts';
@@ -42,6 +42,6 @@ export function openSources({ config, platform, trustedRoot, background, bootedA
       ...{ platform, bootedAt, mirror, worker: advisories, source: config.advisorySource, maxAgeMs },
     }),
   );
-  background.use('advisory badges', createBadgeKeeper({ platform, worker: advisories, maxAgeMs }));
+  background.use('advisory badges', createBadgeRefresher({ platform, worker: advisories, maxAgeMs }));
   return { advisories, releaseTimes, provenance };
 }

@@ -12,7 +12,7 @@ import { ENGINES } from '../../testing/engines.ts';
 import { createTestPlatform } from '../../testing/test-platform.ts';
 import { askAbout, storeAnswers } from '../check-packages.ts';
 import { createOsvClient } from '../osv-client.ts';
-import { type StalenessOptions, tellWhatIsStale } from '../staleness/staleness-watch.ts';
+import { reportStaleEcosystems, type StalenessOptions } from '../staleness/staleness-watch.ts';
 import { readAdvisories, readChecks, saveChecks } from '../store.ts';
 import { type Subject, subjectKey } from '../subjects.ts';
 import { createAdvisoryWorker } from '../worker.ts';
@@ -92,7 +92,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
         checksOf,
         snapshot,
       },
-      ...{ warnings, folder: folder.path, client, stale: () => tellWhatIsStale(staleness) },
+      ...{ warnings, folder: folder.path, client, stale: () => reportStaleEcosystems(staleness) },
     };
   }
 

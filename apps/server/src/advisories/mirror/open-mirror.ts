@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import type { Config } from '../../config.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { OsvClient } from '../osv-client.ts';
-import { createMirrorKeeper, type MirrorKeeper } from './keeper.ts';
 import { createExportClient, type ExportLimits } from './loading/export-client.ts';
 import type { ZipLimits } from './loading/read-zip.ts';
 import { createMirrorJudge, type MirrorJudge } from './matching/judge-from-mirror.ts';
+import { createMirrorRefresher, type MirrorRefresher } from './mirror-refresher.ts';
 
 /** Folder below the data directory for archives being read. */
 export const MIRROR_FOLDER = 'advisories';
 
-export type Mirror = MirrorJudge & MirrorKeeper;
+export type Mirror = MirrorJudge & MirrorRefresher;
 
 export interface MirrorOptions {
   readonly platform: Platform;
@@ -35,7 +35,7 @@ export function openMirror({ platform, config, api, limits, sleep }: MirrorOptio
           ...(limits?.export ? { limits: limits.export } : {}),
           ...(sleep ? { sleep } : {}),
         });
-  const keeper = createMirrorKeeper({
+  const refresher = createMirrorRefresher({
     platform,
     exportClient,
     api: asksApi ? api : null,
@@ -49,5 +49,5 @@ export function openMirror({ platform, config, api, limits, sleep }: MirrorOptio
     isAlone: !asksApi,
     isFetching: exportClient !== null,
   });
-  return { ...keeper, ...judge };
+  return { ...refresher, ...judge };
 }

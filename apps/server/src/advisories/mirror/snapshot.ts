@@ -23,11 +23,11 @@ export interface Snapshot {
   readonly records: number;
   readonly badRecords: number;
   /** Unreadable records, which may affect any package: while there is one, no empty answer is "clear". */
-  readonly illegible: readonly string[];
+  readonly unreadable: readonly string[];
 }
 
 /** Most unreadable records; a load or a delta with more of them is rejected. */
-export const ILLEGIBLE_MAX = 200;
+export const UNREADABLE_MAX = 200;
 
 /** The part of an ecosystem that OSV exports in one folder: `Debian` of `Debian:12`. */
 export function baseOf(ecosystem: string): string {

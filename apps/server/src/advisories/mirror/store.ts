@@ -40,8 +40,8 @@ export async function lockSnapshot(
 
 function snapshotOf(row: Tables['mirror_snapshots']): Snapshot {
   const releases = parseAs(Texts, row.releases);
-  const illegible = parseAs(Texts, row.illegible);
-  if (releases === null || illegible === null)
+  const unreadable = parseAs(Texts, row.illegible);
+  if (releases === null || unreadable === null)
     throw new Error(`the snapshot of ${row.base} in the database is not valid`);
   return {
     base: row.base,
@@ -55,7 +55,7 @@ function snapshotOf(row: Tables['mirror_snapshots']): Snapshot {
     loadedAtMs: row.loaded_at,
     records: row.records,
     badRecords: row.bad_records,
-    illegible,
+    unreadable,
   };
 }
 
@@ -72,7 +72,7 @@ export async function saveSnapshot(tx: Tx, snapshot: Snapshot): Promise<void> {
     loaded_at: snapshot.loadedAtMs,
     records: snapshot.records,
     bad_records: snapshot.badRecords,
-    illegible: JSON.stringify(snapshot.illegible),
+    illegible: JSON.stringify(snapshot.unreadable),
   };
   await tx
     .insertInto('mirror_snapshots')

@@ -1,9 +1,9 @@
 import type { Platform } from '../../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../../platform/repeat.ts';
-import type { MirrorKeeper } from '../mirror/keeper.ts';
+import type { MirrorRefresher } from '../mirror/mirror-refresher.ts';
 import { isUsable } from '../mirror/snapshot.ts';
 import type { AdvisoryWorker } from '../worker.ts';
-import { type Stale, tellStaleness } from './tell-staleness.ts';
+import { recordStaleness, type Stale } from './record-staleness.ts';
 
 const EVERY_MS = 60_000;
 
@@ -13,7 +13,7 @@ export interface StalenessOptions {
   readonly bootedAt: number;
   readonly source: 'mirror' | 'mirror+api' | 'api' | 'off';
   readonly worker: Pick<AdvisoryWorker, 'api'>;
-  readonly mirror: Pick<MirrorKeeper, 'states'> | null;
+  readonly mirror: Pick<MirrorRefresher, 'states'> | null;
 }
 
 /** Reports once when no usable data is left: from then on approvals of apt and dnf are blocked (A2). */
@@ -22,7 +22,7 @@ export function createStalenessWatch(options: StalenessOptions): BackgroundWork 
     intervalMs: EVERY_MS,
     async run(isStopped) {
       try {
-        await tellWhatIsStale(options);
+        await reportStaleEcosystems(options);
       } catch (error) {
         if (!isStopped())
           options.platform.log.error('the check for stale advisories failed', { error: String(error) });
@@ -32,8 +32,8 @@ export function createStalenessWatch(options: StalenessOptions): BackgroundWork 
 }
 
 /** One check; returns the number of periods that began. */
-export async function tellWhatIsStale(options: StalenessOptions): Promise<number> {
-  return tellStaleness(options.platform, { stale: await staleNow(options), maxAgeMs: options.maxAgeMs });
+export async function reportStaleEcosystems(options: StalenessOptions): Promise<number> {
+  return recordStaleness(options.platform, { stale: await staleNow(options), maxAgeMs: options.maxAgeMs });
 }
 
 async function staleNow({

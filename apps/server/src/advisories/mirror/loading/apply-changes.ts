@@ -56,7 +56,7 @@ export async function applyChanges(platform: Platform, request: ChangesRequest):
     const fault = await applySome(platform, request, { snapshot, changes: due.slice(i, i + BATCH) });
     if (fault !== null) return { kind: 'failed', cause: fault };
   }
-  await dateAnew(platform, request, askedAtMs);
+  await advanceAsOf(platform, request, askedAtMs);
   return { kind: 'applied', changes: due.length };
 }
 
@@ -97,12 +97,12 @@ async function applySome(
   const reads = [...fetched.values()].flatMap(({ read }) => (read ? [read] : []));
   const records = reads.flatMap((read) => (read.kind === 'record' ? [read.record] : []));
   const bad = records.filter(({ fault: why, isWhole }) => why !== null && isWhole).length;
-  const left = new Set([...fetched].filter(([, { kind }]) => kind === 'illegible').map(([id]) => id));
+  const left = new Set([...fetched].filter(([, { kind }]) => kind === 'unreadable').map(([id]) => id));
   const content = contentOf(changes, fetched);
   const dated = changes.filter(({ modifiedMs }) => modifiedMs <= platform.now() + FUTURE_MS).at(-1);
   const ids = changes.map(({ id }) => id);
   await platform.database.transact(async (tx) => {
-    const now = await mine(platform, tx, progress);
+    const now = await lockClaimed(platform, tx, progress);
     const before = await deleteRecords(tx, { loadId: now.loadId, ids });
     await insertRecords(tx, { loadId: now.loadId, records });
     const after = records.flatMap(({ entries }) => entries);
@@ -114,10 +114,10 @@ async function applySome(
     await expireChecks(tx, { ...expired, names });
     const modifiedMark = dated?.modified ?? now.modifiedMark;
     const sha256 = sha256Hex(`${now.sha256}\n${content}`);
-    const illegible = now.illegible.filter((id) => left.has(id) || !fetched.has(id));
-    await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, illegible });
+    const unreadable = now.unreadable.filter((id) => left.has(id) || !fetched.has(id));
+    await saveSnapshot(tx, { ...now, modifiedMark, sha256, badRecords: now.badRecords + bad, unreadable });
     // Packages that only these records kept from "clear" may be clear now.
-    if (illegible.length < now.illegible.length) await expireChecks(tx, expired);
+    if (unreadable.length < now.unreadable.length) await expireChecks(tx, expired);
   });
   return null;
 }
@@ -138,21 +138,21 @@ const DELETED: Known = { kind: 'deleted', bytes: null, read: null };
 type Tx = Parameters<typeof saveSnapshot>[0];
 
 /** Everything in the list is applied: the data is as of the time when the list was requested. */
-async function dateAnew(
+async function advanceAsOf(
   platform: Platform,
   { progress, maxAgeMs }: ChangesRequest,
   asOfMs: number,
 ): Promise<void> {
   const { base } = progress;
   await platform.database.transact(async (tx) => {
-    const now = await mine(platform, tx, progress);
+    const now = await lockClaimed(platform, tx, progress);
     await saveSnapshot(tx, { ...now, asOfMs, asOfKind: 'fetched' });
     await expireStandIns(tx, { base, asOfMs, isNew: wasUnusable(now, { asOfMs, maxAgeMs }) });
   });
 }
 
 /** The snapshot in use, locked until the transaction ends, if this load still holds the claim. */
-async function mine(platform: Platform, tx: Tx, { base, loadId }: LoadProgress): Promise<Snapshot> {
+async function lockClaimed(platform: Platform, tx: Tx, { base, loadId }: LoadProgress): Promise<Snapshot> {
   const now = await lockSnapshot(tx, { base, engine: platform.database.engine });
   const at = { loadId, nowMs: platform.now(), phase: 'changes', done: 0, total: 0 };
   if (!now || !(await beat(tx, at))) throw new LoadLost(`another process took over the load of ${base}`);

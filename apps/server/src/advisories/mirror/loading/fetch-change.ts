@@ -1,5 +1,5 @@
 import type { RecordAnswer } from '../../osv-client.ts';
-import { illegibleWhy, type ReadRecord, readMirrorRecord } from '../records/record-rules.ts';
+import { type ReadRecord, readMirrorRecord, unreadableReason } from '../records/record-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { ExportClient } from './export-client.ts';
 
@@ -11,8 +11,8 @@ export interface ChangeSources {
 
 /** A changed record as fetched. `bytes` is null when it was deleted, or was too large to read. */
 export type FetchedChange =
-  | { readonly kind: 'read' | 'illegible'; readonly bytes: Uint8Array; readonly read: ReadRecord }
-  | { readonly kind: 'deleted' | 'illegible'; readonly bytes: null; readonly read: null }
+  | { readonly kind: 'read' | 'unreadable'; readonly bytes: Uint8Array; readonly read: ReadRecord }
+  | { readonly kind: 'deleted' | 'unreadable'; readonly bytes: null; readonly read: null }
   | { readonly kind: 'failed'; readonly cause: string };
 
 /**
@@ -28,23 +28,23 @@ export async function fetchChange(
   const found = answer.kind === 'answer' ? readText(answer.text, { id, releases }) : null;
   if (found?.kind === 'read') return found;
   const other = fetchFromApi ? await fetchFromApi(id) : null;
-  const healed = other?.kind === 'record' ? readText(other.text, { id, releases }) : null;
-  if (healed?.kind === 'read') return healed;
+  const refetched = other?.kind === 'record' ? readText(other.text, { id, releases }) : null;
+  if (refetched?.kind === 'read') return refetched;
   const isGone = answer.kind === 'absent' && (other === null || other.kind === 'absent');
   if (isGone) return { kind: 'deleted', bytes: null, read: null };
-  if (snapshot.illegible.includes(id)) {
+  if (snapshot.unreadable.includes(id)) {
     if (found) return found;
-    if (answer.kind === 'garbage') return { kind: 'illegible', bytes: null, read: null };
+    if (answer.kind === 'garbage') return { kind: 'unreadable', bytes: null, read: null };
   }
-  if (found) return { kind: 'failed', cause: `${id} ${illegibleWhy(found.read)}` };
+  if (found) return { kind: 'failed', cause: `${id} ${unreadableReason(found.read)}` };
   return { kind: 'failed', cause: 'cause' in answer ? answer.cause : answer.kind };
 }
 
 function readText(
   text: string,
   { id, releases }: { id: string; releases: readonly string[] },
-): { kind: 'read' | 'illegible'; bytes: Uint8Array; read: ReadRecord } {
+): { kind: 'read' | 'unreadable'; bytes: Uint8Array; read: ReadRecord } {
   const bytes = Buffer.from(text);
   const read = readMirrorRecord(bytes, { id, releases });
-  return { kind: illegibleWhy(read) === null ? 'read' : 'illegible', bytes, read };
+  return { kind: unreadableReason(read) === null ? 'read' : 'unreadable', bytes, read };
 }

@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Platform } from '../../../platform/platform.ts';
 import {
-  illegibleWhy,
   type MirrorRecord,
   readMirrorRecord,
   type Unreadable,
+  unreadableReason,
 } from '../records/record-rules.ts';
-import { type AsOfKind, ILLEGIBLE_MAX, type Snapshot } from '../snapshot.ts';
+import { type AsOfKind, type Snapshot, UNREADABLE_MAX } from '../snapshot.ts';
 import {
   deleteSomeOfLoad,
   expireChecks,
@@ -18,9 +18,9 @@ import {
 } from '../store.ts';
 import type { LoadProgress } from './load-progress.ts';
 import { LoadLost } from './load-progress.ts';
+import { logUnreadableRecords } from './log-unreadable-records.ts';
 import { readZip, ZipFault, type ZipLimits } from './read-zip.ts';
 import { beat } from './store.ts';
-import { tellIllegible } from './tell-illegible.ts';
 
 /** Rows per transaction: requests of hosts and operators run in between. */
 const BATCH_ROWS = 500;
@@ -87,10 +87,10 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
     loadedAtMs: platform.now(),
     records: read.records,
     badRecords: read.bad,
-    illegible: read.illegible,
+    unreadable: read.unreadable,
   };
   await takeIntoUse(platform, snapshot);
-  tellIllegible(platform, snapshot);
+  logUnreadableRecords(platform, snapshot);
   await removeAbandoned(platform);
   return { kind: 'loaded', snapshot };
 }
@@ -98,7 +98,7 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
 interface Read {
   readonly records: number;
   readonly bad: number;
-  readonly illegible: readonly string[];
+  readonly unreadable: readonly string[];
   readonly newest: { readonly modified: string; readonly modifiedMs: number };
 }
 
@@ -107,7 +107,7 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
   const seen = new Set<string>();
   let newest = { modified: '', modifiedMs: Number.NEGATIVE_INFINITY };
   let bad = 0;
-  const illegible: string[] = [];
+  const unreadable: string[] = [];
   let batch: MirrorRecord[] = [];
   let rows = 0;
   async function flush(): Promise<void> {
@@ -117,7 +117,7 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
     await platform.database.transact((tx) => insertRecords(tx, { loadId: progress.loadId, records }));
     await turn();
   }
-  function tellBad(name: string, why: string): void {
+  function logBadRecord(name: string, why: string): void {
     if (++bad > NAMED_BAD) return;
     const fields = { ecosystem: progress.base, record: name.slice(0, 100), why };
     platform.log.upstreamWarning('supply_chain advisory record cannot be read', fields);
@@ -129,12 +129,12 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
       if (id === undefined || seen.has(id)) return { cause: 'not an export of advisories' };
       seen.add(id);
       const answer = bytes ? readMirrorRecord(bytes, { id, releases }) : TOO_LARGE;
-      if (illegibleWhy(answer) !== null) illegible.push(id);
+      if (unreadableReason(answer) !== null) unreadable.push(id);
       if (answer.kind === 'unreadable') {
-        tellBad(name, answer.why);
+        logBadRecord(name, answer.why);
       } else {
         const { record } = answer;
-        if (record.fault !== null) tellBad(name, record.fault);
+        if (record.fault !== null) logBadRecord(name, record.fault);
         const isDated = record.modifiedMs <= platform.now() + FUTURE_MS;
         if (isDated && record.modifiedMs > newest.modifiedMs) newest = record;
         if (record.entries.length > 0) batch.push(record);
@@ -149,15 +149,15 @@ async function readAll(platform: Platform, request: LoadRequest): Promise<Read |
     throw error;
   }
   const { modified, modifiedMs } = newest;
-  return { records: seen.size, bad, illegible, newest: { modified, modifiedMs } };
+  return { records: seen.size, bad, unreadable, newest: { modified, modifiedMs } };
 }
 
 const TOO_LARGE: Unreadable = { kind: 'unreadable', why: 'is too large for a record' };
 
 /** Why a load is rejected; null when it is plausible. */
-function distrust({ records, bad, illegible, newest }: Read, before: Snapshot | null): string | null {
+function distrust({ records, bad, unreadable, newest }: Read, before: Snapshot | null): string | null {
   if (records === 0 || newest.modified === '') return 'it holds no advisory';
-  if (illegible.length > ILLEGIBLE_MAX) return `${illegible.length} records may speak of any package`;
+  if (unreadable.length > UNREADABLE_MAX) return `${unreadable.length} records may speak of any package`;
   if (bad > Math.max(BAD_ALWAYS, records * BAD_SHARE_MAX))
     return `${bad} of ${records} records cannot be read`;
   if (before && records < before.records * SHRINK_MIN_SHARE) {

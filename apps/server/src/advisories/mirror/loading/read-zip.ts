@@ -34,20 +34,20 @@ export class ZipFault extends Error {
  * whatever sizes the archive states. @throws ZipFault
  */
 export async function* readZip(path: string, limits: ZipLimits = ZIP_LIMITS): AsyncGenerator<ZipEntry> {
-  const zip = await told(openPromise(path, { lazyEntries: true, autoClose: false }));
+  const zip = await asZipFault(openPromise(path, { lazyEntries: true, autoClose: false }));
   try {
     if (zip.entryCount > limits.entries) throw new ZipFault(`more than ${limits.entries} entries`);
     let total = 0;
     const entries = zip.eachEntry();
     for (;;) {
-      const { done, value: entry } = await told(entries.next());
+      const { done, value: entry } = await asZipFault(entries.next());
       if (done) return;
       if (entry.fileName.endsWith('/')) continue;
       if (entry.uncompressedSize > limits.entryBytes) {
         yield { name: entry.fileName, count: zip.entryCount, bytes: null };
         continue;
       }
-      const stream = await told(zip.openReadStreamPromise(entry));
+      const stream = await asZipFault(zip.openReadStreamPromise(entry));
       const bytes = await read(entry, stream, limits);
       total += bytes.length;
       if (total > limits.totalBytes) throw new ZipFault(`more than ${limits.totalBytes} bytes unpacked`);
@@ -63,7 +63,7 @@ async function read(entry: Entry, stream: Readable, limits: ZipLimits): Promise<
   let bytes = 0;
   const iterator: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
   for (;;) {
-    const { done, value } = await told(iterator.next());
+    const { done, value } = await asZipFault(iterator.next());
     if (done) return whole(entry, Buffer.concat(pieces));
     bytes += value.length;
     if (bytes > limits.entryBytes) {
@@ -83,7 +83,7 @@ function tooLarge(entry: Entry, { entryBytes }: ZipLimits): ZipFault {
   return new ZipFault(`${entry.fileName.slice(0, 100)} has more than ${entryBytes} bytes`);
 }
 
-async function told<T>(work: Promise<T>): Promise<T> {
+async function asZipFault<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -5,10 +5,10 @@ import type { OsvClient } from '../../osv-client.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { applyChanges } from './apply-changes.ts';
 import type { ExportClient } from './export-client.ts';
-import { healIllegible } from './heal-illegible.ts';
 import { loadArchive } from './load-archive.ts';
 import { createLoadProgress, LoadLost, type LoadProgress } from './load-progress.ts';
 import type { ZipLimits } from './read-zip.ts';
+import { refetchUnreadableRecords } from './refetch-unreadable-records.ts';
 import { claimLoad, endLoad, type LoadRow } from './store.ts';
 
 /** The list of changes has no deletions, so everything is loaded again at this interval. */
@@ -91,7 +91,8 @@ async function bringUp(
   const fetchFromApi = api ? (id: string) => api.fetchRecord(id) : null;
   const stopping = isStopped ? { isStopped } : {};
   const changes = { progress, client, fetchFromApi, maxAgeMs, ...stopping };
-  const heal = async () => fetchFromApi && healIllegible(platform, { progress, fetchFromApi, ...stopping });
+  const heal = async () =>
+    fetchFromApi && refetchUnreadableRecords(platform, { progress, fetchFromApi, ...stopping });
   if (due === 'changes') {
     await heal();
     const applied = await applyChanges(platform, changes);

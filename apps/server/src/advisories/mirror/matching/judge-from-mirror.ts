@@ -19,10 +19,10 @@ const WITHOUT_RELEASES: ReadonlySet<string> = new Set(['npm', 'PyPI']);
 
 /**
  * Why the mirror has no answer. `loading`: the first load is under way. `absent`: no data of that release. `stale`: too
- * old for a decision. `changed`: the data changed since it was read. `illegible`: an unreadable record may affect the
+ * old for a decision. `changed`: the data changed since it was read. `unreadable`: an unreadable record may affect the
  * package.
  */
-export type Gap = 'loading' | 'absent' | 'stale' | 'changed' | 'illegible';
+export type Gap = 'loading' | 'absent' | 'stale' | 'changed' | 'unreadable';
 
 interface Left {
   readonly subject: Subject;
@@ -78,7 +78,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
     const left: Left[] = [];
     const checks: Check[] = [];
     const known = { checkedAtMs: snapshot.asOfMs, source: 'mirror', snapshot: snapshotId(snapshot) };
-    const isWhole = snapshot.illegible.length === 0;
+    const isWhole = snapshot.unreadable.length === 0;
     for (const subject of subjects) {
       const match = byName.get(subject.name)?.match(subject) ?? NOTHING;
       const verdict = verdictOf(match, { isCovered: covered.has(subject.ecosystem), isWhole });
@@ -96,7 +96,7 @@ export function createMirrorJudge(options: MirrorJudgeOptions): MirrorJudge {
   function gapOf({ reason }: Verdict, { fresh, isWhole }: { fresh: boolean; isWhole: boolean }): Gap | null {
     if (!fresh) return 'stale';
     if (reason === 'uncovered' && !isAlone) return 'absent';
-    return reason === 'undecidable' && !isWhole && !isAlone ? 'illegible' : null;
+    return reason === 'undecidable' && !isWhole && !isAlone ? 'unreadable' : null;
   }
 
   /** From memory if this snapshot's groups are there. */

@@ -34,7 +34,7 @@ test('a closure of 500 over 71,329 entries is judged the same as by the full rec
     saveSnapshot(tx, {
       ...{ base: 'AlmaLinux', loadId: 1, releases: [ECOSYSTEM], source: 'test', sha256: '0'.repeat(64) },
       ...{ modifiedMark: '2026-01-01T00:00:00Z', asOfMs: nowMs, asOfKind: 'fetched', loadedAtMs: nowMs },
-      ...{ records: 5_680, badRecords: 0, illegible: [] },
+      ...{ records: 5_680, badRecords: 0, unreadable: [] },
     }),
   );
   const subjects: Subject[] = Array.from({ length: CLOSURE }, (_, i) => ({

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { saidOf } from '../matching/entry-store.ts';
 import { createGroups } from '../matching/match-entries.ts';
-import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
+import { readMirrorRecord, unreadableReason } from './record-rules.ts';
 
 // A record reduced for the mirror must never look cleaner than the full one.
 const isLong = process.env.TIDEGATE_LONG === '1';
@@ -148,7 +148,8 @@ test('any bytes are either a record or unreadable', () => {
         const read = readMirrorRecord(bytes, { id: ID, releases: ['Debian:12', 'npm'] });
         expect(['record', 'unreadable']).toContain(read.kind);
         // Bytes that are no JSON may have named any package.
-        if (parsed(new TextDecoder().decode(bytes)) === undefined) expect(illegibleWhy(read)).not.toBeNull();
+        if (parsed(new TextDecoder().decode(bytes)) === undefined)
+          expect(unreadableReason(read)).not.toBeNull();
         expect(Object.keys(Object.prototype)).toEqual([]);
       },
     ),
@@ -164,7 +165,7 @@ function matchInMirror(
   { ecosystem, name, version: asked }: Subject & { version: string },
 ): string {
   const read = readMirrorRecord(Buffer.from(text), { id: ID, releases: null });
-  const empty = illegibleWhy(read) === null ? 'unaffected' : 'undecidable';
+  const empty = unreadableReason(read) === null ? 'unaffected' : 'undecidable';
   if (read.kind === 'unreadable') return empty;
   const rows = read.record.entries
     .filter((one) => one.name === name)

@@ -1,6 +1,6 @@
 import { isAffected } from '@tidegate/versions';
 import { describe, expect, test } from 'vitest';
-import { illegibleWhy, readMirrorRecord } from './record-rules.ts';
+import { readMirrorRecord, unreadableReason } from './record-rules.ts';
 
 const RELEASES = ['Debian:12', 'npm', 'PyPI', 'Ubuntu:22.04'];
 const RECORD = {
@@ -116,31 +116,35 @@ describe('a record of an export', () => {
   const text = JSON.stringify(RECORD);
   const named = '"package":{"ecosystem":"Debian:12","name":"openssl"}';
   test.each([
-    ['a duplicate key', text.replace('"summary"', '"id":"x","summary"'), 'illegible'],
+    ['a duplicate key', text.replace('"summary"', '"id":"x","summary"'), 'unreadable'],
     ['a duplicate key elsewhere', text.replace('"summary"', '"summary":"x","summary"'), 'told whole'],
-    ['packages twice', text.replace(named, `${named},"package":{"ecosystem":"npm","name":"x"}`), 'illegible'],
-    ['a name twice', text.replace('"name":"bare"', '"name":"x","name":"bare"'), 'illegible'],
-    ['two lists of affected packages', text.replace('"summary"', '"affected":[],"summary"'), 'illegible'],
+    [
+      'packages twice',
+      text.replace(named, `${named},"package":{"ecosystem":"npm","name":"x"}`),
+      'unreadable',
+    ],
+    ['a name twice', text.replace('"name":"bare"', '"name":"x","name":"bare"'), 'unreadable'],
+    ['two lists of affected packages', text.replace('"summary"', '"affected":[],"summary"'), 'unreadable'],
     [
       'a list in an escaped member',
       text.replace(
         '"affected":',
         '"affected":[{"\\u0070ackage":{"ecosystem":"npm","name":"x"}}],"\\u0061ffected":',
       ),
-      'illegible',
+      'unreadable',
     ],
     [
       'a package in an escaped member',
       text.replace('"package":{"ecosystem":"Debian"', '"x":"\\u0000","\\u0070ackage":{"ecosystem":"Debian"'),
-      'illegible',
+      'unreadable',
     ],
     [
       'a package with braces',
       text.replace('"name":"bare"', '"name":"bare","x":{}').replace('"id"', '"__proto__":1,"id"'),
-      'illegible',
+      'unreadable',
     ],
-    ['an end in the middle', text.slice(0, -40), 'illegible'],
-    ['an id that differs from its file name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'illegible'],
+    ['an end in the middle', text.slice(0, -40), 'unreadable'],
+    ['an id that differs from its file name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'unreadable'],
     ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' }), 'told whole'],
     [
       'too deep a nesting',
@@ -152,7 +156,7 @@ describe('a record of an export', () => {
     [
       'a member that cannot be read',
       JSON.stringify({ ...RECORD, affected: [...RECORD.affected, 7] }),
-      'illegible',
+      'unreadable',
     ],
   ])('with %s makes the packages that it names undecidable', (_, text, others) => {
     const answer = read(text);
@@ -161,7 +165,7 @@ describe('a record of an export', () => {
     const [entry] = answer.record.entries;
     if (!entry) throw new Error('no entry');
     expect([entry.name, verdict(entry, '9')]).toEqual(['openssl', 'undecidable']);
-    expect(illegibleWhy(answer) === null ? 'told whole' : 'illegible').toBe(others);
+    expect(unreadableReason(answer) === null ? 'told whole' : 'unreadable').toBe(others);
   });
 
   test.each([
@@ -170,6 +174,6 @@ describe('a record of an export', () => {
     ['nothing', ''],
   ])('that is %s is unreadable', (_, text) => {
     expect(read(text)).toMatchObject({ kind: 'unreadable' });
-    expect(illegibleWhy(read(text))).not.toBeNull();
+    expect(unreadableReason(read(text))).not.toBeNull();
   });
 });

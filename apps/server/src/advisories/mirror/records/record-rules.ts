@@ -65,7 +65,7 @@ export function readMirrorRecord(
 }
 
 /** Why a record may affect packages that cannot be found out; null when all of them are known. */
-export function illegibleWhy(read: ReadRecord): string | null {
+export function unreadableReason(read: ReadRecord): string | null {
   if (read.kind === 'unreadable') return read.why;
   return read.record.isWhole ? null : read.record.fault;
 }

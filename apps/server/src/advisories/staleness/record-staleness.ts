@@ -13,7 +13,7 @@ export interface Stale {
  * Records `advisories_stale` for each ecosystem whose data is too old, once per period; new data ends the period.
  * Returns the number of events.
  */
-export async function tellStaleness(
+export async function recordStaleness(
   platform: Platform,
   { stale, maxAgeMs }: { stale: readonly Stale[]; maxAgeMs: number },
 ): Promise<number> {

@@ -10,7 +10,7 @@ import { readChecks } from '../../store.ts';
 import { type Subject, subjectKey } from '../../subjects.ts';
 import { createAdvisoryWorker } from '../../worker.ts';
 import { openMirror } from '../open-mirror.ts';
-import { ILLEGIBLE_MAX, type Snapshot, snapshotId } from '../snapshot.ts';
+import { type Snapshot, snapshotId, UNREADABLE_MAX } from '../snapshot.ts';
 import { readSnapshots } from '../store.ts';
 
 const OPENSSL = { ecosystem: 'Debian:12', name: 'openssl', version: '3.0.11-1' };
@@ -22,7 +22,7 @@ const WEEK_MS = 8 * 24 * 3_600_000;
 const ENTRY_BYTES = 50_000;
 
 /** Records that do not say which packages they affect. */
-const ILLEGIBLE: readonly (readonly [string, string])[] = [
+const UNREADABLE: readonly (readonly [string, string])[] = [
   ['no JSON', '<html>'],
   ['cut off', '{"id":"ODD-1","affected":[{"package":{"ecosystem":"Debian:12","name":"curl"}},{"pack'],
   ['of another id', '{"id":"ODD-2","modified":"2026-01-02T00:00:00Z","affected":[]}'],
@@ -88,13 +88,13 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     return { osv, files, clock, mirror, judged, snapshot, serve, warnings };
   }
 
-  test.each(ILLEGIBLE)(
+  test.each(UNREADABLE)(
     '%s: nothing is called clear, affected packages stay vulnerable',
     async (_, content) => {
       const { mirror, judged, snapshot, serve, warnings } = await setUp();
       serve({ name: 'ODD-1.json', content });
       await mirror.refresh();
-      expect((await snapshot()).illegible).toEqual(['ODD-1']);
+      expect((await snapshot()).unreadable).toEqual(['ODD-1']);
       expect(await judged(OPENSSL, ZLIB)).toEqual([
         'judged',
         ['vulnerable', null, 'mirror'],
@@ -114,7 +114,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     osv.addRecord({ id: 'ODD-1', modified: '2026-02-01T00:00:00Z' }, [{ ...CURL, all: true }]);
     clock.advance(QUARTER_MS);
     await mirror.refresh();
-    expect((await snapshot()).illegible).toEqual([]);
+    expect((await snapshot()).unreadable).toEqual([]);
     expect(await judged(ZLIB, CURL)).toEqual([
       'judged',
       ['clear', null, 'mirror'],
@@ -145,7 +145,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
       files.files.set('Debian/ODD-1.json', content);
       clock.advance(QUARTER_MS);
       await mirror.refresh();
-      expect(await snapshot()).toMatchObject({ illegible: ['ODD-1'], modifiedMark: '2026-02-02T00:00:00Z' });
+      expect(await snapshot()).toMatchObject({ unreadable: ['ODD-1'], modifiedMark: '2026-02-02T00:00:00Z' });
       expect(await judged(ZLIB, CURL)).toEqual([
         'judged',
         ['vulnerable', null, 'mirror'],
@@ -160,7 +160,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     serve({ name: 'ODD-1.json', content: '<html>' });
     await mirror.refresh();
     expect(osv.requests.map(({ path }) => path)).toEqual(['/v1/vulns/ODD-1']);
-    expect(await snapshot()).toMatchObject({ illegible: [], badRecords: 0 });
+    expect(await snapshot()).toMatchObject({ unreadable: [], badRecords: 0 });
     expect(await judged(ZLIB, CURL)).toEqual([
       'judged',
       ['clear', null, 'mirror'],
@@ -174,7 +174,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     serve({ name: 'ODD-1.json', content: '<html>' });
     await mirror.refresh();
     const before = await snapshot();
-    expect(before.illegible).toEqual(['ODD-1']);
+    expect(before.unreadable).toEqual(['ODD-1']);
     expect(await judged(OPENSSL, ZLIB)).toEqual([
       'judged',
       ['vulnerable', null, 'mirror'],
@@ -184,7 +184,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     clock.advance(QUARTER_MS);
     await mirror.refresh();
     const after = await snapshot();
-    expect(after.illegible).toEqual([]);
+    expect(after.unreadable).toEqual([]);
     expect(snapshotId(after)).not.toBe(snapshotId(before));
     expect(await judged(ZLIB)).toEqual(['judged', ['vulnerable', null, 'mirror']]);
   });
@@ -196,7 +196,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     osv.mode = 'down';
     serve(...[1, 2, 3, 4].map((n) => ({ name: `ODD-${n}.json`, content: '<html>' })));
     await mirror.refresh();
-    expect((await snapshot()).illegible).toHaveLength(4);
+    expect((await snapshot()).unreadable).toHaveLength(4);
     expect(new Set(osv.requests.map(({ path }) => path))).toEqual(
       new Set(['/v1/vulns/ODD-1', '/v1/vulns/ODD-2', '/v1/vulns/ODD-3']),
     );
@@ -207,7 +207,7 @@ describe.each(ENGINES)('an unreadable advisory, on $name', (engine) => {
     const { mirror, serve, snapshot, clock, warnings } = await setUp();
     await mirror.refresh();
     const { loadId } = await snapshot();
-    const odd = Array.from({ length: ILLEGIBLE_MAX + 1 }, (_, n) => ({
+    const odd = Array.from({ length: UNREADABLE_MAX + 1 }, (_, n) => ({
       name: `ODD-${n}.json`,
       content: '<html>',
     }));

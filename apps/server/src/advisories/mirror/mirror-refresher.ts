@@ -19,7 +19,7 @@ const NEEDED_MAX = 100;
 /** The worst state of what the fleet needs; `absent`: missing, and the last attempt to load it failed. */
 export type MirrorHealth = 'ok' | 'loading' | 'stale' | 'absent';
 
-export interface MirrorKeeper extends BackgroundWork {
+export interface MirrorRefresher extends BackgroundWork {
   health(): MirrorHealth;
   /** Loads an ecosystem that a request waits for at once, not at the next tick. */
   need(ecosystem: string): void;
@@ -29,14 +29,14 @@ export interface MirrorKeeper extends BackgroundWork {
   states(): Promise<EcosystemState[]>;
 }
 
-export interface KeeperOptions extends Omit<RefreshDeps, 'isStopped' | 'exportClient'> {
+export interface RefresherOptions extends Omit<RefreshDeps, 'isStopped' | 'exportClient'> {
   /** Null: nothing is fetched, data comes only from files. */
   readonly exportClient: RefreshDeps['exportClient'] | null;
   readonly tickMs?: number;
 }
 
 /** Keeps the mirror current in the background, for the fleet's ecosystems only. */
-export function createMirrorKeeper(options: KeeperOptions): MirrorKeeper {
+export function createMirrorRefresher(options: RefresherOptions): MirrorRefresher {
   const { platform, exportClient, maxAgeMs, folder, tickMs = TICK_MS } = options;
   const needed = new Set<string>();
   const closing = { isStopped: false };

@@ -5,15 +5,15 @@ import type { Snapshot } from '../snapshot.ts';
 const NAMED = 5;
 
 /** Logs which records keep the packages of an ecosystem from being called clear. */
-export function tellIllegible(
+export function logUnreadableRecords(
   platform: Platform,
-  { base, illegible }: Pick<Snapshot, 'base' | 'illegible'>,
+  { base, unreadable }: Pick<Snapshot, 'base' | 'unreadable'>,
 ): void {
-  if (illegible.length === 0) return;
-  const named = illegible
+  if (unreadable.length === 0) return;
+  const named = unreadable
     .slice(0, NAMED)
     .map((id) => id.slice(0, 100))
     .join(' ');
-  const fields = { ecosystem: base, records: illegible.length, named };
+  const fields = { ecosystem: base, records: unreadable.length, named };
   platform.log.upstreamWarning('supply_chain illegible advisories: no package is called clear', fields);
 }

@@ -1,7 +1,7 @@
 import type { Platform } from '../../../platform/platform.ts';
 import { sha256Hex } from '../../../platform/sha256.ts';
 import type { RecordAnswer } from '../../osv-client.ts';
-import { illegibleWhy, type MirrorRecord, readMirrorRecord } from '../records/record-rules.ts';
+import { type MirrorRecord, readMirrorRecord, unreadableReason } from '../records/record-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
 import {
   deleteRecords,
@@ -12,13 +12,13 @@ import {
   saveSnapshot,
 } from '../store.ts';
 import { LoadLost, type LoadProgress } from './load-progress.ts';
+import { logUnreadableRecords } from './log-unreadable-records.ts';
 import { beat } from './store.ts';
-import { tellIllegible } from './tell-illegible.ts';
 
 /** Consecutive failed fetches after which the rest waits for the next round. */
 const FAILURES_MAX = 3;
 
-export interface HealRequest {
+export interface RefetchRequest {
   readonly progress: LoadProgress;
   readonly fetchFromApi: (id: string) => Promise<RecordAnswer>;
   readonly isStopped?: () => boolean;
@@ -28,27 +28,27 @@ export interface HealRequest {
  * Fetches from the API the records that were unreadable in the export, and replaces them. Records unreadable in both stay
  * marked, and the next round tries again.
  */
-export async function healIllegible(platform: Platform, request: HealRequest): Promise<void> {
+export async function refetchUnreadableRecords(platform: Platform, request: RefetchRequest): Promise<void> {
   const { progress, fetchFromApi, isStopped = () => false } = request;
   const snapshot = (await readSnapshots(platform.database.read)).get(progress.base);
-  if (!snapshot || snapshot.illegible.length === 0) return;
-  const healed = new Map<string, { record: MirrorRecord; sha256: string }>();
+  if (!snapshot || snapshot.unreadable.length === 0) return;
+  const refetched = new Map<string, { record: MirrorRecord; sha256: string }>();
   let failures = 0;
-  for (const [index, id] of snapshot.illegible.entries()) {
+  for (const [index, id] of snapshot.unreadable.entries()) {
     if (isStopped() || failures >= FAILURES_MAX) break;
-    await progress.at('unreadable records', index, snapshot.illegible.length);
+    await progress.at('unreadable records', index, snapshot.unreadable.length);
     const answer = await fetchFromApi(id);
     if (answer.kind === 'unreachable') failures += 1;
     if (answer.kind !== 'record') continue;
     const bytes = Buffer.from(answer.text);
     const read = readMirrorRecord(bytes, { id, releases: snapshot.releases });
-    if (read.kind === 'unreadable' || illegibleWhy(read) !== null) continue;
-    healed.set(id, { record: read.record, sha256: sha256Hex(bytes) });
+    if (read.kind === 'unreadable' || unreadableReason(read) !== null) continue;
+    refetched.set(id, { record: read.record, sha256: sha256Hex(bytes) });
   }
-  if (healed.size > 0) await put(platform, progress, { snapshot, healed });
-  tellIllegible(platform, {
+  if (refetched.size > 0) await put(platform, progress, { snapshot, refetched });
+  logUnreadableRecords(platform, {
     base: progress.base,
-    illegible: snapshot.illegible.filter((id) => !healed.has(id)),
+    unreadable: snapshot.unreadable.filter((id) => !refetched.has(id)),
   });
 }
 
@@ -57,11 +57,11 @@ async function put(
   { base, loadId }: LoadProgress,
   {
     snapshot,
-    healed,
-  }: { snapshot: Snapshot; healed: ReadonlyMap<string, { record: MirrorRecord; sha256: string }> },
+    refetched,
+  }: { snapshot: Snapshot; refetched: ReadonlyMap<string, { record: MirrorRecord; sha256: string }> },
 ): Promise<void> {
-  const ids = [...healed.keys()];
-  const records = [...healed.values()].map(({ record }) => record);
+  const ids = [...refetched.keys()];
+  const records = [...refetched.values()].map(({ record }) => record);
   await platform.database.transact(async (tx) => {
     const now = await lockSnapshot(tx, { base, engine: platform.database.engine });
     const at = {
@@ -76,10 +76,15 @@ async function put(
     }
     await deleteRecords(tx, { loadId: now.loadId, ids });
     await insertRecords(tx, { loadId: now.loadId, records });
-    const content = [...healed].map(([id, { sha256 }]) => `${id} ${sha256}`).join('\n');
-    const illegible = now.illegible.filter((id) => !healed.has(id));
+    const content = [...refetched].map(([id, { sha256 }]) => `${id} ${sha256}`).join('\n');
+    const unreadable = now.unreadable.filter((id) => !refetched.has(id));
     const badRecords = Math.max(0, now.badRecords - ids.length);
-    await saveSnapshot(tx, { ...now, illegible, badRecords, sha256: sha256Hex(`${now.sha256}\n${content}`) });
+    await saveSnapshot(tx, {
+      ...now,
+      unreadable,
+      badRecords,
+      sha256: sha256Hex(`${now.sha256}\n${content}`),
+    });
     // Packages that only these records kept from "clear" may be clear now; packages they name must not stay clear.
     await expireChecks(tx, { base, asOfMs: now.asOfMs });
   });
