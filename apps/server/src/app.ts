@@ -1,11 +1,8 @@
 import { resolve } from 'node:path';
 import { mountAgentCredentials } from './agent-credentials/routes.ts';
 import { agentDirectory } from './agents/agent-directory.ts';
-import { agentsBehindKeySet } from './agents/key-set-store.ts';
 import { mountAgents } from './agents/routes.ts';
-import { countAgentsWithKeySet } from './agents/store.ts';
 import { mountApiTokens } from './api-tokens/routes.ts';
-import { createVoidApproval } from './approvals/change-approval.ts';
 import { createGateOf } from './approvals/preview-update.ts';
 import { mountArtifacts } from './artifacts/routes.ts';
 import { mountSetAside } from './artifacts/set-aside-routes.ts';
@@ -13,7 +10,7 @@ import { mountCheckIn } from './check-in/routes.ts';
 import { clientErrorsApart } from './client-errors/events-apart.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
 import { mountAgentCommands } from './commands/agent-routes.ts';
-import { queueCommand } from './commands/queue-command.ts';
+import { mountHostCommands } from './commands/host-commands.ts';
 import { mountCommands } from './commands/routes.ts';
 import { openAgents } from './composition/open-agents.ts';
 import { mountApprovalRoutes, openApprovals } from './composition/open-approvals.ts';
@@ -36,7 +33,6 @@ import { createBackground } from './platform/background.ts';
 import type { App } from './platform/http/server.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { mountRateLimits } from './rate-limits/routes.ts';
-import { noteSeen } from './release-times/note-seen.ts';
 import { createResyncGate } from './restore/resync.ts';
 import { mountResync } from './restore/routes.ts';
 import { mountSigningKeys } from './signing-keys/routes.ts';
@@ -91,27 +87,21 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   const { routes } = http;
   mountEvents(http, { platform, apart: clientErrorsApart });
   mountRateLimits(http, rateLimits);
-  mountSigningKeys(http, { platform, keyRing, keyFolder, countAgentsWithKeySet, agentsBehindKeySet });
   mountAgentCredentials(routes, {
     ...agents.credentials,
     directory: agentDirectory,
     resync: createResyncGate(journal),
   });
-  mountAgents(http, { platform, queueCommand });
+  mountAgents(http, { platform });
+  mountSigningKeys(http, { platform, keyRing, keyFolder });
   mountEnrolment(http, agents.credentials);
   mountArtifacts(http, { platform });
   mountSetAside(http, { platform });
-  mountUpdates(http, {
-    platform,
-    gateOf: createGateOf(approvals),
-    notePlan: (tx, planned) => noteSeen(tx, platform, { ...planned, packages: [] }),
-  });
-  mountCommands(http, { platform, voidApproval: createVoidApproval(platform) });
+  mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
+  mountCommands(http, { platform });
+  mountHostCommands(http, { platform });
   mountAgentCommands(http, { platform, config });
-  mountInventory(http, {
-    ...{ platform, large, voidApproval: createVoidApproval(platform) },
-    noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
-  });
+  mountInventory(http, { platform, large });
   mountCheckIn(routes, agents.checkIn);
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);

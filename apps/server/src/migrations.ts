@@ -2,6 +2,7 @@ import { schema as advisories } from './advisories/schema.ts';
 import { schema as agentCredentials } from './agent-credentials/schema.ts';
 import { schema as agents } from './agents/schema.ts';
 import { schema as apiTokens } from './api-tokens/schema.ts';
+import { schema as approvalTokens } from './approval-tokens/schema.ts';
 import { schema as approvals } from './approvals/schema.ts';
 import { schema as artifacts } from './artifacts/schema.ts';
 import { schema as clientErrors } from './client-errors/schema.ts';
@@ -38,7 +39,7 @@ const BASE: readonly Migration[] = [
   { version: 120, name: 'inventory', statements: inventory },
   { version: 130, name: 'advisories', statements: advisories },
   { version: 140, name: 'provenance', statements: provenance },
-  { version: 150, name: 'approvals', statements: approvals },
+  { version: 150, name: 'approvals', statements: [...approvalTokens, ...approvals] },
   { version: 160, name: 'operators', statements: operators },
   { version: 170, name: 'api-tokens', statements: apiTokens },
   { version: 180, name: 'restore', statements: restore },

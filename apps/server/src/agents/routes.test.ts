@@ -166,7 +166,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     expect((await get(it, `${AGENTS}/${agent.agent_id}`)).status).toBe(404);
     expect((await get(it, AGENTS)).body.total).toBe(0);
     expect((await call(it, 'POST', `${AGENTS}/${agent.agent_id}/scan`, { token: 'admin' })).status).toBe(404);
-    expect(it.queued).toEqual([]);
+    expect(await it.queued()).toEqual([]);
     expect(await eventTypes(it)).toEqual(['AGENT_ENROLLED', 'AGENT_REVOKED']);
   });
 
@@ -187,7 +187,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
       expect([answer.status, Object.keys(answer.body)]).toEqual([202, ['command_id']]);
     }
     const common = { agentId: agent.agent_id, createdBy: 'admin' };
-    expect(it.queued).toEqual([
+    expect(await it.queued()).toEqual([
       { ...common, action: 'scan', params: {} },
       { ...common, action: 'scan', params: { ecosystems: ['apt'] } },
       { ...common, action: 'reboot', params: {} },
@@ -199,7 +199,7 @@ describe.each(ENGINES)('hosts on $name', (engine) => {
     expect((await act('reboot', { force: true })).status).toBe(400);
     await act('revoke');
     expect((await act('reboot')).code).toBe('conflict');
-    expect(it.queued).toHaveLength(4);
+    expect(await it.queued()).toHaveLength(4);
   });
 });
 

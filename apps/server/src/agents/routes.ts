@@ -27,7 +27,6 @@ import type { Platform } from '../platform/platform.ts';
 import { dismissClone } from './dismiss-clone.ts';
 import type { AgentListFilter } from './filter-store.ts';
 import { mountGroups } from './group-routes.ts';
-import { mountHostCommands, type QueueCommand } from './host-commands.ts';
 import { agentOrder, listAgents } from './list-store.ts';
 import { agentItem, CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { rebindMachine } from './rebind-machine.ts';
@@ -36,7 +35,6 @@ import { findAgent } from './store.ts';
 
 export interface AgentsDeps {
   platform: Platform;
-  queueCommand: QueueCommand;
 }
 
 const tags = ['hosts'];
@@ -165,7 +163,6 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
     },
   });
   mountGroups(app, deps);
-  mountHostCommands(app, deps);
 }
 
 function unknownAgent(): Refusal {

@@ -3,12 +3,12 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { ownAgent } from '../agents/own-agent.ts';
+import { findLiveApproval } from '../approval-tokens/store.ts';
 import { divergencesOfApproval } from '../commands/diverging-approval.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type AgentStateDeps, signAgentState } from './agent-state.ts';
-import { findLiveApproval } from './store.ts';
 
 export interface AgentApprovalsDeps {
   platform: Platform;

@@ -2,12 +2,12 @@ import { AGENT_STATE_TYPE, AgentStatePayload, REVOKED_TOKENS_MAX } from '@tidega
 import { loadTrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
+import { insertApprovals } from '../approval-tokens/store.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import { insertCommands } from '../commands/store.ts';
 import { createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { APPROVAL_LIFETIME_MS } from './mint-approval.ts';
-import { insertApprovals } from './store.ts';
 
 describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
   async function setUp() {

@@ -1,14 +1,13 @@
 import type { UpdateState } from '@tidegate/protocol/states';
+import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import { listCommands } from '../commands/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import type { Platform } from '../platform/platform.ts';
 import { lockUpdate } from '../updates/lock-updates.ts';
 import { findUpdate } from '../updates/store.ts';
 import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { hasHost } from './has-host.ts';
-import { voidLiveApprovals } from './store.ts';
 
 export type ChangeOutcome = { kind: 'changed' } | { kind: 'not_found' } | { kind: 'conflict'; state: string };
 
@@ -101,10 +100,4 @@ async function isWithAgent(tx: Tx, updateId: string): Promise<boolean> {
     if ((await listCommands(tx, { filter, scope: null, limit: 1, before: null })).length > 0) return true;
   }
   return false;
-}
-
-/** For slices before this one: voids the live token of an update that they have closed. */
-export function createVoidApproval({ now }: Pick<Platform, 'now'>) {
-  return (tx: Tx, { updateId, reason }: { updateId: string; reason: string }): Promise<void> =>
-    voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: now() });
 }

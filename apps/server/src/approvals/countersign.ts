@@ -2,11 +2,11 @@ import { APPROVAL_MAX_BYTES, Envelope } from '@tidegate/protocol/documents';
 import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { maximumSignatures } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
+import { addApprovalSignature, findApprovalOfUpdate } from '../approval-tokens/store.ts';
 import { appendEvent } from '../events/append-event.ts';
 import type { Platform } from '../platform/platform.ts';
 import { lockUpdate } from '../updates/lock-updates.ts';
 import { hasHost } from './has-host.ts';
-import { addApprovalSignature, findApprovalOfUpdate } from './store.ts';
 
 export type CountersignOutcome =
   | { kind: 'signed'; token: Envelope }

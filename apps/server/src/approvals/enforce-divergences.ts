@@ -1,6 +1,7 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findAgent } from '../agents/store.ts';
+import { type ApprovalRow, liveApprovalsNaming, liveApprovalsOfAgent } from '../approval-tokens/store.ts';
 import { type EnforcementRow, endEnforcement, nextEnforcements } from '../artifacts/enforcement-store.ts';
 import { sightingsOf } from '../artifacts/identity-rules.ts';
 import { readBoundDivergences } from '../artifacts/read-divergences.ts';
@@ -10,7 +11,6 @@ import { chunks } from '../platform/db/chunks.ts';
 import { findUpdate, readPlan } from '../updates/store.ts';
 import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { type ApprovalRow, liveApprovalsNaming, liveApprovalsOfAgent } from './store.ts';
 
 /** Entries of the queue that are worked on together. */
 export const SLICE_ENTRIES = 20;

@@ -38,9 +38,9 @@ describe('one gate for all (A4, A6, A8)', () => {
 
   test('a token is signed and stored in one place', () => {
     expect(filesThatSay('sign(APPROVAL_TYPE')).toEqual(['approvals/mint-approval.ts']);
-    const storing = ['approvals/mint-approval.ts', 'approvals/store.ts'];
+    const storing = ['approvals/mint-approval.ts', 'approval-tokens/store.ts'].toSorted();
     expect(filesThatSay('insertApprovals(')).toEqual(storing);
-    expect(filesThatSay("insertInto('approvals')")).toEqual(['approvals/store.ts']);
+    expect(filesThatSay("insertInto('approvals')")).toEqual(['approval-tokens/store.ts']);
   });
 
   test('only the single path takes an override from anybody (A6, A8)', () => {

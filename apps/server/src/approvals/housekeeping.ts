@@ -1,7 +1,7 @@
+import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
 import { expireCommands } from '../commands/expire-commands.ts';
 import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
-import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from './store.ts';
 
 /** Approvals that one run ends; the next run goes on. */
 const APPROVALS_MAX = 500;

@@ -8,6 +8,7 @@ import { Compile } from 'typebox/compile';
 import type { Basis } from '../advisories/basis-rules.ts';
 import type { ClosureFacts } from '../advisories/closure-facts.ts';
 import { holdSnapshots } from '../advisories/mirror/store.ts';
+import { type ApprovalRow, insertApprovals, voidLiveApprovals } from '../approval-tokens/store.ts';
 import { type NewCommand, queueCommands } from '../commands/queue-command.ts';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339Seconds } from '../platform/clock.ts';
@@ -25,7 +26,6 @@ import { gateReport, packageOf, stopText } from './gate-report.ts';
 import { basesOf, divergencesOfPlans } from './load-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
-import { type ApprovalRow, insertApprovals, voidLiveApprovals } from './store.ts';
 import type { MintVerdict, Override } from './verdict.ts';
 
 /**

@@ -3,6 +3,7 @@ import { Envelope, type ServerKey } from '@tidegate/protocol/documents';
 import type { CommandAction } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { lockAgent, setNextSeq } from '../agents/store.ts';
+import { storedApproval } from '../approval-tokens/store.ts';
 import { queueEnforcement } from '../artifacts/enforcement-store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isSealed } from '../platform/db/row-seals.ts';
@@ -14,14 +15,7 @@ import { divergencesOfApproval } from './diverging-approval.ts';
 import { expireCommands } from './expire-commands.ts';
 import { refuseToSign } from './refuse-to-sign.ts';
 import { signCommand } from './sign-command.ts';
-import {
-  type CommandRow,
-  compareAndSwapStatus,
-  deliverable,
-  markReceived,
-  stillApproved,
-  storedApproval,
-} from './store.ts';
+import { type CommandRow, compareAndSwapStatus, deliverable, markReceived, stillApproved } from './store.ts';
 
 /** Commands that one check-in hands out. */
 export const DELIVERED_MAX = 50;

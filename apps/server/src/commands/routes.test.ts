@@ -1,6 +1,6 @@
 import { type CommandResult, OUTPUT_MAX_CHARS, OUTPUT_PIECE_MAX_CHARS } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { insertTestAgent, insertTestUpdate, voidedApprovals } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp, createTestKeyRing } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -15,9 +15,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const keyRing = createTestKeyRing();
-    const voided: string[] = [];
     const app = createSliceApp(platform);
-    mountCommands(app, { platform, voidApproval: async (_, { updateId }) => void voided.push(updateId) });
+    mountCommands(app, { platform });
     mountAgentCommands(app, { platform, config: { minAgentVersion: null } });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
@@ -50,6 +49,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       await deliver();
       return { id, updateId: update.updateId };
     }
+    const voided = () => voidedApprovals(database.read);
     const events = () =>
       database.read.selectFrom('events').select(['kind', 'type', 'severity', 'content']).execute();
     return { app, database, platform, voided, key, queue, deliver, post, report, install, events };
@@ -289,7 +289,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       reason: 'cancelled by ada',
     });
     expect((await findUpdate(database.read, updateId))?.state).toBe('pending');
-    expect(voided).toEqual([updateId]);
+    expect(await voided()).toEqual([{ update_id: updateId, void_reason: 'command_cancelled' }]);
     expect((await act(id, 'cancel')).json()).toMatchObject({ code: 'command_finished' });
     expect((await act(id, 'retry')).json()).toMatchObject({ code: 'conflict' });
     const running = await queue();

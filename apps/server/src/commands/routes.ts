@@ -12,7 +12,8 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import { voidLiveApprovals } from '../approval-tokens/store.ts';
+import type { Db } from '../platform/db/engine.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
@@ -32,8 +33,6 @@ import { streamOutput } from './stream-output.ts';
 
 export interface CommandsDeps {
   platform: Platform;
-  /** Voids the live token of an update whose install command was cancelled (approvals). */
-  voidApproval: (tx: Tx, args: { updateId: string; reason: string }) => Promise<unknown>;
 }
 
 /** Live outputs that are watched at once. */
@@ -48,7 +47,7 @@ const tags = ['commands'];
 const params = strict({ id: Uuid });
 
 /** What operators see of commands and do with them. */
-export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps): void {
+export function mountCommands(app: App, { platform }: CommandsDeps): void {
   const { database } = platform;
   const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
 
@@ -121,7 +120,11 @@ export function mountCommands(app: App, { platform, voidApproval }: CommandsDeps
           });
         }
         if (found.action === 'install_update' && found.update_id !== null) {
-          await voidApproval(tx, { updateId: found.update_id, reason: 'command_cancelled' });
+          await voidLiveApprovals(tx, {
+            updateIds: [found.update_id],
+            reason: 'command_cancelled',
+            nowMs: platform.now(),
+          });
         }
         return findHostedCommand(tx, found.id);
       });

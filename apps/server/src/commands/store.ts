@@ -104,7 +104,7 @@ export async function openCommandsOfUpdate(tx: Tx, updateId: string): Promise<Co
 
 /**
  * Which of these commands may still install: their update is approved by the very token, and that is neither void
- * nor expired. With `storedApproval` the one look of this slice at tables of others.
+ * nor expired. One statement that joins the tables of updates and approvals.
  */
 export async function stillApproved(
   tx: Tx,
@@ -123,15 +123,6 @@ export async function stillApproved(
     .where('a.expires_at', '>', args.nowMs)
     .execute();
   return new Set(rows.map((row) => row.id));
-}
-
-/** The signed token that a command names, as it is stored; whether it counts is for its signature to say. */
-export async function storedApproval(
-  tx: Tx,
-  tokenId: string,
-): Promise<Pick<Tables['approvals'], 'envelope' | 'key_id'> | null> {
-  const query = tx.selectFrom('approvals').select(['envelope', 'key_id']).where('token_id', '=', tokenId);
-  return (await query.executeTakeFirst()) ?? null;
 }
 
 export interface CommandFilter {

@@ -1,9 +1,9 @@
 import type { InventoryPackage } from '@tidegate/protocol/agent-api';
 import { lockAgent } from '../agents/store.ts';
-import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
+import { noteSeen } from '../release-times/note-seen.ts';
 import {
   closeUpdates,
   offerUpdates,
@@ -15,7 +15,7 @@ import { closureByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
-import { plannedBy, type ReportDeps } from './record-report.ts';
+import { plannedBy, type ReportDeps, withdrawUpdate } from './record-report.ts';
 import {
   beginWriting,
   copyDigests,
@@ -47,7 +47,7 @@ export async function recordLargeReport(
   deps: ReportDeps,
   { agentId, ecosystem, report, digest }: Section & { report: ReadReport; digest: string },
 ): Promise<LargeOutcome> {
-  const { platform, noteSeen } = deps;
+  const { platform } = deps;
   const { database } = platform;
   const section = { agentId, ecosystem };
   const writing = platform.newId();
@@ -72,7 +72,7 @@ export async function recordLargeReport(
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
       await putPackages(tx, section, part);
-      await noteSeen(tx, { ...section, packages: part, actions: [] });
+      await noteSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
   }
@@ -85,7 +85,7 @@ export async function recordLargeReport(
     let added = new Map<string, UpdateRow>();
     const isOurs = await write(async (tx) => {
       added = await offerUpdates(tx, platform, { scan, updates: part });
-      await noteSeen(tx, { ...section, packages: [], actions: plannedBy(part) });
+      await noteSeen(tx, platform, { ...section, packages: [], actions: plannedBy(part) });
     });
     if (!isOurs) return { kind: 'overtaken' };
     for (const [key, row] of added) scan.known.set(key, row);
@@ -98,7 +98,7 @@ export async function recordLargeReport(
   for (const part of partsOf(closing, () => 1)) {
     const isOurs = await write(async (tx) => {
       for (const updateId of await closeUpdates(tx, platform, { scan, rows: part })) {
-        await withdraw(tx, deps, updateId);
+        await withdrawUpdate(tx, platform, updateId);
       }
     });
     if (!isOurs) return { kind: 'overtaken' };
@@ -135,12 +135,6 @@ async function compare(
   }
   await inTurns(packages, { size: COMPARED_ITEMS, work: diff.addReported });
   return diff.result();
-}
-
-async function withdraw(tx: Tx, { platform, voidApproval }: ReportDeps, updateId: string): Promise<void> {
-  const reason = 'closed_by_scan';
-  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
-  await voidApproval(tx, { updateId, reason });
 }
 
 /** Parts of about as many items as one transaction writes. */

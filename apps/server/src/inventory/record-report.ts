@@ -1,27 +1,17 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
-import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { lockAgent } from '../agents/store.ts';
+import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
+import { noteSeen } from '../release-times/note-seen.ts';
 import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
-import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
+import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { copyDigests, dropPackages, putPackages, putReport, type Section, storedPackages } from './store.ts';
 
-interface Sighted {
-  agentId: string;
-  ecosystem: Ecosystem;
-  packages: readonly PackageRecord[];
-  actions: readonly PlanAction[];
-}
-
 export interface ReportDeps {
   platform: Platform;
-  /** Voids the live token of an update that a scan closed (approvals). */
-  voidApproval: (tx: Tx, args: { updateId: string; reason: string }) => Promise<unknown>;
-  /** Notes versions in the ledger of the fleet (release times). */
-  noteSeen: (tx: Tx, sighted: Sighted) => Promise<void>;
 }
 
 /**
@@ -30,7 +20,7 @@ export interface ReportDeps {
  */
 export async function recordReport(
   tx: Tx,
-  { platform, voidApproval, noteSeen }: ReportDeps,
+  { platform }: ReportDeps,
   section: Section & { report: ReadReport; digest: string },
 ): Promise<ScannedUpdate[] | null> {
   const { agentId, ecosystem, report, digest } = section;
@@ -42,7 +32,7 @@ export async function recordReport(
   // Gone first: a new version of a package is another row than the old one.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
-  await noteSeen(tx, { agentId, ecosystem, packages: put, actions: plannedBy(report.updates) });
+  await noteSeen(tx, platform, { agentId, ecosystem, packages: put, actions: plannedBy(report.updates) });
   await putReport(tx, {
     agent_id: agentId,
     ecosystem,
@@ -54,12 +44,15 @@ export async function recordReport(
   });
   await copyDigests(tx, agentId);
   const { updates, withdrawn } = await recordScan(tx, platform, { agentId, ecosystem, report });
-  for (const updateId of withdrawn) {
-    const reason = 'closed_by_scan';
-    await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
-    await voidApproval(tx, { updateId, reason });
-  }
+  for (const updateId of withdrawn) await withdrawUpdate(tx, platform, updateId);
   return updates;
+}
+
+/** Cancels the commands of an update that the scan closed, and voids its approval. */
+export async function withdrawUpdate(tx: Tx, platform: Platform, updateId: string): Promise<void> {
+  const reason = 'closed_by_scan';
+  await cancelCommandsOfUpdate(tx, platform, { updateId, reason });
+  await voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs: platform.now() });
 }
 
 export function plannedBy(updates: readonly ReadUpdate[]): PlanAction[] {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { InventoryReport } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { noteSeen } from '../release-times/note-seen.ts';
-import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { insertTestAgent, insertTestUpdate, voidedApprovals } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
@@ -44,16 +43,10 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
         },
       } as typeof database,
     };
-    const voided: string[] = [];
     const app = createSliceApp(counted);
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
-    mountInventory(app, {
-      platform: counted,
-      large,
-      voidApproval: async (_, { updateId }) => void voided.push(updateId),
-      noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
-    });
+    mountInventory(app, { platform: counted, large });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
     async function put(body: unknown, { encoding = 'identity', ecosystem = 'apt', of = key.agentId } = {}) {
@@ -80,7 +73,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
         .select(['ecosystem', 'name', 'version', 'held'])
         .orderBy('name')
         .execute();
-    return { database, platform, put, stored, voided, key, transactions: () => transactions };
+    return { database, platform, put, stored, key, transactions: () => transactions };
   }
 
   test.each(['identity', 'gzip', 'zstd'])(
@@ -145,7 +138,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
   });
 
   test('an approved update that a scan closes loses its commands and its token', async () => {
-    const { database, put, voided, key } = await setUp();
+    const { database, put, key } = await setUp();
     const { agentId } = key;
     const { updateId } = await insertTestUpdate(database, {
       agentId,
@@ -157,7 +150,9 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     const times = { created_by: 'ada', created_at: 1, not_before: 1, expires_at: 9e15, update_id: updateId };
     await writeRaw(database, 'agent_commands', { ...command, ...times });
     await put({ ...report, packages: [{ name: 'package-5', version: '1.1-1', arch: 'amd64' }], updates: [] });
-    expect(voided).toEqual([updateId]);
+    expect(await voidedApprovals(database.read)).toEqual([
+      { update_id: updateId, void_reason: 'closed_by_scan' },
+    ]);
     const row = await database.read
       .selectFrom('agent_commands')
       .select(['status', 'reason'])

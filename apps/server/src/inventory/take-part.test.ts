@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { INVENTORY_MAX_PACKAGES } from '@tidegate/protocol/agent-api';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { noteSeen } from '../release-times/note-seen.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -33,12 +32,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
     const app = createSliceApp(platform);
-    mountInventory(app, {
-      platform,
-      large,
-      voidApproval: async () => undefined,
-      noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
-    });
+    mountInventory(app, { platform, large });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
     async function put(path: string, body: string) {

@@ -19,12 +19,7 @@ async function setUp(engine: TestEngine) {
   const app = createSliceApp(platform);
   const large = createLargeReports(platform);
   onTestFinished(large.stop);
-  mountInventory(app, {
-    platform,
-    large,
-    voidApproval: async () => {},
-    noteSeen: (tx, sighted) => noteSeen(tx, platform, sighted),
-  });
+  mountInventory(app, { platform, large });
   async function report(of: typeof first, packages: object[], { ecosystem = 'apt', updates = [{}] } = {}) {
     platform.clock.advance(1_000);
     const answer = await app.inject({

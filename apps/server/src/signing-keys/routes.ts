@@ -5,6 +5,8 @@ import { generatePrivateKeyHex, loadSigningKey } from '@tidegate/signing/sign';
 import { KeyError, loadTrustedKey } from '@tidegate/signing/verify';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { agentsBehindKeySet } from '../agents/key-set-store.ts';
+import { countAgentsWithKeySet } from '../agents/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
@@ -43,10 +45,6 @@ export interface SigningKeysDeps {
   platform: Platform;
   keyRing: KeyRing;
   keyFolder: KeyFolder;
-  /** How many agents hold a key set of at least this version. */
-  countAgentsWithKeySet: (db: Db, version: number) => Promise<number>;
-  /** Which agents hold an older key set than this one. */
-  agentsBehindKeySet: (db: Db, args: { version: number; seenOnly: boolean }) => Promise<{ count: number }>;
 }
 
 /** E8 and the operators' key list: rotation is `add`, then `use`, then `revoke` of the old version. */
@@ -191,7 +189,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     const { read } = platform.database;
     const inUse = (await listKeys(read)).find((row) => row.in_use === 1);
     const version = await leastKeySet(read, inUse);
-    const { count } = await deps.agentsBehindKeySet(read, { version, seenOnly: true });
+    const { count } = await agentsBehindKeySet(read, { version, seenOnly: true });
     if (count === 0) return;
     throw new Refusal('conflict', {
       detail: `${count} agents hold a key set that no stored key set leads on from, and do not know the key in use: after the revocation they would have to be enrolled again. "?force=true" revokes all the same.`,
@@ -210,7 +208,7 @@ async function readChain(db: Db, { since, root_since }: Static<typeof SinceQuery
 }
 
 /** Agents take a key from a key set alone: nobody trusts a row that is in none, whatever it says of itself. */
-async function trustedBy({ platform, keyRing, countAgentsWithKeySet }: SigningKeysDeps, row: SigningKeyRow) {
+async function trustedBy({ platform, keyRing }: SigningKeysDeps, row: SigningKeyRow) {
   if (awaitsRoot(row) || (row.status === 'active' && !keyRing.isActive(row.key_id))) return 0;
   return countAgentsWithKeySet(platform.database.read, row.first_key_set_version);
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { APPROVAL_TYPE, type ApprovalPayload } from '@tidegate/protocol/documents';
 import { rfc3339Seconds } from '../platform/clock.ts';
-import type { Database } from '../platform/db/engine.ts';
+import type { Database, Db } from '../platform/db/engine.ts';
 import type { TestKeyRing } from './slice-app.ts';
 
 export interface TestAgent {
@@ -163,4 +163,10 @@ export async function insertTestUpdate(
       .execute();
   });
   return { updateId, approval: { tokenId, sha256 }, params: { update_id: updateId } };
+}
+
+/** The approvals that were voided, with the reason. */
+export function voidedApprovals(db: Db): Promise<{ update_id: string; void_reason: string | null }[]> {
+  const query = db.selectFrom('approvals').select(['update_id', 'void_reason']);
+  return query.where('voided_at', 'is not', null).orderBy('token_id').execute();
 }

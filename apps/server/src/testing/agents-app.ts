@@ -7,9 +7,9 @@ import { agentDirectory } from '../agents/agent-directory.ts';
 import { createAgentDoor } from '../agents/agent-door.ts';
 import { createAgentGuard } from '../agents/agent-guard.ts';
 import { bindMachine } from '../agents/bind-machine.ts';
-import type { HostCommand } from '../agents/host-commands.ts';
 import { createCallerReader } from '../agents/read-callers.ts';
 import { mountAgents } from '../agents/routes.ts';
+import { mountHostCommands } from '../commands/host-commands.ts';
 import { mountEnrolment } from '../enrolment/routes.ts';
 import type { Database } from '../platform/db/engine.ts';
 import { LIMIT_CLASSES } from '../platform/http/access.ts';
@@ -52,7 +52,13 @@ export function createAgentsApp(
   const tagKey = refreshTagKey(TEST_SECRET);
   const { familyMaxAgeMs = null } = options;
   const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory, familyMaxAgeMs };
-  const queued: HostCommand[] = [];
+  /** The commands of all hosts, in the order in which they were queued. */
+  const queued = async () => {
+    const rows = await database.read.selectFrom('agent_commands').selectAll().orderBy('id').execute();
+    return rows.map(({ agent_id: agentId, created_by: createdBy, action, params }) => {
+      return { agentId, createdBy, action, params: JSON.parse(params) };
+    });
+  };
   const app = createHttpServer({
     log: platform.log,
     trustedProxies: [],
@@ -89,13 +95,8 @@ export function createAgentsApp(
     },
   });
   mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
-  mountAgents(app, {
-    platform,
-    queueCommand: async (_tx, { newId }, command) => {
-      queued.push(command);
-      return newId();
-    },
-  });
+  mountAgents(app, { platform });
+  mountHostCommands(app, { platform });
   mountEnrolment(app, {
     platform,
     accessTokens,

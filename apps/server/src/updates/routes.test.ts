@@ -1,7 +1,7 @@
 import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { noteSeen } from '../release-times/note-seen.ts';
+import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
@@ -26,17 +26,20 @@ const plan = {
 };
 
 describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
-  async function setUp({ beforeNoting = async () => {} } = {}) {
+  async function setUp({ beforeWriting = async () => {} } = {}) {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const app = createSliceApp(platform);
-    mountUpdates(app, {
-      platform,
-      gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
-      notePlan: async (tx, planned) => {
-        await beforeNoting();
-        await noteSeen(tx, platform, { ...planned, packages: [] });
+    const held: Database = {
+      ...database,
+      transact: async (work) => {
+        await beforeWriting();
+        return database.transact(work);
       },
+    };
+    mountUpdates(app, {
+      platform: { ...platform, database: held },
+      gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
     });
     onTestFinished(() => app.close());
     const keys = [
@@ -279,7 +282,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
 
   test('of large plans of one host one is stored at a time; the next is 503 with a time to come back', async () => {
     const gate = createGate();
-    const { scan, putPlan } = await setUp({ beforeNoting: gate.pass });
+    const { scan, putPlan } = await setUp({ beforeWriting: gate.pass });
     const id = (await scan(0, ['openssl'])).updates[0]?.update_id ?? '';
     const [action] = plan.actions;
     const more = Array.from({ length: 900 }, (_, n) => {

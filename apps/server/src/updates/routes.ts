@@ -31,10 +31,10 @@ import { listedUpdate, listUpdates } from './list-store.ts';
 import { listPackages, packageOrder } from './package-store.ts';
 import { updateOrder, updatePosition } from './sort-store.ts';
 import { readHistory, readPlan } from './store.ts';
-import { type PlanDeps, takePlan } from './take-plan.ts';
+import { takePlan } from './take-plan.ts';
 import { historyView, packageItem, planView, updateItem } from './update-view.ts';
 
-export interface UpdatesDeps extends Pick<PlanDeps, 'notePlan'> {
+export interface UpdatesDeps {
   platform: Platform;
   /** The verdict of the gate for an update at this moment (approvals). */
   gateOf: (updateId: string) => Promise<unknown>;
@@ -54,7 +54,7 @@ const LARGE_PLAN_BYTES = 131_072;
 const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 } as const;
 
 /** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
-export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDeps): void {
+export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void {
   const { database, random } = platform;
   const large = createLargeWork({ ...LARGE_PLANS, random });
 
@@ -144,10 +144,7 @@ export function mountUpdates(app: App, { platform, gateOf, notePlan }: UpdatesDe
     handler: async (request) => {
       const { agent_id, update_id: updateId } = request.params;
       const { agentId } = ownAgent(request, agent_id);
-      const outcome = await takePlan(
-        { platform, large, notePlan },
-        { agentId, updateId, plan: request.body },
-      );
+      const outcome = await takePlan({ platform, large }, { agentId, updateId, plan: request.body });
       switch (outcome.kind) {
         case 'stored':
           return { update_id: updateId, state: outcome.state };

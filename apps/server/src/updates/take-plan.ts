@@ -1,14 +1,14 @@
 import { bundleFaults } from '@tidegate/protocol/bundles';
-import { type Plan, type PlanAction, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
+import { type Plan, type PlanFault, planFaults, targetFault } from '@tidegate/protocol/plan';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { UpdateState } from '@tidegate/protocol/states';
 import { Value } from 'typebox/value';
 import { chargeReport } from '../outsiders/charge.ts';
-import type { Tx } from '../platform/db/engine.ts';
 import type { LargeWork } from '../platform/http/large-work.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { takeTurn } from '../platform/turns.ts';
+import { noteSeen } from '../release-times/note-seen.ts';
 import { findUpdate } from './store.ts';
 import { canonicalPlan, storePlan } from './store-plan.ts';
 
@@ -18,11 +18,6 @@ const LARGE_PLAN_ACTIONS = 500;
 export interface PlanDeps {
   readonly platform: Platform;
   readonly large: Pick<LargeWork, 'admit'>;
-  /** Notes what a plan would install in the ledger of the fleet (release times). */
-  readonly notePlan: (
-    tx: Tx,
-    planned: { agentId: string; ecosystem: Ecosystem; actions: readonly PlanAction[] },
-  ) => Promise<void>;
 }
 
 export type PlanOutcome =
@@ -37,7 +32,7 @@ export type PlanOutcome =
  * not charged, for it comes again.
  */
 export async function takePlan(
-  { platform, large, notePlan }: PlanDeps,
+  { platform, large }: PlanDeps,
   { agentId, updateId, plan }: { agentId: string; updateId: string; plan: Plan },
 ): Promise<PlanOutcome> {
   const faults = planFaults(plan);
@@ -58,7 +53,7 @@ export async function takePlan(
       const unbundled = bundleFaults({ ecosystem, actions });
       if (unbundled.length > 0) return { kind: 'unsound', faults: unbundled };
       await storePlan(tx, platform, { updateId, plan, planSha256 });
-      await notePlan(tx, { agentId, ecosystem, actions });
+      await noteSeen(tx, platform, { agentId, ecosystem, actions, packages: [] });
       return { kind: 'stored', state: Value.Parse(UpdateState, update.state) };
     });
   };

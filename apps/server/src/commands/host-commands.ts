@@ -1,27 +1,18 @@
 import { CommandQueued, PollingRequest, RebootRequest, ScanRequest } from '@tidegate/protocol/agents-api';
 import { Type } from 'typebox';
+import { lockBinding, setPollingInterval } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import { type App, operatorOf } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { lockBinding, setPollingInterval } from './store.ts';
-
-export interface HostCommand {
-  agentId: string;
-  action: 'scan' | 'reboot' | 'set_polling';
-  params: Readonly<Record<string, unknown>>;
-  createdBy: string;
-}
-
-/** Queues a command in the caller's transaction and returns its id; the commands slice comes after this one. */
-export type QueueCommand = (tx: Tx, platform: Platform, command: HostCommand) => Promise<string>;
+import { type NewCommand, queueCommand } from './queue-command.ts';
 
 const tags = ['hosts'];
 const AgentPath = Type.Object({ agent_id: Type.String() });
 
 /** What an operator can ask of a host: queued for its next check-in, answered 202. */
-export function mountHostCommands(app: App, deps: { platform: Platform; queueCommand: QueueCommand }): void {
+export function mountHostCommands(app: App, deps: { platform: Platform }): void {
   app.route({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/scan',
@@ -114,8 +105,8 @@ export function mountHostCommands(app: App, deps: { platform: Platform; queueCom
 }
 
 async function queueForHost(
-  { platform, queueCommand }: { platform: Platform; queueCommand: QueueCommand },
-  command: HostCommand,
+  { platform }: { platform: Platform },
+  command: NewCommand,
   before?: (tx: Tx) => Promise<void>,
 ): Promise<string> {
   const { agentId } = command;

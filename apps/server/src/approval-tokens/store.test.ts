@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
+import { ENGINES } from '../testing/engines.ts';
+import { findApprovalOfUpdate, findLiveApproval, storedApproval, voidLiveApprovals } from './store.ts';
+
+const EXPIRES_AT_MS = Date.UTC(2099, 0);
+const BEFORE_MS = EXPIRES_AT_MS - 1;
+
+describe.each(ENGINES)('approval tokens on $name', (engine) => {
+  async function setUp() {
+    const database = await engine.open();
+    const { agentId } = await insertTestAgent(database, { n: 1 });
+    const update = { agentId, n: 1, state: 'approved', expiresAtMs: EXPIRES_AT_MS };
+    const { updateId, approval } = await insertTestUpdate(database, update);
+    return { database, agentId, updateId, tokenId: approval.tokenId };
+  }
+
+  test.each([
+    ['handed out to its own agent before it expires', { isOwn: true, nowMs: BEFORE_MS, isFound: true }],
+    ['not handed out once it has expired', { isOwn: true, nowMs: EXPIRES_AT_MS, isFound: false }],
+    ['not handed out to another agent', { isOwn: false, nowMs: BEFORE_MS, isFound: false }],
+  ])('a token is %s', async (_, { isOwn, nowMs, isFound }) => {
+    const { database, agentId, tokenId } = await setUp();
+    const other = (await insertTestAgent(database, { n: 2 })).agentId;
+    const found = await findLiveApproval(database.read, { tokenId, agentId: isOwn ? agentId : other, nowMs });
+    expect(found?.token_id).toBe(isFound ? tokenId : undefined);
+  });
+
+  test('a void token is handed out to nobody, and keeps the reason of its first voiding', async () => {
+    const { database, agentId, updateId, tokenId } = await setUp();
+    for (const [nowMs, reason] of [
+      [1, 'command_cancelled'],
+      [2, 'closed_by_scan'],
+    ] as const) {
+      await database.transact((tx) => voidLiveApprovals(tx, { updateIds: [updateId], reason, nowMs }));
+    }
+    const { read } = database;
+    expect(await findLiveApproval(read, { tokenId, agentId, nowMs: BEFORE_MS })).toBeNull();
+    expect(await findApprovalOfUpdate(read, { updateId, nowMs: BEFORE_MS })).toBeNull();
+    expect(await read.selectFrom('approvals').select(['voided_at', 'void_reason']).execute()).toEqual([
+      { voided_at: 1, void_reason: 'command_cancelled' },
+    ]);
+    // Whether a stored envelope counts is for its signature to say.
+    expect(await database.transact((tx) => storedApproval(tx, tokenId))).not.toBeNull();
+  });
+});

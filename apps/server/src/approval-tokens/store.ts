@@ -1,0 +1,144 @@
+import { chunks } from '../platform/db/chunks.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Tables } from '../platform/db/tables.ts';
+
+export type ApprovalRow = Tables['approvals'];
+
+export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Promise<void> {
+  for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();
+}
+
+/** Voids the live tokens of updates, where they have one: no agent is given it from then on. */
+export async function voidLiveApprovals(
+  tx: Tx,
+  { updateIds, reason, nowMs }: { updateIds: readonly string[]; reason: string; nowMs: number },
+): Promise<void> {
+  for (const some of chunks(updateIds)) {
+    await tx
+      .updateTable('approvals')
+      .set({ voided_at: nowMs, void_reason: reason })
+      .where('update_id', 'in', some)
+      .where('voided_at', 'is', null)
+      .execute();
+  }
+}
+
+/** The signed token that a command names, as it is stored; whether it counts is for its signature to say. */
+export async function storedApproval(
+  tx: Tx,
+  tokenId: string,
+): Promise<Pick<Tables['approvals'], 'envelope' | 'key_id'> | null> {
+  const query = tx.selectFrom('approvals').select(['envelope', 'key_id']).where('token_id', '=', tokenId);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/** The token of an update that still counts. */
+export async function findApprovalOfUpdate(
+  db: Db,
+  { updateId, nowMs }: { updateId: string; nowMs: number },
+): Promise<Pick<ApprovalRow, 'token_id' | 'agent_id' | 'envelope'> | null> {
+  const row = await db
+    .selectFrom('approvals')
+    .select(['token_id', 'agent_id', 'envelope'])
+    .where('update_id', '=', updateId)
+    .where('voided_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** The same token under one more signature: its payload, which commands name by digest, stays as it is. */
+export async function addApprovalSignature(
+  tx: Tx,
+  { tokenId, envelope }: { tokenId: string; envelope: string },
+): Promise<void> {
+  await tx.updateTable('approvals').set({ envelope }).where('token_id', '=', tokenId).execute();
+}
+
+/** The token that an agent may have: its own, not void and not expired. */
+export async function findLiveApproval(
+  db: Db,
+  { tokenId, agentId, nowMs }: { tokenId: string; agentId: string; nowMs: number },
+): Promise<ApprovalRow | null> {
+  const row = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('token_id', '=', tokenId)
+    .where('agent_id', '=', agentId)
+    .where('voided_at', 'is', null)
+    .where('expires_at', '>', nowMs)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+export async function expiredApprovals(
+  db: Db,
+  { nowMs, limit }: { nowMs: number; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('voided_at', 'is', null)
+    .where('expires_at', '<=', nowMs)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
+
+/** The keys that signed live tokens. */
+export async function keysOfLiveApprovals(db: Db): Promise<string[]> {
+  const rows = await db
+    .selectFrom('approvals')
+    .select('key_id')
+    .distinct()
+    .where('voided_at', 'is', null)
+    .execute();
+  return rows.map(({ key_id }) => key_id);
+}
+
+export async function liveApprovalsOfKeys(
+  db: Db,
+  { keyIds, limit }: { keyIds: readonly string[]; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('voided_at', 'is', null)
+    .where('key_id', 'in', keyIds)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
+
+/** Live approvals whose plan names one of these hashes anywhere, by token; a plan is another slice's, joined to read it once. */
+export async function liveApprovalsNaming(
+  db: Db,
+  { hashes, after, limit }: { hashes: readonly string[]; after: string; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals as a')
+    .innerJoin('update_plans as p', 'p.id', 'a.plan_id')
+    .selectAll('a')
+    .where('a.voided_at', 'is', null)
+    .where('a.token_id', '>', after)
+    .where((e) => e.or(hashes.map((hash) => e('p.actions', 'like', `%${hash}%`))))
+    .orderBy('a.token_id')
+    .limit(limit)
+    .execute();
+}
+
+/** Live approvals of one host, by token. */
+export async function liveApprovalsOfAgent(
+  db: Db,
+  { agentId, after, limit }: { agentId: string; after: string; limit: number },
+): Promise<ApprovalRow[]> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('agent_id', '=', agentId)
+    .where('voided_at', 'is', null)
+    .where('token_id', '>', after)
+    .orderBy('token_id')
+    .limit(limit)
+    .execute();
+}
