@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { addOperator } from '../operators/change-operators.ts';
 import { LIMIT_CLASSES } from '../platform/http/access.ts';
+import { createCheapPasswords } from './cheap-passwords.ts';
 import type { TestEngine } from './engines.ts';
-import { createTestApp, type TestApp } from './test-app.ts';
+import { createTestApp, TEST_ADMIN, type TestApp } from './test-app.ts';
 
 export const OPERATOR_PASSWORD = 'a long enough password';
 const Enrolled = Type.Object({
@@ -52,8 +54,9 @@ export async function openClients(
   engine: TestEngine,
   settings: Parameters<typeof createTestApp>[1] = {},
 ): Promise<Clients> {
-  const app = await createTestApp(engine, { host: '127.0.0.1', port: 0, ...settings });
-  const base = await app.listen();
+  const app = await createTestApp(engine, settings);
+  // Without the background work of a real start.
+  const base = await app.http.listen({ host: '127.0.0.1', port: 0 });
   const admin = await app.adminToken();
   app.platform.clock.advance(61_000);
 
@@ -92,9 +95,13 @@ export async function openClients(
   const wide = Object.fromEntries(LIMIT_CLASSES.map((name) => [name, { requests: 100_000 }]));
   const url = '/api/v1/admin/rate-limits';
   await demand({ method: 'PUT', url, token: admin, body: { classes: wide } }, 200);
+  const passwords = createCheapPasswords(app.platform.random);
   for (const role of ['viewer', 'approver'] as const) {
-    const body = { username: role, password: OPERATOR_PASSWORD, role };
-    await demand({ method: 'POST', url: '/api/v1/admin/operators', token: admin, body }, 201);
+    const asked = { username: role, password: OPERATOR_PASSWORD, role };
+    await addOperator(app.platform, passwords, {
+      asked,
+      by: { username: TEST_ADMIN.username, address: null, sessionId: '' },
+    });
   }
 
   return {

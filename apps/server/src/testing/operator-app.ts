@@ -16,7 +16,6 @@ import { mountNotices } from '../operators/notice-routes.ts';
 import { createOperatorGuard } from '../operators/operator-guard.ts';
 import { mountOperators } from '../operators/operators-routes.ts';
 import { mountPasskeys } from '../operators/passkey-routes.ts';
-import { createPasswords } from '../operators/passwords/passwords.ts';
 import { mountSessions } from '../operators/session-routes.ts';
 import { createSessionCookies } from '../operators/sessions/cookies.ts';
 import { createKnownDevices } from '../operators/sessions/known-devices.ts';
@@ -29,11 +28,10 @@ import { createHttpServer } from '../platform/http/server.ts';
 import { createOpenGuard, createPublicGuard } from '../rate-limits/public-guard.ts';
 import { createRateLimits } from '../rate-limits/rate-limits.ts';
 import { mountRateLimits } from '../rate-limits/routes.ts';
+import { createCheapPasswords } from './cheap-passwords.ts';
 import type { TestEngine } from './engines.ts';
 import { createTestPlatform } from './test-platform.ts';
 
-/** Cheap on purpose: the tests are about who gets in, not about the cost of a guess. */
-const TEST_COST = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 export const ADMIN = { username: 'root', password: 'correct horse battery' };
 
 export interface OperatorAppOptions {
@@ -58,7 +56,7 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   const rateLimits = await createRateLimits({ platform, bootedAt });
   const { limiter } = rateLimits;
   const tokens = createOperatorTokens({ secret: Buffer.alloc(32, 7), now: platform.now });
-  const passwords = createPasswords({ random: platform.random, cost: TEST_COST });
+  const passwords = createCheapPasswords(platform.random);
   const cookies = createSessionCookies({ secure });
   const throttle = createLoginThrottle({ now: platform.now });
   const devices = createKnownDevices({

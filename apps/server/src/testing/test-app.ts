@@ -1,10 +1,12 @@
 import { onTestFinished } from 'vitest';
 import { type Application, createApplication } from '../app.ts';
 import { type Config, defaultConfig } from '../config.ts';
+import { prepareFirstOperator } from '../operators/first-operator.ts';
 import { loadSecrets } from '../platform/secrets.ts';
 import { openKeyFolder } from '../signing-keys/key-folder.ts';
 import { openKeyRing } from '../signing-keys/key-ring.ts';
 import { loadKeys } from '../signing-keys/load-keys.ts';
+import { createCheapPasswords } from './cheap-passwords.ts';
 import type { TestEngine } from './engines.ts';
 import { NO_REGISTRIES } from './no-registries.ts';
 import { createTestPlatform, type TestPlatform } from './test-platform.ts';
@@ -45,6 +47,13 @@ export async function createTestApp(engine: TestEngine, settings: Partial<Config
   if (!keys.ok) throw new Error(keys.fault);
   const keyRing = await openKeyRing(platform, keys);
   const journal = { has: () => false };
+  const { adminUsername, adminPassword } = config;
+  if (adminUsername !== null && adminPassword !== null) {
+    await prepareFirstOperator(platform, {
+      passwords: createCheapPasswords(platform.random),
+      configured: { username: adminUsername, password: adminPassword },
+    });
+  }
   const application = await createApplication({
     config,
     platform,
