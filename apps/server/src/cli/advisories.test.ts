@@ -1,23 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClock } from '@tidegate/testkit/clock';
 import { startFakeOsv } from '@tidegate/testkit/fake-osv';
 import { startFakeOsvExport } from '@tidegate/testkit/fake-osv-export';
 import { zipArchive } from '@tidegate/testkit/zip-archive';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
-import { createCliPlace } from '../testing/cli-place.ts';
+import { createServedPlace } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES } from '../testing/engines.ts';
 
-const NOW = Date.UTC(2026, 10, 21, 9);
-
 describe.each(ENGINES)('tidegate advisories on $name', (engine) => {
   async function setUp() {
-    const place = await createCliPlace(engine, createClock(NOW));
-    const { stop } = await place.start();
-    await stop();
+    const place = await createServedPlace(engine);
     const osv = await startFakeOsv({ covered: ['Debian:12'] });
     onTestFinished(() => osv.stop());
     const files = await startFakeOsvExport(osv);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
-import { type CliPlace, createCliPlace, type Ran } from '../testing/cli-place.ts';
+import { type CliPlace, type Ran, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 
@@ -16,15 +16,22 @@ interface LogPlace extends CliPlace {
   file(name: string): string;
 }
 
+const keysOf = (it: CliPlace) => join(it.dataDir, 'public-keys.json');
+
+const served = servedPlaces({
+  async prepare(it) {
+    const server = await it.start();
+    writeFileSync(keysOf(it), await (await fetch(`${server.url}/api/v1/public-keys`)).text());
+    await server.stop();
+    for (const label of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+      await it.run(['tokens', 'add', '--label', label]);
+  },
+});
+
 /** A server that has been running, with some ten events and everything signed. */
 async function place(engine: TestEngine): Promise<LogPlace> {
-  const it = await createCliPlace(engine);
-  const server = await it.start();
-  const keys = join(it.dataDir, 'public-keys.json');
-  writeFileSync(keys, await (await fetch(`${server.url}/api/v1/public-keys`)).text());
-  await server.stop();
-  for (const label of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
-    await it.run(['tokens', 'add', '--label', label]);
+  const it = await served(engine);
+  const keys = keysOf(it);
   const file = (name: string) => join(it.dataDir, name);
   return {
     ...it,

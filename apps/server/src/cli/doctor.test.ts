@@ -6,7 +6,7 @@ import type { Clock } from '@tidegate/testkit/clock';
 import { sql } from 'kysely';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase, SQLITE_FILE } from '../platform/db/open.ts';
-import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { type CliPlace, createCliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { judgeClock, judgeDisk, judgeModes } from './doctor-rules.ts';
@@ -59,10 +59,15 @@ function machineClock(): Clock {
   };
 }
 
+const served = servedPlaces({
+  newClock: machineClock,
+  async prepare(it) {
+    await it.run(['operators', 'add', 'olga', '--role', 'admin'], { stdin: 'a long password' });
+  },
+});
+
 async function place(engine: TestEngine) {
-  const it = await createCliPlace(engine, machineClock());
-  await (await it.start()).stop();
-  await it.run(['operators', 'add', 'olga', '--role', 'admin'], { stdin: 'a long password' });
+  const it = await served(engine);
   // The program sets its umask; these tests cannot.
   execFileSync('chmod', ['-R', 'go-rwx', it.dataDir]);
   const levels = async (env: Record<string, string> = {}) => {

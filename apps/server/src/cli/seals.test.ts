@@ -1,18 +1,17 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../platform/db/open.ts';
-import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
+import { type CliPlace, servedPlaces } from '../testing/cli-place.ts';
 import { databaseOptions } from '../testing/database-options.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
+import { ENGINES } from '../testing/engines.ts';
 
-async function place(engine: TestEngine) {
-  const it = await createCliPlace(engine);
-  await (await it.start()).stop();
-  for (const name of ['ada', 'bob']) {
-    await it.run(['operators', 'add', name, '--role', 'admin'], { stdin: 'a long enough password\n' });
-  }
-  return it;
-}
+const place = servedPlaces({
+  async prepare(it) {
+    for (const name of ['ada', 'bob']) {
+      await it.run(['operators', 'add', name, '--role', 'admin'], { stdin: 'a long enough password\n' });
+    }
+  },
+});
 
 async function write(it: CliPlace, statement: string): Promise<void> {
   const database = openDatabase(it, databaseOptions());

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type CliPlace, createCliPlace } from '../testing/cli-place.ts';
-import { ENGINES, type TestEngine } from '../testing/engines.ts';
-
-async function place(engine: TestEngine): Promise<CliPlace> {
-  const it = await createCliPlace(engine);
-  await (await it.start()).stop();
-  return it;
-}
+import { createServedPlace } from '../testing/cli-place.ts';
+import { ENGINES } from '../testing/engines.ts';
 
 async function enrol(url: string, token: string): Promise<number> {
   const answer = await fetch(`${url}/api/v1/agents/register`, {
@@ -27,7 +21,7 @@ async function enrol(url: string, token: string): Promise<number> {
 
 describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
   test('while the server runs: add prints only the secret, a host enrols with it, revoke ends it', async () => {
-    const it = await createCliPlace(engine);
+    const it = await createServedPlace(engine);
     const { url } = await it.start();
     const made = await it.spawn(['tokens', 'add', '--label', 'rack 4', '--seats', '2']);
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^tgr_[\w-]{43}\n$/) });
@@ -39,7 +33,7 @@ describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
   });
 
   test('each change is an event with the actor cli, without the secret', async () => {
-    const it = await place(engine);
+    const it = await createServedPlace(engine);
     const made = JSON.parse((await it.run(['tokens', 'add', '--label', 'one', '--json'])).out);
     await it.run(['tokens', 'revoke', made.id]);
     const exported = await it.run(['events', 'export']);
@@ -63,7 +57,7 @@ describe.each(ENGINES)('tidegate tokens on $name', (engine) => {
     ['revoke x', 'there is no registration token', 1],
     ['shout', 'needs one of', 2],
   ])('%s says what is wrong', async (words, message, code) => {
-    const it = await place(engine);
+    const it = await createServedPlace(engine);
     const ran = await it.run(['tokens', ...words.split(' ')]);
     expect(ran).toMatchObject({ code, out: '', err: expect.stringContaining(message) });
   });

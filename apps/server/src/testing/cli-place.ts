@@ -10,7 +10,7 @@ import { runCommand } from '../cli/run-command.ts';
 import { readConfig } from '../config.ts';
 import { createLog } from '../platform/log.ts';
 import { startServer } from '../start.ts';
-import type { TestEngine } from './engines.ts';
+import type { EnginePlace, TestEngine } from './engines.ts';
 import { NO_REGISTRIES_ENV } from './no-registries.ts';
 
 export interface Ran {
@@ -32,11 +32,48 @@ export interface CliPlace {
 }
 
 /** A data directory and database for tests of the server's command line; no server has been there yet. */
-export async function createCliPlace(
-  engine: TestEngine,
-  clock: Clock = createClock(Date.UTC(2026, 10, 21, 9)),
-): Promise<CliPlace> {
-  const { dataDir, databaseUrl } = await engine.place();
+export async function createCliPlace(engine: TestEngine, clock: Clock = startClock()): Promise<CliPlace> {
+  return openPlace(await engine.place(), { clock, seed: 'cli' });
+}
+
+/**
+ * The same after a server has started and stopped there once, and after `prepare`. That is done once for each engine;
+ * every test has a copy.
+ */
+export function servedPlaces({
+  newClock = startClock,
+  prepare = async () => {},
+}: {
+  newClock?: () => Clock;
+  prepare?: (place: CliPlace) => Promise<void>;
+} = {}): (engine: TestEngine) => Promise<CliPlace> {
+  const templates = new Map<TestEngine['name'], Promise<EnginePlace>>();
+
+  async function make(engine: TestEngine): Promise<EnginePlace> {
+    const place = await openPlace(await engine.template(), { clock: newClock(), seed: 'served' });
+    await (await place.start()).stop();
+    await prepare(place);
+    return place;
+  }
+
+  return async (engine) => {
+    const template = templates.get(engine.name) ?? make(engine);
+    templates.set(engine.name, template);
+    return openPlace(await engine.copy(await template), { clock: newClock(), seed: 'cli' });
+  };
+}
+
+/** A data directory and database on which a server has been once. */
+export const createServedPlace = servedPlaces();
+
+function startClock(): Clock {
+  return createClock(Date.UTC(2026, 10, 21, 9));
+}
+
+function openPlace(
+  { dataDir, databaseUrl }: EnginePlace,
+  { clock, seed }: { clock: Clock; seed: string },
+): CliPlace {
   const env: Record<string, string> = {
     SERVICE_DATA_DIR: dataDir,
     SERVICE_PORT: '0',
@@ -45,7 +82,7 @@ export async function createCliPlace(
     ...NO_REGISTRIES_ENV,
     ...(databaseUrl === null ? {} : { SERVICE_DATABASE_URL: databaseUrl }),
   };
-  const ids = createIds(clock, 'cli');
+  const ids = createIds(clock, seed);
   const random = (n: number) => Buffer.from(ids.bytes(n));
   return {
     dataDir,

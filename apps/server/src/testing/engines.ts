@@ -1,6 +1,6 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
 import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
@@ -15,7 +15,16 @@ export interface TestEngine {
   /** The same without any migration. */
   openEmpty(): Promise<Database>;
   /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
-  place(): Promise<{ databaseUrl: string | null; dataDir: string }>;
+  place(): Promise<EnginePlace>;
+  /** A place that stays until the run ends, to be copied. */
+  template(): Promise<EnginePlace>;
+  /** A copy of a place that nobody is connected to. */
+  copy(place: EnginePlace): Promise<EnginePlace>;
+}
+
+export interface EnginePlace {
+  databaseUrl: string | null;
+  dataDir: string;
 }
 
 const sqlite: TestEngine = {
@@ -30,6 +39,12 @@ const sqlite: TestEngine = {
   },
   async place() {
     return { databaseUrl: null, dataDir: temporaryFolder() };
+  },
+  async template() {
+    return { databaseUrl: null, dataDir: templateFolder() };
+  },
+  async copy({ dataDir }) {
+    return { databaseUrl: null, dataDir: copyOfFolder(dataDir) };
   },
 };
 
@@ -49,6 +64,13 @@ function postgres({ url, template }: { url: string; template: string }): TestEng
     },
     async place() {
       return { databaseUrl: await copyOf(url, 'template0'), dataDir: temporaryFolder() };
+    },
+    async template() {
+      return { databaseUrl: await createDatabase(url, 'template0'), dataDir: templateFolder() };
+    },
+    async copy({ databaseUrl, dataDir }) {
+      if (databaseUrl === null) throw new Error('a place of SQLite');
+      return { databaseUrl: await copyOf(url, nameOf(databaseUrl)), dataDir: copyOfFolder(dataDir) };
     },
   };
 }
@@ -89,6 +111,17 @@ async function run(adminUrl: string, statement: string): Promise<void> {
 function closing(database: Database): Database {
   onTestFinished(() => database.close());
   return database;
+}
+
+/** Beside the template that the run removes at its end. */
+function templateFolder(): string {
+  return mkdtempSync(join(dirname(inject('sqliteTemplate')), 'place-'));
+}
+
+function copyOfFolder(folder: string): string {
+  const copy = temporaryFolder();
+  cpSync(folder, copy, { recursive: true });
+  return copy;
 }
 
 function temporaryFolder(): string {
