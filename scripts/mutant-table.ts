@@ -21,6 +21,9 @@ const SOCKET_TEST = `${SLICE}/renewal-http.test.ts`;
 const CALLS_TEST = `${SLICE}/renewal-syscalls.test.ts`;
 const FAULTS_TEST = `${SLICE}/renewal-faults.test.ts`;
 const GROUP_TEST = `${DB}/group-commit.test.ts`;
+const JOURNALED = 'apps/server/src/restore/journaled-database.ts';
+const ATTEMPTS_TEST = 'apps/server/src/restore/failed-attempts.test.ts';
+const CRASH_TEST = 'apps/server/src/restore/crash-before-commit.test.ts';
 const GATE = 'apps/server/src/approvals/gate.ts';
 const GATE_TEST = 'apps/server/src/approvals/gate.test.ts';
 
@@ -283,6 +286,34 @@ export const MUTANTS: readonly Mutant[] = [
     from: "connection.exec('ROLLBACK TO member');",
     to: "connection.exec('ROLLBACK');",
     test: [GROUP_TEST, 'one that fails takes nothing with it'],
+  },
+  {
+    rule: 'one write context: each attempt begins with an empty one',
+    file: `${DB}/run-work.ts`,
+    from: 'context: emptyContext() }',
+    to: 'context: Object.assign(beforeCommit, { context: emptyContext(), ...beforeCommit }).context }',
+    test: [ATTEMPTS_TEST, 'by the next transaction on the same connection'],
+  },
+  {
+    rule: 'one write context: a retry withdraws the lines of the attempt before it',
+    file: JOURNALED,
+    from: 'journal.withdraw(written);\n',
+    to: 'void written;\n',
+    test: [ATTEMPTS_TEST, 'after a serialization failure at its end'],
+  },
+  {
+    rule: 'one write context: a lost group withdraws the lines of its members',
+    file: JOURNALED,
+    from: 'await settle(database, journal, written);\n',
+    to: 'void settle;\n',
+    test: [ATTEMPTS_TEST, 'whose transaction a member ended'],
+  },
+  {
+    rule: 'one write context: the journal comes before the commit',
+    file: JOURNALED,
+    from: 'written = appended(journal, tx.context.revocations);\n',
+    to: 'setImmediate(() => appended(journal, tx.context.revocations));\n',
+    test: [CRASH_TEST, 'a server that dies between journal and commit'],
   },
   {
     rule: 'invariant 9: hashes are stored, never tokens',
