@@ -36,7 +36,7 @@ const CLAIMS = {
 };
 
 describe('access tokens (R2; docs/protocol/requests.md)', () => {
-  test('a token bears exactly the claims of the wire and lives 15 minutes', async () => {
+  test('a token carries exactly the specified claims and lives 15 minutes', async () => {
     const { tokens } = setUp();
     const { token, expiresInSeconds } = await tokens.issue({ agentId, familyId });
     const [header = '', claims = ''] = token.split('.');
@@ -49,7 +49,7 @@ describe('access tokens (R2; docs/protocol/requests.md)', () => {
     expect(other.token).not.toBe(token);
   });
 
-  test('a token that was verified before is answered at once, and expires all the same', async () => {
+  test('a cached token is accepted at once, and still expires', async () => {
     const { tokens, clock } = setUp();
     const { token } = await tokens.issue({ agentId, familyId });
     expect(tokens.verify(token)).toBeInstanceOf(Promise);
@@ -61,7 +61,7 @@ describe('access tokens (R2; docs/protocol/requests.md)', () => {
     expect(tokens.verify(token)).toEqual({ ok: false, code: 'access_token_expired' });
   });
 
-  test('a token is known to the letter: another one with the same end, and so the same place, is verified anew', async () => {
+  test('the cache compares whole tokens: another one with the same slot is verified', async () => {
     const { tokens } = setUp();
     const { token } = await tokens.issue({ agentId, familyId });
     await tokens.verify(token);
@@ -72,7 +72,7 @@ describe('access tokens (R2; docs/protocol/requests.md)', () => {
     expect(tokens.verify(token)).toEqual({ ok: true, agentId, familyId });
   });
 
-  test('a token that was never seen expires too', async () => {
+  test('an uncached token expires too', async () => {
     const { tokens, clock } = setUp();
     const { token } = await tokens.issue({ agentId, familyId });
     clock.advance(900_000);
@@ -101,7 +101,7 @@ describe('access tokens (R2; docs/protocol/requests.md)', () => {
     ['alg RS256 in the header', forge({ alg: 'RS256', typ: 'JWT' }, CLAIMS)],
     ['another type', forge({ alg: 'HS256', typ: 'at+jwt' }, CLAIMS)],
     ['no type', forge({ alg: 'HS256' }, CLAIMS)],
-    ['a critical header that nobody knows', forge({ ...HEADER, crit: ['x'], x: 1 }, CLAIMS)],
+    ['an unknown critical header', forge({ ...HEADER, crit: ['x'], x: 1 }, CLAIMS)],
     ['an own key in the header', forge({ ...HEADER, jwk: { kty: 'oct', k: 'AA' } }, CLAIMS, Buffer.alloc(1))],
     ['another issuer', forge(HEADER, { ...CLAIMS, iss: 'other' })],
     ['the audience of operators', forge(HEADER, { ...CLAIMS, aud: 'operator' })],

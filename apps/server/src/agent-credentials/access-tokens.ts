@@ -9,7 +9,7 @@ import type { RandomBytes } from '../platform/ids.ts';
 
 /** Life of an access token (docs/protocol/requests.md). */
 export const ACCESS_TOKEN_LIFETIME_SECONDS = 900;
-/** Verified tokens that are remembered: one for each agent of the largest fleet we plan for, and its successor. */
+/** Size of the cache of verified tokens: two per agent of the largest planned fleet, the present one and its successor. */
 export const VERIFIED_TOKENS_MAX = 50_000;
 const TOKEN_MAX_CHARS = 2_048;
 const ISSUER = 'tidegate';
@@ -22,13 +22,13 @@ export type VerifiedToken =
 export interface AccessTokens {
   issue(owner: { agentId: string; familyId: string }): Promise<{ token: string; expiresInSeconds: number }>;
   /**
-   * Checks signature, algorithm, type, issuer, audience, claims and expiry. Says nothing about revocation and
-   * binding: those are read from the database at every request. Synchronous for a token that was verified before.
+   * Checks signature, algorithm, type, issuer, audience, claims and expiry, but not revocation and binding, which are
+   * read from the database at every request. Synchronous for a token that was verified before.
    */
   verify(token: string): VerifiedToken | Promise<VerifiedToken>;
 }
 
-/** HS256 access tokens of agents (R2). `secret` is for this kind of token alone. */
+/** HS256 access tokens of agents (R2). `secret` is used only for this kind of token. */
 export function createAccessTokens(options: {
   secret: Buffer;
   now: Clock;
@@ -78,7 +78,7 @@ const Claims = Compile(
   Type.Object({ sub: Uuid, fam: Uuid, jti: Type.String({ minLength: 1 }), exp: Type.Integer() }),
 );
 
-/** Everything is pinned: the header of a token is the bearer's own text. */
+/** Every parameter is pinned: the sender chose the token's header. */
 async function verifyNew(
   token: string,
   { key, nowMs }: { key: KeyObject; nowMs: number },
@@ -104,9 +104,9 @@ async function verifyNew(
 }
 
 /**
- * Verified tokens, each under a number made of the end of its signature: a number is found faster than a text, and
- * what is found is compared whole. Of two tokens with one number the newer stays; the other is verified again.
- * First in, first out: as all tokens live equally long, the oldest is also the first to expire.
+ * Caches verified tokens by a number from the end of the signature, which is faster to look up than text; a hit is then
+ * compared in full. Of two tokens with one number the newer stays; the other is verified again. First in, first out: all
+ * tokens live equally long, so the oldest is also the first to expire.
  */
 function createCache(entriesMax: number) {
   const entries = new Map<number, Verified>();
@@ -127,7 +127,7 @@ function createCache(entriesMax: number) {
   };
 }
 
-/** Nearly 30 bits of the signature: five characters of base64url, the last one left out, which bears fewer. */
+/** Nearly 30 bits of the signature: five base64url characters, skipping the last one, which has fewer bits. */
 function slotOf(token: string): number {
   let slot = 0;
   const end = token.length - 1;
@@ -135,7 +135,7 @@ function slotOf(token: string): number {
   return slot;
 }
 
-/** The same ASCII text in one piece: the engine compares a text that is put together of others much more slowly. */
+/** The same ASCII text as one flat string: V8 compares concatenated strings much more slowly. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

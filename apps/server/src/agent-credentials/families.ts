@@ -15,7 +15,7 @@ export interface StartedFamily {
   expiresAtMs: number;
 }
 
-/** Whether the agent has a family that is active and that has not expired, nor has its current token; locks it. */
+/** Whether the agent has an active family that has not expired, nor has its current token; locks it. */
 export async function hasLiveFamily(
   tx: Tx,
   platform: Platform,
@@ -26,7 +26,7 @@ export async function hasLiveFamily(
   return !isPastMaxAge({ createdAtMs: family.created_at, nowMs }, maxAgeMs);
 }
 
-/** Starts a family with its first token. An active one that the agent still has (expired) ends with it. */
+/** Starts a family with its first token. An active but expired family of the agent ends. */
 export async function startFamily(
   tx: Tx,
   platform: Platform,

@@ -1,9 +1,9 @@
 import { REFRESH_TOKEN_LIFETIME_MS } from './refresh-tokens.ts';
 
-/** How old a family may become however often it is renewed, in milliseconds; null where age alone ends none. */
+/** Longest life of a family, regardless of renewals, in milliseconds; null for no limit. */
 export type FamilyMaxAgeMs = number | null;
 
-/** Whether a family has lived for as long as any may. Such a one is expired, not reused: it is never revoked for it. */
+/** Whether a family has reached its maximum age. It is then expired, which never counts as reuse. */
 export function isPastMaxAge(
   { createdAtMs, nowMs }: { createdAtMs: number; nowMs: number },
   maxAgeMs: FamilyMaxAgeMs,

@@ -11,7 +11,7 @@ describe('the absolute age of a family, which is off unless an operator sets it'
     ['off', { createdAtMs: 0, nowMs: Number.MAX_SAFE_INTEGER }, null, false],
     ['in its last millisecond', { createdAtMs: 5, nowMs: 5 + DAY_MS - 1 }, DAY_MS, false],
     ['at its age', { createdAtMs: 5, nowMs: 5 + DAY_MS }, DAY_MS, true],
-    ['while the clock stands before its start', { createdAtMs: 5, nowMs: 0 }, DAY_MS, false],
+    ['while the clock is before its start', { createdAtMs: 5, nowMs: 0 }, DAY_MS, false],
   ])('%s', (_, times, maxAgeMs, expected) => {
     expect(isPastMaxAge(times, maxAgeMs)).toBe(expected);
   });

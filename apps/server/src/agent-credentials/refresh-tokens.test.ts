@@ -15,8 +15,8 @@ const familyId = '01900000-0000-7000-8000-000000000001';
 const good = formRefreshToken(tagKey, { familyId, seq: 3, secret: Buffer.alloc(32, 9) });
 const secrets = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-describe('the form of a refresh token (R2)', () => {
-  test('what is formed is parsed again, is genuine and fits in a request', () => {
+describe('the format of a refresh token (R2)', () => {
+  test('a formed token parses, is genuine and passes the request schema', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.integer({ min: 1, max: 1e12 }), secrets, (id, seq, bytes) => {
         const text = formRefreshToken(tagKey, { familyId: id, seq, secret: Buffer.from(bytes) });
@@ -29,7 +29,7 @@ describe('the form of a refresh token (R2)', () => {
     );
   });
 
-  test('one changed character makes it malformed or not genuine, and another hash', () => {
+  test('one changed character makes it malformed or not genuine, and changes the hash', () => {
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.constantFrom('A', '0', '.', '-', 'z', 'é'), (at, c) => {
         fc.pre(good[at] !== c);
@@ -41,7 +41,7 @@ describe('the form of a refresh token (R2)', () => {
     );
   });
 
-  test('the tag binds the secret: that of one token does not fit around another secret', () => {
+  test('the tag covers the secret: it does not verify with another secret', () => {
     const other = formRefreshToken(tagKey, { familyId, seq: 3, secret: Buffer.alloc(32, 8) });
     const mixed = good.slice(0, good.lastIndexOf('.')) + other.slice(other.lastIndexOf('.'));
     const parsed = parseRefreshToken(mixed);
@@ -55,7 +55,7 @@ describe('the form of a refresh token (R2)', () => {
     ['another version', good.replace('rt1', 'rt2')],
     ['seq 0', good.replace('.3.', '.0.')],
     ['a seq with a leading zero', good.replace('.3.', '.03.')],
-    ['a seq past what a number holds', good.replace('.3.', '.9999999999999999.')],
+    ['a seq beyond the safe integers', good.replace('.3.', '.9999999999999999.')],
     ['a family in upper case', good.replace('01900000', '0190000A')],
     ['a line end after it', `${good}\n`],
     ['white space before it', ` ${good}`],
@@ -65,7 +65,7 @@ describe('the form of a refresh token (R2)', () => {
     expect(parseRefreshToken(text)).toBeNull();
   });
 
-  test('a hash that is not there equals nothing', () => {
+  test('a missing hash equals nothing', () => {
     expect(sameHash(hashRefreshToken(good), null)).toBe(false);
     expect(sameHash(hashRefreshToken(good), '')).toBe(false);
     expect(sameHash(hashRefreshToken(good), hashRefreshToken(good))).toBe(true);
@@ -76,14 +76,14 @@ describe('a sealed child', () => {
   const random = (size: number) => Buffer.alloc(size, 5);
   const sealed = sealChild('the child', { parentSecret: 'parent', familyId, random });
 
-  test('opens under the secret of its parent alone, and shows nothing without it', () => {
+  test('opens only under the secret of its parent, and reveals nothing without it', () => {
     expect(openChild(sealed, { parentSecret: 'parent', familyId })).toBe('the child');
     expect(openChild(sealed, { parentSecret: 'other', familyId })).toBeNull();
     expect(openChild(sealed, { parentSecret: 'parent', familyId: 'other' })).toBeNull();
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('child');
   });
 
-  test('does not open when a bit of it was changed or it was cut', () => {
+  test('does not open when a bit of it was changed or when it was truncated', () => {
     const bytes = Buffer.from(sealed, 'base64url');
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);

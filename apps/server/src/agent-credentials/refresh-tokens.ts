@@ -6,7 +6,7 @@ export const REFRESH_TOKEN_LIFETIME_MS = 90 * 86_400_000;
 export const REFRESH_SECRET_BYTES = 32;
 const TAG_BYTES = 16;
 
-/** A refresh token as it was presented; nothing of it is believed yet. */
+/** A refresh token as presented, not verified yet. */
 export interface PresentedToken {
   text: string;
   familyId: string;
@@ -19,7 +19,7 @@ export interface PresentedToken {
 const FORM =
   /^rt1\.([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.([1-9][0-9]{0,14})\.([\w-]{43})\.([\w-]{22})$/;
 
-/** `rt1.<family>.<seq>.<secret>.<tag>`; `secret` must be REFRESH_SECRET_BYTES of good randomness. */
+/** `rt1.<family>.<seq>.<secret>.<tag>`; `secret` must be REFRESH_SECRET_BYTES of cryptographic randomness. */
 export function formRefreshToken(
   tagKey: Buffer,
   { familyId, seq, secret }: { familyId: string; seq: number; secret: Buffer },
@@ -28,7 +28,7 @@ export function formRefreshToken(
   return `${body}.${tagOf(tagKey, body)}`;
 }
 
-/** Reads the form alone; null when the text is not of that form. */
+/** Parses the format only; null when the text has another one. */
 export function parseRefreshToken(text: string): PresentedToken | null {
   const match = FORM.exec(text);
   if (!match) return null;
@@ -36,30 +36,30 @@ export function parseRefreshToken(text: string): PresentedToken | null {
   return { text, familyId, seq: Number(seq), secret, tag };
 }
 
-/** Whether this server made the token: only then may one that no hash knows say anything about its family. */
+/** Whether this server made the token: otherwise a token without a known hash must not affect its family. */
 export function isGenuine(tagKey: Buffer, token: PresentedToken): boolean {
   const body = token.text.slice(0, token.text.lastIndexOf('.'));
   return timingSafeEqual(Buffer.from(tagOf(tagKey, body)), Buffer.from(token.tag));
 }
 
-/** What the database keeps of a token: SHA-256 is enough for 256 random bits. */
+/** The stored hash of a token: plain SHA-256 is enough for 256 random bits. */
 export function hashRefreshToken(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Compares two hashes in constant time; a hash that is not there equals nothing. */
+/** Compares two hashes in constant time; a missing hash equals nothing. */
 export function sameHash(a: string, b: string | null): boolean {
   if (b === null) return false;
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** The key of the tags, split off the secret behind the access tokens. */
+/** The key of the tags, derived from the secret of the access tokens. */
 export function refreshTagKey(secret: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', 'tidegate refresh-token tag', 32));
 }
 
-/** Covers the secret too, so that a known family and seq cannot be put around another secret. */
+/** Covers the secret too, so that a known family and seq cannot be combined with another secret. */
 function tagOf(tagKey: Buffer, body: string): string {
   return createHmac('sha256', tagKey).update(body).digest().subarray(0, TAG_BYTES).toString('base64url');
 }

@@ -94,7 +94,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     });
   });
 
-  test('I6: two at once with different ids: both 200, one child lives, the other one revokes', async () => {
+  test('I6: two at once with different ids: both 200, one child stays valid, the other one revokes', async () => {
     const { it, t0 } = await setUp();
     const [a, b] = await Promise.all([
       renewal(it, t0, { requestId: randomUUID() }),
@@ -164,7 +164,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await reuses(it)).toBe(0);
   });
 
-  test('each generation has a grace of its own: one lost reply in each of four is forgiven (section 3.4)', async () => {
+  test('each generation has its own grace: one lost reply in each of four is forgiven', async () => {
     const { it, t0 } = await setUp();
     let token = t0;
     for (let generation = 1; generation <= 4; generation++) {
@@ -216,7 +216,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await reuses(it)).toBe(0);
   });
 
-  test('I15: a renewal and a rebind at once are in some order; a bind is never without its audit row', async () => {
+  test('I15: a renewal and a rebind at once are serialised; every bind has its audit row', async () => {
     const { it, agent, t0 } = await setUp();
     const [renewed] = await Promise.all([renewal(it, t0, { machineId: 'machine-1' }), rebind(it, agent)]);
     expect(renewed.status).toBe(200);
@@ -252,7 +252,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect((await renewal(it, t0, { machineId: 'machine-3' })).status).toBe(200);
   });
 
-  test('I16: a wrong or missing machine is 403 with event and log line, and burns nothing', async () => {
+  test('I16: a wrong or missing machine is 403 with event and log line, and uses nothing up', async () => {
     const { it, agent, t0 } = await setUp();
     await next(it, t0);
     const before = await familyOf(it, t0);
@@ -280,7 +280,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     await next(it, t0);
   });
 
-  test('I20, I21: 90 days slide from each issue; expired is 401 without revocation', async () => {
+  test('I20, I21: 90 days count from each issue; expired is 401 without revocation', async () => {
     const { it, t0 } = await setUp();
     it.platform.clock.advance(REFRESH_TOKEN_LIFETIME_MS - 1);
     const t1 = await next(it, t0);
@@ -304,7 +304,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await statusOf(it, t1)).toBe(401);
   });
 
-  test('row 13: an open resync takes a token ahead of the database once, with a critical event', async () => {
+  test('row 13: an open resync accepts a token ahead of the database once, with a critical event', async () => {
     const { it, t0 } = await setUp();
     const snapshot = await familyOf(it, t0);
     const t2 = await next(it, await next(it, t0));
@@ -321,7 +321,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     await next(it, resynced.refreshToken);
   });
 
-  test('row 2: what this server never made says nothing about a family it names', async () => {
+  test('row 2: a token that this server never made does not affect the family that it names', async () => {
     const { it, t0 } = await setUp();
     const before = await familyOf(it, t0);
     for (const seq of ['1', '2', '99']) {
@@ -344,7 +344,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     expect(await eventTypes(it)).toEqual(['AGENT_ENROLLED']);
   });
 
-  test('tokens live on when the secret behind their tags is lost: hashes decide, tags only warn', async () => {
+  test('tokens stay valid when the secret of their tags is lost: hashes decide, tags only warn', async () => {
     const { it, t0 } = await setUp();
     const token = parseRefreshToken(t0);
     const machineId = 'machine-1';
@@ -361,7 +361,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     await next(it, t0);
   });
 
-  test('I17: a 429 has no side effect; families have budgets of their own', async () => {
+  test('I17: a 429 has no side effect; each family has its own budget', async () => {
     const it = createAgentsApp(await engine.open(), {
       budgets: { agent_renewal: { requests: 2, windowSeconds: 60, enabled: true } },
     });
@@ -375,7 +375,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     const other = await enrol(it, 'machine-2');
     expect((await renewal(it, other.refresh_token, { machineId: 'machine-2' })).status).toBe(200);
     expect((await renewal(it, 'x')).status).toBe(401);
-    // A family that is merely named shares the budget of the address.
+    // A forged token that names a family shares the budget of the address.
     expect(
       (
         await renewal(
@@ -389,7 +389,7 @@ describe.each(ENGINES)('renewal (E1) on $name', (engine) => {
     await next(it, t2);
   });
 
-  test('row 14: a commit that fails is 503 with Retry-After, never 401, and leaves the token as it was', async () => {
+  test('row 14: a failed commit is 503 with Retry-After, never 401, and leaves the token as it was', async () => {
     const database = await engine.open();
     const failing = { now: false };
     const it = createAgentsApp(faulty(database, failing));
@@ -466,7 +466,7 @@ async function restore(it: AgentsApp, row: Awaited<ReturnType<typeof familyOf>>)
   );
 }
 
-/** The children that the database would take as current. */
+/** The children that the database would accept as current. */
 async function aliveOf(it: AgentsApp, children: string[]): Promise<string[]> {
   const { cur_hash } = await familyOf(it, children[0] ?? '');
   return children.filter((child) => hashRefreshToken(child) === cur_hash);

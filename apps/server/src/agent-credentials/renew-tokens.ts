@@ -11,7 +11,7 @@ import { type FamilyRow, lockFamily, markFamilyRevoked } from './store.ts';
 
 /** What renewal needs of the agents, whose slice comes after this one. */
 export interface AgentDirectory {
-  /** Reads the agent and keeps its binding from changing until the transaction ends. */
+  /** Reads the agent and locks its binding until the transaction ends. */
   lockBinding(
     tx: Tx,
     args: { engine: Database['engine']; agentId: string },
@@ -22,7 +22,7 @@ export interface AgentDirectory {
     args: { agentId: string; machineId: MachineId; by: 'check-in' | 'renewal' },
   ): Promise<'bound' | 'foreign_machine' | 'conflict'>;
   markAgentRevoked(tx: Tx, args: { agentId: string; atMs: number }): Promise<void>;
-  /** Where the agent was seen last, by what it said at a check-in: what an operator compares a reuse with. */
+  /** The agent's last check-in, with which an operator compares a reuse. */
   lastSeen(tx: Tx, agentId: string): Promise<{ at: string; boot_id: string; address: string | null } | null>;
 }
 
@@ -31,15 +31,15 @@ export interface RenewalDeps {
   tagKey: Buffer;
   directory: AgentDirectory;
   familyMaxAgeMs: FamilyMaxAgeMs;
-  /** Without it the resync after a restore is closed. */
+  /** Without it no resync is ever open. */
   resync?: ResyncGate;
 }
 
-/** The bounded resync after a restore (notes, section 3.5), which an operator opens. */
+/** The bounded resync after a restore, which an operator opens (docs/protocol/states.md). */
 export interface ResyncGate {
-  /** Whether it is open for this family: once in each resync, and never where the journal has it as revoked. */
+  /** Whether it is open for this family: once per resync, and never if the journal has the family as revoked. */
   isOpenFor(tx: Tx, args: { familyId: string; nowMs: number }): Promise<boolean>;
-  /** Uses up the family's turn. */
+  /** Uses up the family's one resync. */
   take(tx: Tx, args: { familyId: string; nowMs: number }): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface RenewalRequest {
   token: PresentedToken;
   machineId: MachineId | null;
   requestId: string | null;
-  /** Where the request comes from, for the event of a reuse. */
+  /** The sender's address, for the event of a reuse. */
   address?: string | null;
 }
 
@@ -57,8 +57,8 @@ export type RenewalOutcome =
   | { ok: false; code: 'refresh_token_invalid'; agentId: string | null; why: string };
 
 /**
- * Exchanges a refresh token (E1) in one transaction, which is on disk before this answers; a revocation too, so that
- * no 401 is ever sent for a family that lives on. Throws DatabaseFault, and nothing has changed then.
+ * Exchanges a refresh token (E1) in one transaction, which is on disk before this returns. So is a revocation: no 401 is
+ * sent for a family that stays alive. Throws DatabaseFault if nothing was changed.
  */
 export async function renewTokens(deps: RenewalDeps, request: RenewalRequest): Promise<RenewalOutcome> {
   const nowMs = deps.platform.now();
@@ -111,7 +111,7 @@ async function renew(tx: Tx, deps: RenewalDeps, request: Renewal): Promise<Renew
   return renewed(family, child, deps.familyMaxAgeMs);
 }
 
-/** A family whose last known token has expired was not in use when the backup was made: it is not taken along. */
+/** A family whose last known token has expired was not in use at the backup: it cannot resync. */
 async function isResyncOpen(
   tx: Tx,
   { resync }: RenewalDeps,
@@ -121,7 +121,7 @@ async function isResyncOpen(
   return resync.isOpenFor(tx, { familyId: family.id, nowMs });
 }
 
-/** Forward only (section 3): the family ends, the event is critical, the agent has to enrol again. */
+/** Final (section 3): the family ends, the event is critical, the agent must enrol again. */
 async function revoke(
   tx: Tx,
   { platform, directory }: RenewalDeps,
@@ -142,7 +142,7 @@ async function revoke(
       reason: why,
       presented_seq: request.token.seq,
       current_seq: family.cur_seq,
-      // The machine id is that of the agent, or it would be a mismatch: of two machines the address tells which.
+      // The machine id matches, or this would be a mismatch: only the address distinguishes two copies of a machine.
       machine_id: request.machineId,
       address: request.address ?? null,
       last_seen: await directory.lastSeen(tx, family.agent_id),
@@ -175,7 +175,7 @@ async function recordMismatch(
   return { ok: false, code: 'MACHINE_ID_MISMATCH', agentId: family.agent_id, tokenClass };
 }
 
-/** False where the machine is another agent's: it cannot be this agent's too. */
+/** False when the machine belongs to another agent. */
 async function bind(
   tx: Tx,
   { platform, directory }: RenewalDeps,

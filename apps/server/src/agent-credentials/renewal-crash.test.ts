@@ -12,7 +12,7 @@ import { databaseOptions } from '../testing/database-options.ts';
 /** The long lane kills more often. */
 const ROUNDS = process.env.TIDEGATE_LONG === '1' ? 100 : 6;
 const TIMEOUT_MS = 30_000 + ROUNDS * 10_000;
-/** Answers before the kill: a round takes as long as any other, however many there are. */
+/** Answers before the kill: every round takes equally long. */
 const answersBefore = (round: number) => 1 + (round % 7) * 3;
 const PROGRAM = join(import.meta.dirname, '../testing/renewal-loop.ts');
 
@@ -25,7 +25,7 @@ test(
     let renewals = 0;
     let expected = 0;
     for (let round = 1; round <= ROUNDS; round++) {
-      // Killed after so many answers, at whatever the next renewal is doing then.
+      // Killed after this many answers, at any point of the next renewal.
       const answered = await killAfter(answersBefore(round), [file, token, 'machine-1']);
       renewals += answered.length;
       expected += answersBefore(round);
@@ -37,7 +37,7 @@ test(
           database.read,
         );
         expect(integrity.rows).toEqual([{ integrity_check: 'ok' }]);
-        // The last answered token is current, or previous where the next renewal was committed: no third state.
+        // The last answered token is current, or previous if the next renewal was committed: no third state.
         const answer = await renewal(it, token);
         expect(answer.status).toBe(200);
         token = answer.body.refresh_token;
@@ -61,7 +61,7 @@ async function prepare(file: string): Promise<string> {
   }
 }
 
-/** Runs the loop of renewals, kills it after `lines` answers, and returns every answer that came out whole. */
+/** Runs the loop of renewals, kills it after `lines` answers, and returns every complete answer. */
 async function killAfter(lines: number, args: readonly string[]): Promise<string[]> {
   const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';

@@ -12,7 +12,7 @@ import {
 import { classOf, type RenewalFacts, type TokenClass, type TokenFacts } from './renewal-rules.ts';
 import type { FamilyRow } from './store.ts';
 
-/** What a presented token is to the family that it names. */
+/** Classifies a presented token within its family. */
 export function classOfPresented(
   family: FamilyRow,
   { token, tagKey, nowMs }: { token: PresentedToken; tagKey: Buffer; nowMs: number },
@@ -34,7 +34,7 @@ export function machineOf(recorded: string | null, presented: MachineId | null):
   return recorded === presented ? 'matches' : 'differs';
 }
 
-/** Whether a request bears the id of the last rotation: then its reply was lost, and it asks for the same child. */
+/** Whether a request has the id of the last rotation: then its reply was lost, and it asks for the same child. */
 export function isSameRequest(family: FamilyRow, requestId: string | null): boolean {
   return requestId !== null && sameHash(hashRequestId(requestId), family.request_id_hash);
 }
@@ -49,7 +49,7 @@ function matchOf(family: FamilyRow, hash: string): Pick<TokenFacts, 'match' | 'i
   if (sameHash(hash, family.cur_hash)) return { match: 'current', issuedAtMs: family.cur_issued_at };
   if (sameHash(hash, family.prev_hash)) return { match: 'previous', issuedAtMs: family.prev_issued_at };
   const displaced: unknown = JSON.parse(family.displaced_hashes);
-  if (!Hashes.Check(displaced)) throw new Error('displaced_hashes is not a list of texts');
+  if (!Hashes.Check(displaced)) throw new Error('displaced_hashes is not a list of strings');
   const isDisplaced = displaced.some((one) => sameHash(hash, one));
   return { match: isDisplaced ? 'displaced' : 'none', issuedAtMs: null };
 }

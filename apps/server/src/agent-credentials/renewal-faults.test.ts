@@ -105,7 +105,7 @@ describe.each(POSTGRES)('row 14: faults of PostgreSQL', (postgres) => {
     expect((await renewal(it, token)).status).toBe(200);
   });
 
-  test.each(['40001', '40P01'])('%s once is tried again; for ever it is 503', async (code) => {
+  test.each(['40001', '40P01'])('%s once is retried; permanently it is 503', async (code) => {
     const { it, token, fault } = await setUp();
     let strikes = 0;
     const fail = (tx: Tx) => {

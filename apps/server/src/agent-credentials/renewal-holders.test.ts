@@ -20,7 +20,7 @@ const FAULTS = [
   'server restart',
 ];
 
-describe.each(ENGINES)('who holds refresh tokens, on $name', (engine) => {
+describe.each(ENGINES)('holders of refresh tokens, on $name', (engine) => {
   function announce(what: string): fc.Parameters<unknown> {
     process.stderr.write(`${what} on ${engine.name}: ${RUNS} runs of TIDEGATE_SEED=${SEED}\n`);
     return { numRuns: RUNS, seed: SEED };
@@ -51,14 +51,14 @@ describe.each(ENGINES)('who holds refresh tokens, on $name', (engine) => {
   );
 
   test(
-    'invariant 8: when two hold one token the family dies at the latest when the displaced one renews again',
+    'invariant 8: when two hold one token, the family ends at the latest when the displaced one renews again',
     async () => {
       const stage = await createRenewalStage(await engine.open());
       const thefts = fc.record({
         before: fc.nat(3),
-        /** Whose turn it is: both renew three times, in any order, and never learn of each other. */
+        /** Order of turns: both renew three times, and never learn of each other. */
         turns: fc.shuffledSubarray([0, 0, 0, 1, 1, 1], { minLength: 6, maxLength: 6 }),
-        /** The thief copied the id of a request that was under way, too. */
+        /** The thief also copied the id of a pending request. */
         isIdStolen: fc.boolean(),
         hasIds: fc.boolean(),
       });
@@ -70,7 +70,7 @@ describe.each(ENGINES)('who holds refresh tokens, on $name', (engine) => {
     TIMEOUT_MS,
   );
 
-  test('invariant 12: no date that an agent claims moves an expiry; the clock of the server alone does', async () => {
+  test('invariant 12: expiry depends on the server’s clock alone, not on any date that an agent claims', async () => {
     const stage = await createRenewalStage(await engine.open());
     const { world } = await createWorld(stage);
     const [{ app }] = stage.apps;
@@ -117,7 +117,7 @@ async function liveThrough(
   }
   if (fault === 'limited') expect((await world.act(act, 'limit')).status).toBe(429);
   if (fault === 'database') expect((await world.act(act, 'database')).status).toBe(503);
-  // A proxy that sends a request again sends the same bytes: with an id, or the agent would not be honest.
+  // A proxy that retries a request sends the same bytes: with an id, or the agent would not be honest.
   const copies = fault === 'sent twice' ? 2 : 1;
   const requestId = copies === 2 ? (act.requestId ?? randomUUID()) : act.requestId;
   const answers = await Promise.all(Array.from({ length: copies }, () => world.act({ ...act, requestId })));

@@ -18,7 +18,7 @@ const LONG = process.env.TIDEGATE_LONG === '1';
 const KILLS = LONG ? 100 : 5;
 const AGENTS = 1_000;
 const SOCKETS = 64;
-/** A server lives for up to so long before it is killed; well under what it takes to renew all agents once. */
+/** How long a server lives before it is killed; well under the time to renew all agents once. */
 const LIFE_MS = 600;
 const SEED = Number(process.env.TIDEGATE_SEED ?? randomInt(2 ** 31));
 const JWT_SECRET = 'a secret of a test that guards nothing at all';
@@ -52,7 +52,7 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
     };
   }
 
-  test('RT14, invariant 10: 200 of one token with ids of their own: two 200 with two children, one critical event', async () => {
+  test('RT14, invariant 10: 200 of one token with distinct ids: two 200 with two children, one critical event', async () => {
     const { count, children, critical, family } = await atOnce(() => randomUUID());
     expect([count(200), count(401)]).toEqual([2, 198]);
     expect(children.size).toBe(2);
@@ -70,7 +70,7 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
   });
 
   test(
-    `RT4, invariant 13: 1,000 agents renew while the server is killed ${KILLS} times; none loses its family but by row 10`,
+    `RT4, invariant 13: 1,000 agents renew while the server is killed ${KILLS} times; none loses its family except by row 10`,
     async () => {
       process.stderr.write(`kills under renewals on ${engine.name}: ${KILLS} of TIDEGATE_SEED=${SEED}\n`);
       const place = await engine.place();
@@ -80,7 +80,7 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
       const random = seeded(SEED);
       const statuses = new Map<number, number>();
       const answered = () => statuses.get(200) ?? 0;
-      // On a machine so busy that a server dies before it has renewed anything, more of them live and die.
+      // On a busy machine a server may be killed before it renews anything: then more of them are started.
       for (let kill = 1; kill <= KILLS || answered() <= KILLS; kill++) {
         const server = await startServerProcess(settingsOf(place));
         const life = { isOver: false };
@@ -97,7 +97,7 @@ describe.each(ENGINES)('renewals over real sockets on $name', (engine) => {
       expect(answered()).toBeGreaterThan(KILLS);
       const last = await startServerProcess(settingsOf(place));
       try {
-        // Every answered renewal is there: the token that the agent holds works.
+        // Every answered renewal is stored: the token that the agent holds works.
         const renewed = await Promise.all(
           agents.filter(({ isRefused }) => !isRefused).map((one) => renewOnce(one, last.url, sockets)),
         );
@@ -144,7 +144,7 @@ interface Life {
   statuses: Map<number, number>;
 }
 
-/** All agents in turn, as many at a time as there are sockets, until the server is gone. */
+/** Renews all agents in turn, as many at a time as there are sockets, until the server is gone. */
 async function renewAll(agents: readonly RenewingAgent[], { server, life, sockets, statuses }: Life) {
   const waiting = agents.filter(({ isRefused }) => !isRefused);
   async function work(): Promise<void> {
@@ -160,7 +160,7 @@ async function renewAll(agents: readonly RenewingAgent[], { server, life, socket
   await Promise.all(Array.from({ length: SOCKETS }, work));
 }
 
-/** The database tells the same story: as many revoked as were refused, each by row 10 and with one critical event. */
+/** The database agrees: as many revoked as were refused, each by row 10 and with one critical event. */
 async function expectFamilies(place: Place, agents: readonly RenewingAgent[]): Promise<void> {
   const database = openDatabase(place, databaseOptions());
   try {

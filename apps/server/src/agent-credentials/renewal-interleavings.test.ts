@@ -17,7 +17,7 @@ describe.each(ENGINES)('renewals at once on $name', (engine) => {
   }
 
   test(
-    'renewals, rebinds and revocations at once, interleaved at each statement, are as in some order (invariant 10)',
+    'renewals, rebinds and revocations at once, interleaved at each statement, are serialisable (invariant 10)',
     async () => {
       const stage = await createRenewalStage(await engine.open());
       const history = fc.record({

@@ -6,7 +6,7 @@ import { commands } from '../testing/renewal-commands.ts';
 import { INVARIANTS } from '../testing/renewal-invariants.ts';
 import { createRenewalStage, createWorld } from '../testing/renewal-world.ts';
 
-/** With the interleavings 10,000 over both engines in the long lane; a few are enough to catch a broken rule. */
+/** The long lane runs 10,000 over both engines, with the interleavings; a few are enough to catch a broken rule. */
 const LONG = process.env.TIDEGATE_LONG === '1';
 const RUNS = { sqlite: LONG ? 4_000 : 40, postgres: LONG ? 2_000 : 20 };
 const TIMEOUT_MS = 1_800_000;
@@ -19,7 +19,7 @@ describe.each(ENGINES)('the model of refresh-token families on $name', (engine) 
   }
 
   test(
-    'any history answers and stores what the model does; invariants 1 to 6, 9 to 11, 13 and 14 hold at each step',
+    'any history answers and stores the same as the model; invariants 1 to 6, 9 to 11, 13 and 14 hold at each step',
     async () => {
       const stage = await createRenewalStage(await engine.open());
       const seen = new Map<string, number>();
@@ -32,7 +32,7 @@ describe.each(ENGINES)('the model of refresh-token families on $name', (engine) 
         }),
         announce('renewal model', RUNS[engine.name]),
       );
-      // None of them holds for want of an occasion: of a few runs that cannot be asked.
+      // Every invariant was exercised at least once; a short run cannot promise that.
       const idle = Object.keys(INVARIANTS).filter((number) => !seen.has(number));
       expect(LONG ? idle : []).toEqual([]);
     },

@@ -19,7 +19,7 @@ describe('the class of a presented token (R2)', () => {
     ['the current one, its tag made under another secret', { genuine: false }, 'current'],
     ['the current one in its last millisecond', { nowMs: 5_999 }, 'current'],
     ['the current one after its life', { nowMs: 6_000 }, 'expired'],
-    ['the current one while the clock stands before its issue', { nowMs: 1 }, 'current'],
+    ['the current one while the clock is before its issue', { nowMs: 1 }, 'current'],
     ['the previous one', { match: 'previous', seq: 6 }, 'previous'],
     ['the previous one after its grace', { match: 'previous', seq: 6, graceUsed: true }, 'previous_used'],
     ['the previous one after its life', { match: 'previous', seq: 6, nowMs: 6_000 }, 'expired'],
@@ -84,12 +84,12 @@ describe('the decision table of renewal (E1, section 3): the first row that matc
     ['6: expired is not reuse', { token: 'expired' }, { do: 'refuse', why: 'expired' }],
     ['6: a family past its age, whatever is presented', { isPastMaxAge: true }, FAMILY_EXPIRED],
     [
-      '6: past its age a previous token is no grace',
+      '6: beyond its age a previous token has no grace',
       { isPastMaxAge: true, token: 'previous' },
       FAMILY_EXPIRED,
     ],
     [
-      '6: past its age no reuse revokes: a spent grace',
+      '6: beyond its age no reuse revokes: a spent grace',
       { isPastMaxAge: true, token: 'previous_used' },
       FAMILY_EXPIRED,
     ],
@@ -103,12 +103,12 @@ describe('the decision table of renewal (E1, section 3): the first row that matc
     ],
     ['4: another machine comes before age', { isPastMaxAge: true, machine: 'differs' }, { do: 'mismatch' }],
     [
-      '3: a revoked family stays so, past its age too',
+      '3: a revoked family stays so, beyond its age too',
       { isPastMaxAge: true, family: 'revoked' },
       { do: 'refuse', why: 'family_revoked' },
     ],
     ['7: the current token', {}, { do: 'rotate', bind: false }],
-    ['7: the same request id says nothing of it', { sameRequest: true }, { do: 'rotate', bind: false }],
+    ['7: the same request id makes no difference', { sameRequest: true }, { do: 'rotate', bind: false }],
     ['8: unbound, current', { machine: 'unbound' }, { do: 'rotate', bind: true }],
     [
       '8: unbound, previous',

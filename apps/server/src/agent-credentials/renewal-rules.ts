@@ -1,4 +1,4 @@
-/** What a presented token is to its family (notes on refresh tokens, section 3.2). */
+/** The relation of a presented token to its family (docs/protocol/states.md). */
 export type TokenClass =
   | 'current'
   | 'previous'
@@ -10,20 +10,20 @@ export type TokenClass =
   | 'unknown';
 
 export interface TokenFacts {
-  /** Which of the family's hashes the token has. */
+  /** Which of the family's hashes matches the token. */
   match: 'current' | 'previous' | 'displaced' | 'none';
-  /** Whether the tag says that this server made the token. */
+  /** Whether the tag proves that this server made the token. */
   genuine: boolean;
   seq: number;
   currentSeq: number;
   graceUsed: boolean;
-  /** When the matched token was issued; null unless it is the current or the previous one. */
+  /** When the token was issued; null unless it is the current or the previous one. */
   issuedAtMs: number | null;
   lifetimeMs: number;
   nowMs: number;
 }
 
-/** Classes a token of a known family. A token that no hash knows counts only where its tag is genuine. */
+/** Classes a token of a known family. A token without a matching hash counts only if its tag is genuine. */
 export function classOf(facts: TokenFacts): TokenClass {
   const expired = facts.issuedAtMs !== null && facts.nowMs >= facts.issuedAtMs + facts.lifetimeMs;
   switch (facts.match) {
@@ -36,27 +36,27 @@ export function classOf(facts: TokenFacts): TokenClass {
       return 'displaced';
     case 'none':
       if (!facts.genuine) return 'unknown';
-      // Of the present seq every token is known: one that is not was issued after what the database remembers.
+      // Every token of the present seq has a known hash: an unknown one was issued after the database's state.
       return facts.seq < facts.currentSeq ? 'old' : 'future';
   }
 }
 
-/** What is known about a renewal whose token names a family of this server. */
+/** Facts about a renewal whose token names a family of this server. */
 export interface RenewalFacts {
   family: 'active' | 'revoked';
-  /** `unbound`: none is recorded and the request bears one. `missing`: the request bears none, or none that is valid. */
+  /** `unbound`: none is recorded, and the request names one. `missing`: the request names none, or no valid one. */
   machine: 'matches' | 'unbound' | 'differs' | 'missing';
   agent: 'active' | 'revoked' | 'deleted';
-  /** The family is older than any may become; off unless an operator sets an age. */
+  /** The family has reached the maximum age; never, unless an operator sets one. */
   isPastMaxAge: boolean;
   token: TokenClass;
-  /** The request bears the id of the last rotation, whose child can still be given again. */
+  /** The request has the id of the last rotation, whose child can still be returned again. */
   sameRequest: boolean;
-  /** An operator has opened the bounded resync after a restore (section 3.5). */
+  /** An operator has opened the bounded resync after a restore (docs/protocol/states.md). */
   resyncOpen: boolean;
 }
 
-/** What ends a family as reuse (section 3), in the words of its row and event. */
+/** Kinds of reuse that end a family (section 3), as named in its row and event. */
 const REUSES = ['grace_exhausted', 'displaced', 'superseded', 'ahead_of_database'] as const;
 export type Reuse = (typeof REUSES)[number];
 
@@ -73,9 +73,8 @@ export type RenewalVerdict =
   | { do: 'revoke'; why: Reuse };
 
 /**
- * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit and a family that does
- * not exist were judged before, and a fault of the database is no decision. The machine comes before reuse: from
- * elsewhere, nothing changes.
+ * Decides a renewal (E1; specification, section 3): the first row that matches wins. The limit and unknown families are
+ * checked before, and a database fault is no decision. The machine comes before reuse: another machine changes nothing.
  */
 export function decideRenewal(facts: RenewalFacts): RenewalVerdict {
   if (facts.token === 'unknown') return { do: 'refuse', why: 'unknown_token' };
@@ -83,7 +82,7 @@ export function decideRenewal(facts: RenewalFacts): RenewalVerdict {
   // Reading 7: a missing X-Machine-ID is a mismatch, for an unbound agent too.
   if (facts.machine === 'differs' || facts.machine === 'missing') return { do: 'mismatch' };
   if (facts.agent !== 'active') return { do: 'refuse', why: 'agent_gone' };
-  // Like a token after its life: whatever comes for an aged family is not reuse, for nothing of it works any more.
+  // Like an expired token: nothing presented for an aged family is reuse, because none of it works any more.
   if (facts.isPastMaxAge) return { do: 'refuse', why: 'family_expired' };
   const bind = facts.machine === 'unbound';
   switch (facts.token) {

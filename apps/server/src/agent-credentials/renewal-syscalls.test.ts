@@ -62,7 +62,7 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
         states.push(await stateAfter(file, { token, requestId, answered: run.status === 200 }));
         if (run.status === 200) break;
       }
-      // Every call up to the answer was one to die at; before the commit the token stays, after it the grace is there.
+      // Every call up to the answer was killed once: before the commit the token stays, after it the grace is there.
       expect(states.at(-1)).toBe('previous');
       expect(states.slice(0, -1)).toContain('current');
       expect(states.filter((state) => state !== 'current' && state !== 'previous')).toEqual([]);
@@ -76,7 +76,7 @@ describe.skipIf(strace === null)('the system calls of a renewal on SQLite', () =
     ['pwrite64', 'EIO'],
     ['pwrite64', 'ENOSPC'],
   ])(
-    'row 14: a disk whose %s ends with %s is 503, never 401, and the token works again with the disk',
+    'row 14: a disk whose %s ends with %s is 503, never 401, and the token works again once the disk does',
     async (calls, error) => {
       using folder = tmpDir();
       const { file, token } = await prepare(folder.path);
@@ -117,7 +117,7 @@ async function callsOfStart(
   return lines.slice(0, listening).filter((line) => made.test(line)).length;
 }
 
-/** Runs the server under strace and renews once; no status where it died before it answered. */
+/** Runs the server under strace and renews once; no status when it died before it answered. */
 async function renewUnder(
   traced: readonly string[],
   { file, token, requestId }: { file: string; token: string; requestId?: string },
@@ -145,7 +145,7 @@ async function renewUnder(
   return { status };
 }
 
-/** What the token is to the family afterwards; a renewal with it must succeed, by its current place or by grace. */
+/** The token's state in the family afterwards; a renewal with it must succeed, as current or by grace. */
 async function stateAfter(
   file: string,
   { token, requestId, answered }: { token: string; requestId: string; answered: boolean },

@@ -12,7 +12,7 @@ import { hashRequestId } from './renewal-facts.ts';
 import { openChild, sealChild } from './sealed-child.ts';
 import { type FamilyRow, rotateFamily } from './store.ts';
 
-/** The next token of a family, as the agent gets it. */
+/** A family's next token, as sent to the agent. */
 export interface Child {
   text: string;
   issuedAtMs: number;
@@ -24,7 +24,7 @@ interface Presented {
   nowMs: number;
 }
 
-/** Current -> previous, with a new grace; what was displaced before becomes old. */
+/** Makes the current token the previous one, with a new grace; displaced tokens become old. */
 export async function rotate(
   tx: Tx,
   { platform, tagKey }: { platform: Platform; tagKey: Buffer },
@@ -39,7 +39,7 @@ export async function rotate(
     cur_hash: hashRefreshToken(child),
     cur_issued_at: nowMs,
     prev_hash: presentedHash,
-    // After a restore its issue is not known: it was not before the last rotation that the database remembers.
+    // After a restore its time of issue is unknown, but not before the last rotation in the database.
     prev_issued_at: family.cur_issued_at,
     prev_grace_used: 0,
     displaced_hashes: '[]',
@@ -69,7 +69,7 @@ export async function rotate(
   return { text: child, issuedAtMs: nowMs };
 }
 
-/** The previous token once more: the same request gets its child again, another one displaces that child. */
+/** Accepts the previous token once more: the same request gets its child again, another one displaces that child. */
 export async function grace(
   tx: Tx,
   { platform, tagKey }: { platform: Platform; tagKey: Buffer },
@@ -88,7 +88,7 @@ export async function grace(
     prev_issued_at: family.prev_issued_at,
     prev_grace_used: 1,
     displaced_hashes: same === null ? JSON.stringify([family.cur_hash]) : family.displaced_hashes,
-    // The previous token is never answered again, so nothing of its request needs to be kept.
+    // The previous token is never accepted again, so its request need not be kept.
     request_id_hash: null,
     sealed_child: null,
     last_rotated_at: presented.nowMs,

@@ -5,8 +5,8 @@ const NONCE_BYTES = 12;
 const AUTH_TAG_BYTES = 16;
 
 /**
- * Seals a new token under the secret of the token that it replaces (AES-256-GCM, RFC 5869 for the key): the same
- * request can be answered with the same child again, and a stolen database reveals none.
+ * Seals a new token under the secret of the token that it replaces (AES-256-GCM, RFC 5869 for the key): the same request
+ * can be answered with the same child again, and a stolen database reveals none.
  */
 export function sealChild(
   child: string,
@@ -18,7 +18,7 @@ export function sealChild(
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** Opens what `sealChild` made; null when it was sealed under another secret or changed since. */
+/** Opens what `sealChild` made; null when the secret differs or the text was changed. */
 export function openChild(
   sealed: string,
   { parentSecret, familyId }: { parentSecret: string; familyId: string },

@@ -3,7 +3,7 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type FamilyRow = Tables['refresh_families'];
 
-/** Reads a family and keeps it from everyone else until the transaction ends. */
+/** Reads and locks a family until the transaction ends. */
 export async function lockFamily(
   tx: Tx,
   { engine, familyId }: { engine: Database['engine']; familyId: string },
@@ -62,7 +62,7 @@ export async function rotateFamily(
   return result.numUpdatedRows === 1n;
 }
 
-/** Forward only: revokes an active family; false when it is not active any more. */
+/** Revokes an active family, which is final; false when it was not active. */
 export async function markFamilyRevoked(
   tx: Tx,
   { familyId, reason, atMs }: { familyId: string; reason: string; atMs: number },

@@ -4,7 +4,7 @@ import { bindMachine } from './bind-machine.ts';
 import { bootsOf } from './clone-store.ts';
 import { lockBinding, markAgentRevoked } from './store.ts';
 
-/** What renewal asks of the agents. */
+/** What renewal needs of the agents slice. */
 export const agentDirectory: AgentDirectory = {
   lockBinding,
   bindMachine,

@@ -15,7 +15,7 @@ function request(): IncomingMessage {
   return message;
 }
 
-/** A door whose token is genuine, and the steps that it took. */
+/** A door with a genuine token, and the steps that it took. */
 function createDoor(readCaller: AgentDoorDeps['readCaller']) {
   const steps: string[] = [];
   const door = createAgentDoor({
@@ -41,7 +41,7 @@ function createDoor(readCaller: AgentDoorDeps['readCaller']) {
   return { door, steps };
 }
 
-test('a request is judged once, in order, and counted once, whoever asks again', async () => {
+test('a request is checked once, in order, and counted once, however often it enters', async () => {
   const { door, steps } = createDoor(async () => null);
   const one = request();
   const entries = await Promise.all([door.enter(one, asked), door.enter(one, asked)]);
@@ -52,7 +52,7 @@ test('a request is judged once, in order, and counted once, whoever asks again',
   expect(steps).toHaveLength(6);
 });
 
-test('a database that cannot be read lets nobody in: whoever asks is told so', async () => {
+test('an unreadable database lets nobody in: every call rejects', async () => {
   const { door } = createDoor(() => Promise.reject(new DatabaseFault('away')));
   const one = request();
   await expect(door.enter(one, asked)).rejects.toThrow(DatabaseFault);

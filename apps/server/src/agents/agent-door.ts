@@ -17,7 +17,7 @@ export interface AgentDoorDeps {
   readCaller: CallerReader;
 }
 
-/** What a route asks of an agent: its access, and `{agent_id}` of its path, null where that has none. */
+/** What a route requires: its access, and the `{agent_id}` of its path, or null without one. */
 export interface Asked {
   access: AgentAccess;
   pathAgentId: string | null;
@@ -26,18 +26,18 @@ export interface Asked {
 export type Entry =
   | { kind: 'admitted'; caller: AgentCaller }
   | { kind: 'refused'; refusal: Refusal }
-  /** Section 6: refused, and an event; `reported` is null where the request names no machine. */
+  /** Section 6: refused, and an event; `reported` is null when the request names no machine. */
   | { kind: 'mismatch'; agentId: AgentId; recorded: string | null; reported: MachineId | null };
 
 export interface AgentDoor {
   /**
-   * Judges a request: token, limit, revocation, machine, path, version (section 5). A request is judged and counted
-   * once, whoever asks again. Rejects where the database cannot be read.
+   * Checks a request: token, limit, revocation, machine, path, version (section 5). A request is checked and counted once,
+   * however often this is called. Rejects when the database cannot be read.
    */
   enter(request: IncomingMessage, asked: Asked): Promise<Entry>;
 }
 
-/** The one way in for agents. The limit comes before the database, so that a clone is bounded. */
+/** The only entrance for agents. The limit comes before the database, so that a clone is bounded. */
 export function createAgentDoor({ config, limiter, accessTokens, readCaller }: AgentDoorDeps): AgentDoor {
   const entries = new WeakMap<IncomingMessage, Promise<Entry>>();
 

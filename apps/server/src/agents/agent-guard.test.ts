@@ -11,7 +11,7 @@ import { ENGINES } from '../testing/engines.ts';
 
 const perMinute = (requests: number) => ({ requests, windowSeconds: 60, enabled: true });
 
-/** An ordinary request of an agent; what is not given is as it should be. */
+/** A valid request of an agent, unless overridden. */
 function ask(
   it: AgentsApp,
   agent: EnrolledAgent,
@@ -28,7 +28,7 @@ function rebind(it: AgentsApp, agent: EnrolledAgent) {
 }
 
 describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
-  test('a bound agent passes, and the handler learns who it is', async () => {
+  test('a bound agent passes, and the handler gets its identity', async () => {
     const it = createAgentsApp(await engine.open());
     const agent = await enrol(it);
     const { status, body } = await ask(it, agent);
@@ -36,7 +36,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect(body).toMatchObject({ agentId: agent.agent_id, machineId: 'machine-1', bound: true });
   });
 
-  test('no token is unauthenticated; what is no access token is access_token_invalid', async () => {
+  test('no token is unauthenticated; any other token is access_token_invalid', async () => {
     const it = createAgentsApp(await engine.open());
     const agent = await enrol(it);
     const url = `/api/v1/agents/${agent.agent_id}/events`;
@@ -78,7 +78,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect((await ask(it, agent)).status).toBe(200);
   });
 
-  test('a clone is bounded by the limit, which is judged first: no event past it', async () => {
+  test('a clone is bounded by the limit, which is checked first: no event beyond it', async () => {
     const it = createAgentsApp(await engine.open(), { budgets: { agent_reports: perMinute(3) } });
     const agent = await enrol(it);
     const other = await enrol(it, 'machine-2');
@@ -105,7 +105,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect(await eventTypes(it)).not.toContain('MACHINE_ID_MISMATCH');
   });
 
-  test('an agent reaches its own rows only: the path of another one is 404', async () => {
+  test('an agent reaches only its own rows: the path of another one is 404', async () => {
     const it = createAgentsApp(await engine.open());
     const [one, two] = [await enrol(it, 'machine-1'), await enrol(it, 'machine-2')];
     expect((await ask(it, one, { agentId: two.agent_id })).code).toBe('not_found');
@@ -113,7 +113,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect((await ask(it, one, { agentId: two.agent_id, machineId: 'machine-2' })).code).toBe('unauthorized');
   });
 
-  test('after a rebind only a check-in binds; the rest waits with 409 binding_pending (section 3)', async () => {
+  test('after a rebind only a check-in binds; other requests get 409 binding_pending (section 3)', async () => {
     const it = createAgentsApp(await engine.open());
     const agent = await enrol(it);
     await rebind(it, agent);
@@ -147,7 +147,7 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect((await eventTypes(it)).filter((type) => type === 'MACHINE_BOUND')).toHaveLength(1);
   });
 
-  test('eight unbound agents and one machine at once: one of them gets it', async () => {
+  test('eight unbound agents and one machine at once: one of them is bound to it', async () => {
     const it = createAgentsApp(await engine.open());
     const agents = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((n) => enrol(it, `machine-${n}`)));
     for (const agent of agents) await rebind(it, agent);
@@ -155,11 +155,11 @@ describe.each(ENGINES)('the guard of agent requests on $name', (engine) => {
     expect(answers.map((a) => a.body.bound).sort()).toEqual(['bound', ...Array(7).fill('foreign_machine')]);
   });
 
-  test('an agent below the minimum version gets 426 but at check-in (docs/protocol.md)', async () => {
+  test('an agent below the minimum version gets 426, except at check-in (docs/protocol.md)', async () => {
     const database = await engine.open();
     const it = createAgentsApp(database, { minAgentVersion: '1.0.0' });
     const agent = await enrol(it);
-    // It was enrolled before the minimum was raised past it.
+    // Enrolled before the minimum was raised.
     await database.transact((tx) => tx.updateTable('agents').set({ agent_version: '0.9.0' }).execute());
     const answer = await ask(it, agent);
     expect([answer.status, answer.code]).toEqual([426, 'agent_too_old']);

@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { AgentDoor } from './agent-door.ts';
 import { recordMismatch } from './record-mismatch.ts';
 
-/** The door of agents, for the framework: what it refuses is thrown, and a mismatch leaves its event first. */
+/** Adapts the agent door to the framework: refusals are thrown, and a mismatch first leaves its event. */
 export function createAgentGuard({
   platform,
   door,

@@ -4,9 +4,9 @@ import type { Platform } from '../platform/platform.ts';
 import { findAgentOfMachine, lockMachine, setMachine } from './store.ts';
 
 /**
- * Records the machine of an unbound agent, in the transaction of the check-in or renewal that bore it (section 3).
- * Nothing changes where it says `foreign_machine` (the machine is another agent's) or `conflict` (the agent was bound,
- * revoked or deleted meanwhile).
+ * Records the machine of an unbound agent, in the transaction of the check-in or renewal that named it (section 3).
+ * Changes nothing on `foreign_machine` (the machine belongs to another agent) or `conflict` (the agent was meanwhile
+ * bound, revoked or deleted).
  */
 export async function bindMachine(
   tx: Tx,

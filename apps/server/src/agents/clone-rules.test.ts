@@ -7,7 +7,7 @@ import {
   type Sighting,
 } from './clone-rules.ts';
 
-/** `A@3` is boot A, seen 3 s after the start; the address goes with the letter. */
+/** `A@3` is boot A, observed 3 s after the start; the address depends on the letter. */
 function seen(text: string): Sighting {
   const [name = '', seconds] = text.split('@');
   return { atMs: Number(seconds) * 1_000, bootId: name, address: `address-${name}` };
@@ -19,12 +19,12 @@ describe('T3: signs of a clone', () => {
   test.each([
     [[], 'A@1', null],
     [['A@1'], 'B@2', null], // a restart
-    [['A@1', 'B@2'], 'C@3', null], // another one
+    [['A@1', 'B@2'], 'C@3', null], // another restart
     [['A@1', 'B@2'], 'A@3', 'ABA'],
     [['B@2', 'A@1'], 'A@3', 'ABA'],
     [['A@1', 'B@2', 'C@3'], 'B@4', 'BCB'],
-    [['A@1', 'B@2'], 'B@3', null], // the same boot, told twice at one moment
-    [['A@1', 'B@2'], 'A@9999999', 'ABA'], // however late: a boot id is never drawn again
+    [['A@1', 'B@2'], 'B@3', null], // the same boot, reported twice at one moment
+    [['A@1', 'B@2'], 'A@9999999', 'ABA'], // however late: a boot id never recurs
   ])('boots %j and then %s: %s', (known, now, expected) => {
     expect(names(returnedBoot(known.map(seen), seen(now)))).toBe(expected);
   });
@@ -54,8 +54,8 @@ describe('T3: signs of a clone', () => {
     ['one more after it', known, 'boot_id_returned', later, { counts: true, raise: true }],
     ['dismissed, within the hour', closed, 'boot_id_returned', later - 1, { counts: false, raise: false }],
     ['dismissed, and seen again later', closed, 'boot_id_returned', later, { counts: true, raise: true }],
-    ['addresses that were dismissed', accepted, 'address_alternates', later, { counts: false, raise: false }],
-    ['boots at addresses that were', accepted, 'boot_id_returned', later, { counts: true, raise: true }],
+    ['dismissed addresses', accepted, 'address_alternates', later, { counts: false, raise: false }],
+    ['boots at dismissed addresses', accepted, 'boot_id_returned', later, { counts: true, raise: true }],
     [
       'one of two addresses dismissed',
       { ...accepted, acceptedAddresses: ['address-A'] },

@@ -1,28 +1,28 @@
-/** An identity seen at one place at one moment. */
+/** An observation of an identity: when, and from where. */
 export interface Sighting {
   atMs: number;
   bootId: string;
-  /** Null where it was not kept: before this was recorded. */
+  /** Null when it was not recorded. */
   address: string | null;
 }
 
-/** What says that one identity is used by two machines (T3); none of them happens to one machine that only restarts. */
+/** Signs that two machines use one identity (T3); a single machine that only restarts shows none of them. */
 export type CloneSign = 'boot_id_returned' | 'uptime_went_back' | 'address_alternates';
 
-/** Boots that are remembered of an agent. */
+/** Boots stored per agent. */
 export const BOOTS_KEPT = 8;
-/** Sightings that are kept of one suspicion. */
+/** Observations stored per suspicion. */
 export const EVIDENCE_MAX = 20;
-/** An agent raises one event in this time. */
+/** At most one event per agent in this time. */
 export const RAISED_EVERY_MS = 3_600_000;
-/** Seconds by which a request may be late behind the next one: longer than it may take. */
+/** Seconds by which a request may arrive after a later one: longer than any request takes. */
 export const UPTIME_SLACK_SECONDS = 30;
-/** The check-ins of one machine are further apart than its interval less the jitter; two of them fill this window. */
+/** Check-ins of one machine are at least its interval minus jitter apart, so two of them exceed this window. */
 const OVERLAP_INTERVALS = 1.25;
 
 /**
- * A boot id is drawn at each start of a machine and never comes back: A, B, A are two machines, or one that was set
- * back to a snapshot. Returns what was seen, in order; null where the boot is new, or the one that was seen last.
+ * A boot id is random at each start of a machine and never recurs: A, B, A means two machines, or one restored from a
+ * snapshot. Returns the observations in order; null when the boot is new, or the latest one.
  */
 export function returnedBoot(known: readonly Sighting[], now: Sighting): readonly Sighting[] | null {
   const inOrder = known.toSorted((a, b) => a.atMs - b.atMs);
@@ -32,8 +32,8 @@ export function returnedBoot(known: readonly Sighting[], now: Sighting): readonl
 }
 
 /**
- * Two addresses that alternate within one interval of check-ins: one machine that changes its network comes back
- * later than that, however often it does. Returns what was seen, in order.
+ * Two addresses that alternate within one check-in interval: a single machine that changes networks takes longer to
+ * return, however often it changes. Returns the observations in order.
  */
 export function alternatingAddresses(
   earlier: readonly Sighting[],
@@ -48,22 +48,22 @@ export function alternatingAddresses(
     : [before, ...between, now];
 }
 
-/** A suspicion that stands, or stood: what decides over the next sign. */
+/** An open or closed suspicion, as far as it affects the next sign. */
 export interface Suspicion {
   open: boolean;
   raisedAtMs: number;
-  /** Addresses that an operator has said to be of one machine. */
+  /** Addresses that an operator has attributed to one machine. */
   acceptedAddresses: readonly string[];
 }
 
 export interface SignVerdict {
-  /** Whether the sign counts at all, and goes to the evidence. */
+  /** Whether the sign counts, and joins the evidence. */
   counts: boolean;
-  /** Whether it is told by an event. */
+  /** Whether it raises an event. */
   raise: boolean;
 }
 
-/** What a sign means beside what is known: one event an hour, and nothing of what an operator has dismissed. */
+/** Judges a sign: at most one event an hour, and none for what an operator has dismissed. */
 export function judgeSign(
   known: Suspicion | null,
   { sign, evidence, nowMs }: { sign: CloneSign; evidence: readonly Sighting[]; nowMs: number },

@@ -4,7 +4,7 @@ import { BOOTS_KEPT, type Sighting } from './clone-rules.ts';
 
 export type SuspicionRow = Tables['clone_suspicions'];
 
-/** Boots of an agent, at most BOOTS_KEPT. */
+/** An agent's stored boots, at most BOOTS_KEPT. */
 export async function bootsOf(db: Db, agentId: string): Promise<Sighting[]> {
   const rows = await db
     .selectFrom('agent_boots')
@@ -14,7 +14,7 @@ export async function bootsOf(db: Db, agentId: string): Promise<Sighting[]> {
   return rows.map((row) => ({ atMs: row.last_seen_at, bootId: row.boot_id, address: row.address }));
 }
 
-/** Remembers a boot and where it was seen; `known` are the boots before, of which the oldest goes where they are many. */
+/** Stores a boot and where it was observed; `known` are the earlier boots, the oldest of which is dropped at the limit. */
 export async function keepBoot(
   tx: Tx,
   { agentId, seen, known }: { agentId: string; seen: Sighting; known: readonly Sighting[] },
@@ -31,7 +31,7 @@ export async function keepBoot(
   await tx.deleteFrom('agent_boots').where('agent_id', '=', agentId).where('boot_id', 'in', old).execute();
 }
 
-/** Forgets all boots but the present one. */
+/** Deletes all boots except the present one. */
 export async function forgetBoots(
   tx: Tx,
   { agentId, but }: { agentId: string; but: string | null },
@@ -55,7 +55,7 @@ export async function writeSuspicion(tx: Tx, row: SuspicionRow): Promise<void> {
     .execute();
 }
 
-/** Compare-and-swap, open to closed; false where nothing is open. */
+/** Compare-and-swap, open to closed; false when none is open. */
 export async function closeSuspicion(
   tx: Tx,
   { agentId, atMs, accepted }: { agentId: string; atMs: number; accepted?: readonly string[] },

@@ -3,7 +3,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { AgentRow } from './store.ts';
 import { parseEvidence } from './suspect-clone.ts';
 
-/** The suspicion of a clone as operators see it, with what they may decide; null where there is none. */
+/** A clone suspicion as operators see it, with their options; null when there is none. */
 export function cloneSuspected(agent: AgentRow): CloneSuspected | null {
   if (agent.clone_since === null || agent.clone_evidence === null) return null;
   return {
@@ -14,7 +14,7 @@ export function cloneSuspected(agent: AgentRow): CloneSuspected | null {
         act: 'dismiss',
         method: 'POST',
         path: `/api/v1/agents/${agent.id}/dismiss-clone`,
-        when: 'It is one machine, set back to a snapshot or on two networks.',
+        when: 'It is one machine, restored from a snapshot or using two networks.',
       },
       ...(agent.status === 'active' ? endings(agent.id) : []),
     ],
@@ -33,7 +33,7 @@ function endings(agentId: string): CloneSuspected['next_steps'] {
       act: 'revoke',
       method: 'POST',
       path: `/api/v1/agents/${agentId}/revoke`,
-      when: 'Two machines run, or nobody knows: the identity ends, and each machine enrols for itself.',
+      when: 'Both machines are running, or you do not know: the identity ends, and each machine must enrol again.',
     },
   ];
 }

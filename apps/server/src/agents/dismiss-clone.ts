@@ -8,8 +8,8 @@ import { acceptedAddresses, parseEvidence } from './suspect-clone.ts';
 export type DismissOutcome = { ok: true; agent: AgentRow } | { ok: false; why: 'unknown' | 'not_suspected' };
 
 /**
- * An operator's word that it is one machine. The boots before are forgotten, and the addresses of the evidence may
- * alternate from now on; whatever else is seen is suspected again.
+ * Records an operator's statement that it is one machine. Earlier boots are deleted, and the addresses of the evidence
+ * may alternate from now on; any other sign raises suspicion again.
  */
 export async function dismissClone(
   platform: Platform,
@@ -36,7 +36,7 @@ export async function dismissClone(
       content: { reason, accepted_addresses: accepted },
     });
     const after = await findAgent(tx, agentId);
-    if (!after) throw new Error('an agent went while its row was locked');
+    if (!after) throw new Error('an agent disappeared while its row was locked');
     return { ok: true, agent: after } as const;
   });
 }

@@ -4,7 +4,7 @@ import { type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 import { containing } from '../platform/db/like.ts';
 
 export interface AgentListFilter {
-  /** Part of a host name or machine id in any case, or how an agent id begins. */
+  /** Part of a host name or machine id in any case, or a prefix of an agent id. */
   q?: string | undefined;
   status?: HostStatus | undefined;
   os?: string | undefined;
@@ -15,14 +15,14 @@ export interface AgentListFilter {
   group?: string | undefined;
 }
 
-/** The present time, and how long a host may be silent: the same rule as `isOnline` of one host. */
+/** The present time, and how long a host may be silent: the same rule as `isOnline` for one host. */
 export interface Presence {
   readonly nowMs: number;
   readonly onlineIntervals: number;
   readonly defaultIntervalSeconds: number;
 }
 
-/** Which hosts a caller means: a filter, within what it may see of the fleet. */
+/** The selected hosts: a filter, within the caller's scope. */
 export interface AgentSelection {
   readonly filter: AgentListFilter;
   readonly scope: GroupScope;
@@ -31,7 +31,7 @@ export interface AgentSelection {
 
 type Condition = RawBuilder<SqlBool>;
 
-/** `a` is the host, `p` its last sign of life, `k` the suspicion of a clone that is open; none of the two may be there. */
+/** `a`: the host; `p`: its presence; `k`: its open clone suspicion. `p` and `k` may be missing. */
 export const HOSTS = sql`agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
   LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
 
@@ -67,7 +67,7 @@ function isFoundBy(q: string): Condition {
     OR substr(a.id, 1, ${id.length}) = ${id})`;
 }
 
-/** Never unknown: a host that was not seen is not online. */
+/** Never NULL: a host that was never seen is not online. */
 function isOnline({ nowMs, onlineIntervals, defaultIntervalSeconds }: Presence): Condition {
   const patienceMs = sql`${sql.lit(onlineIntervals * 1_000)} * COALESCE(a.polling_interval_seconds, ${sql.lit(defaultIntervalSeconds)})`;
   return sql<SqlBool>`a.status = 'active' AND COALESCE(p.last_seen_at, 0) > ${sql.lit(nowMs)} - ${patienceMs}
@@ -95,7 +95,7 @@ function hasStatus(status: HostStatus, presence: Presence): Condition {
   }
 }
 
-/** Where a host stands among the statuses: unbound, never seen, offline, online, revoked. */
+/** Sort rank of a status: unbound, never seen, offline, online, revoked. */
 export function statusRank(presence: Presence): RawBuilder<unknown> {
   return sql`CASE WHEN a.status = 'revoked' THEN 5 WHEN ${IS_UNBOUND} THEN 1 WHEN ${WAS_NEVER_SEEN} THEN 2
     WHEN ${isOnline(presence)} THEN 4 ELSE 3 END`;

@@ -7,7 +7,7 @@ export interface GroupRow {
   updatesPending: number;
 }
 
-/** Groups with hosts in them, by name; `after` is the name of the last one of the page before. */
+/** Groups with hosts in them, by name; `after` is the last name of the previous page. */
 export async function listGroups(
   db: Db,
   { scope, limit, after }: { scope: GroupScope; limit: number; after: string | null },
@@ -38,7 +38,7 @@ function grouped(db: Db, scope: GroupScope) {
   return scope === null ? query : query.where(groupInScope(scope, 'group_name'));
 }
 
-/** The one look of this slice at updates: what waits in each of these groups. */
+/** Pending updates per group; the only access of this slice to updates. */
 async function pendingOf(db: Db, names: readonly string[]): Promise<Map<string, number>> {
   if (names.length === 0) return new Map();
   const rows = await db
@@ -58,7 +58,7 @@ export interface GroupedHost {
   group: string | null;
 }
 
-/** The hosts of these that are in the scope, with the groups that they are in; none moves until the transaction ends. */
+/** Locks those of these hosts that are in scope, and returns them with their groups. */
 export async function lockHosts(
   tx: Tx,
   { engine, ids, scope }: { engine: Database['engine']; ids: readonly string[]; scope: GroupScope },

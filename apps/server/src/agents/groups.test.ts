@@ -50,7 +50,7 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     ]);
   });
 
-  test('who is where already stays there without an event', async () => {
+  test('a host already in the group stays there without an event', async () => {
     const { add, call, moves } = await setUp();
     const id = await add(1, 'web');
     expect((await call('PATCH', `/agents/${id}`, { body: { group: 'web' } })).status).toBe(200);
@@ -65,7 +65,7 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     },
   );
 
-  test('many hosts move at once, and those that are not there are named', async () => {
+  test('many hosts move at once, and unknown ones are listed', async () => {
     const { add, call, moves } = await setUp();
     const ids = [await add(1), await add(2, 'web'), await add(3, 'db')];
     const body = { agent_ids: [...ids, NOBODY], group: 'web' };
@@ -77,7 +77,7 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     expect((await call('GET', '/agents?group=web')).body.total).toBe(3);
   });
 
-  test('a request takes 1,000 hosts and not one more', async () => {
+  test('a request takes at most 1,000 hosts', async () => {
     const { call } = await setUp();
     const named = (count: number) =>
       Array.from({ length: count }, (_, n) => `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`);
@@ -88,7 +88,7 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     expect((await ask(1_001)).status).toBe(400);
   });
 
-  test('who is bound to groups moves hosts between those alone', async () => {
+  test('a group-bound operator moves hosts only between its groups', async () => {
     const { add, call } = await setUp();
     const [own, other, none] = [await add(1, 'web'), await add(2, 'db'), await add(3)];
     const groups = 'web,edge';
@@ -103,7 +103,7 @@ describe.each(ENGINES)('groups of hosts on $name', (engine) => {
     expect((await call('GET', '/agents?group=edge')).body.total).toBe(1);
   });
 
-  test('the list of groups counts hosts and what waits, pages by name, and shows a bound operator its own', async () => {
+  test('the list of groups counts hosts and pending updates, pages by name, and shows a bound operator only its groups', async () => {
     const { database, add, call } = await setUp();
     for (const [n, group] of [
       [1, 'web'],

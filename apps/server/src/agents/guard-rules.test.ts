@@ -15,7 +15,7 @@ const facts: CallerFacts = {
 const checkIn = { bind: true, old: true };
 const old = { bind: false, old: true };
 
-describe('the judgement of a caller (section 5): the first fault counts', () => {
+describe('the check of a caller (section 5): the first fault counts', () => {
   test.each<[string, Partial<CallerFacts>, string]>([
     ['bound, right machine, own path', {}, 'pass'],
     ['a path without an agent', { pathAgentId: null }, 'pass'],
@@ -30,7 +30,7 @@ describe('the judgement of a caller (section 5): the first fault counts', () => 
     ['another machine', { presentedMachineId: 'm2' }, 'mismatch'],
     ['no header is a mismatch (reading 7)', { presentedMachineId: null }, 'mismatch'],
     ['another machine at check-in too', { presentedMachineId: 'm2', route: checkIn }, 'mismatch'],
-    ['a machine that begins alike', { presentedMachineId: 'm11' }, 'mismatch'],
+    ['a machine id with the same prefix', { presentedMachineId: 'm11' }, 'mismatch'],
     ['another case of the machine id', { presentedMachineId: 'M1' }, 'mismatch'],
     ['the machine comes before the path', { presentedMachineId: 'm2', pathAgentId: 'a2' }, 'mismatch'],
     ['unbound at check-in', { recordedMachineId: null, route: checkIn }, 'pass'],
@@ -53,8 +53,8 @@ describe('the judgement of a caller (section 5): the first fault counts', () => 
       'pass',
     ],
     ['a pre-release of the minimum', { minAgentVersion: '1.2.0', agentVersion: '1.2.0-rc.1' }, 'too_old'],
-    ['a version without a place in the order', { minAgentVersion: '1.2.0', agentVersion: 'dev' }, 'too_old'],
-    ['such a version where there is no minimum', { agentVersion: 'dev' }, 'pass'],
+    ['a version that cannot be ordered', { minAgentVersion: '1.2.0', agentVersion: 'dev' }, 'too_old'],
+    ['such a version without a minimum', { agentVersion: 'dev' }, 'pass'],
   ])('%s', (_, given, verdict) => {
     expect(judgeCaller({ ...facts, ...given })).toBe(verdict);
   });

@@ -4,22 +4,21 @@ export interface CallerFacts {
   agent: 'active' | 'revoked' | 'absent';
   familyActive: boolean;
   recordedMachineId: string | null;
-  /** X-Machine-ID; null where it is absent or no machine id. */
+  /** X-Machine-ID; null when missing or not a machine id. */
   presentedMachineId: string | null;
   agentId: string;
-  /** `{agent_id}` of the path; null where the path has none. */
+  /** `{agent_id}` of the path; null without one. */
   pathAgentId: string | null;
   agentVersion: string;
   minAgentVersion: string | null;
-  /** What the route allows: an unbound agent (check-in), an agent below the minimum version. */
+  /** Exceptions of the route: an unbound agent (check-in), an agent below the minimum version. */
   route: { bind: boolean; old: boolean };
 }
 
 export type CallerVerdict = 'pass' | 'gone' | 'mismatch' | 'unbound' | 'foreign' | 'too_old';
 
 /**
- * Judges an agent whose token is genuine and whose limit is not spent; the first fault counts (section 5,
- * docs/protocol/requests.md).
+ * Checks an agent with a genuine token within its limit; the first fault counts (section 5, docs/protocol/requests.md).
  */
 export function judgeCaller(facts: CallerFacts): CallerVerdict {
   if (facts.agent !== 'active' || !facts.familyActive) return 'gone';
@@ -34,7 +33,7 @@ export function judgeCaller(facts: CallerFacts): CallerVerdict {
   return 'pass';
 }
 
-/** A version that has no place in the order counts as too old. */
+/** A version that cannot be ordered counts as too old. */
 export function isTooOld(version: string, minimum: string | null): boolean {
   if (minimum === null || version === minimum) return false;
   const order = compareVersions('npm', version, minimum);

@@ -31,7 +31,7 @@ function last(ago: number, given: Partial<HeartbeatFacts>): string {
 
 describe('the last day of a host', () => {
   test.each([
-    ['heard of in each', 3, { beats: 0b111 }, 'seen seen seen'],
+    ['seen in each', 3, { beats: 0b111 }, 'seen seen seen'],
     ['silent in one', 3, { beats: 0b101 }, 'seen missed seen'],
     ['back from a silence', 3, { beats: 0b101, lateBeats: 0b001 }, 'seen missed late'],
     [
@@ -41,27 +41,22 @@ describe('the last day of a host', () => {
       'seen seen missed',
     ],
     [
-      'heard of a moment ago, in the slot before',
+      'seen a moment ago, in the previous slot',
       2,
       { nowMs: SLOT * SLOT_MS + 1, beatSlot: SLOT - 1, beats: 1, lastSeenMs: SLOT * SLOT_MS - 60_000 },
       'seen unknown',
     ],
     ['no server in one', 3, { beats: 0b101, served: new Set([SLOT, SLOT - 2]) }, 'seen unknown seen'],
-    [
-      'heard of all the same in a slot that no server noted',
-      1,
-      { beats: 1, served: new Set<number>() },
-      'seen',
-    ],
+    ['seen in a slot without a recorded server', 1, { beats: 1, served: new Set<number>() }, 'seen'],
     [
       'enrolled in the last but one',
       3,
       { beats: 0b11, enrolledAtMs: (SLOT - 1) * SLOT_MS },
       'unknown seen seen',
     ],
-    ['never heard of', 2, { beatSlot: null, lastSeenMs: null }, 'missed missed'],
+    ['never seen', 2, { beatSlot: null, lastSeenMs: null }, 'missed missed'],
     [
-      'asked for once an hour',
+      'checking in once an hour',
       4,
       { intervalSeconds: 3_600, beats: 0b1010, lastSeenMs: NOW - SLOT_MS },
       'seen unknown seen unknown',
@@ -70,12 +65,12 @@ describe('the last day of a host', () => {
     expect(last(ago, given)).toBe(expected);
   });
 
-  test('of an host that is asked for once an hour, three hours of silence and more are missed', () => {
+  test('of a host that checks in once an hour, a silence of three hours or more is missed', () => {
     const statuses = last(9, { intervalSeconds: 3_600, beats: 2 ** 8, lastSeenMs: 0 }).split(' ');
     expect(statuses).toEqual(['seen', ...Array(6).fill('unknown'), 'missed', 'missed']);
   });
 
-  test('has 48 slots, each half an hour, whatever the bits are', () => {
+  test('has 48 slots of half an hour, whatever the bits are', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 2 ** 48 - 1 }),

@@ -7,22 +7,22 @@ import { ONLINE_INTERVALS } from './presence.ts';
 
 export const SLOT_MS = HEARTBEAT_SLOT_MINUTES * 60_000;
 
-/** Half hours since 1970. */
+/** Index of the half hour since 1970. */
 export function slotOf(ms: number): number {
   return Math.floor(ms / SLOT_MS);
 }
 
 export interface HeartbeatFacts {
   readonly nowMs: number;
-  /** When the host became one; what was before says nothing. */
+  /** Time of enrolment; earlier slots are unknown. */
   readonly enrolledAtMs: number;
   readonly intervalSeconds: number;
   readonly lastSeenMs: number | null;
-  /** A bit for each slot in which it was heard of, `beatSlot` lowest, and for each in which a silence ended. */
+  /** One bit per slot with a check-in, `beatSlot` lowest, and one per slot in which a silence ended. */
   readonly beatSlot: number | null;
   readonly beats: number;
   readonly lateBeats: number;
-  /** Slots in which a server listened. */
+  /** Slots in which a server was running. */
   readonly served: ReadonlySet<number>;
 }
 
@@ -42,14 +42,14 @@ function statusOf(facts: HeartbeatFacts, slot: number): HeartbeatStatus {
   const isTooNew = slot < slotOf(facts.enrolledAtMs) + 1;
   const isStillDue = slot === slotOf(facts.nowMs) && facts.nowMs - (facts.lastSeenMs ?? 0) < patienceMs;
   if (isTooNew || isStillDue || !facts.served.has(slot)) return 'unknown';
-  // A host that is asked for less often than a slot lasts owes no sign of life in each.
+  // A host with an interval longer than a slot does not check in during every slot.
   for (let before = slot - 1; before >= slot - Math.floor(patienceMs / SLOT_MS); before--) {
     if (bit(facts.beats, facts, before)) return 'unknown';
   }
   return 'missed';
 }
 
-/** Numbers of 48 bits: too many for the operators of 32. */
+/** Works on 48 bits, too many for JavaScript's 32-bit operators. */
 function bit(bits: number, { beatSlot }: HeartbeatFacts, slot: number): boolean {
   if (beatSlot === null || slot > beatSlot || slot <= beatSlot - HEARTBEAT_SLOTS) return false;
   return Math.floor(bits / 2 ** (beatSlot - slot)) % 2 === 1;

@@ -1,18 +1,18 @@
 import type { Db } from '../platform/db/engine.ts';
 
-/** Most agents that are named one by one. */
+/** Most agents listed by id. */
 export const AGENTS_NAMED_MAX = 10_000;
 
 export interface AgentsBehind {
-  /** Agents that may act. */
+  /** Active agents. */
   total: number;
-  /** How many of them hold an older key set, or have not said which they hold. */
+  /** How many of them hold an older key set, or have not reported theirs. */
   count: number;
-  /** Which, by id, at most AGENTS_NAMED_MAX. */
+  /** Their ids, at most AGENTS_NAMED_MAX. */
   ids: string[];
 }
 
-/** The agents that do not hold a key set of at least this version. `seenOnly` leaves out who has never checked in. */
+/** Agents without a key set of at least this version. `seenOnly` skips agents that have never checked in. */
 export async function agentsBehindKeySet(
   db: Db,
   { version, seenOnly = false }: { version: number; seenOnly?: boolean },

@@ -22,7 +22,7 @@ export interface AgentOrder extends Order {
   readonly field: AgentSortField;
 }
 
-/** CROSS: SQLite begins with what stands first, which has the hosts in this order. */
+/** CROSS makes SQLite start with the left table, whose index has the hosts in this order. */
 const BY_PENDING = sql`host_sums AS h CROSS JOIN agents AS a LEFT JOIN agent_presence AS p ON p.agent_id = a.id
   LEFT JOIN clone_suspicions AS k ON k.agent_id = a.id AND k.closed_at IS NULL`;
 const WITH_PENDING = sql`${HOSTS} CROSS JOIN host_sums AS h`;
@@ -48,7 +48,7 @@ function partsOf(field: AgentSortField, presence: Presence): SortPart[] {
   }
 }
 
-/** In these orders an index has the hosts. */
+/** Orders that an index provides. */
 const INDEXED: readonly AgentSortField[] = ['hostname', 'enrolled_at', 'os'];
 
 export function agentOrder(sort: AgentSort = AGENT_SORT_DEFAULT, presence: Presence): AgentOrder {
@@ -61,13 +61,13 @@ export interface AgentPage extends AgentSelection {
   readonly order: AgentOrder;
   readonly limit: number;
   readonly after: Position | null;
-  /** Most hosts that are found and sorted by their updates; where there are more, an index is walked. */
+  /** Most hosts sorted by their updates in memory; beyond it an index is walked. */
   readonly mostSorted?: number;
 }
 
 export type ListedAgent = AgentRow & { readonly position: Position };
 
-/** Hosts in an order, and how many there are: counted up to one more than TOTAL_MAX. */
+/** A page of hosts, and their number, counted up to TOTAL_MAX + 1. */
 export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: ListedAgent[]; count: number }> {
   const { order, limit, mostSorted = TOTAL_MAX } = page;
   const count = await countAgents(db, page);
@@ -89,7 +89,7 @@ export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: Liste
   return { rows: listed, count };
 }
 
-/** Where an index has the hosts in the order it is followed; by their updates only where enough of them are meant. */
+/** Uses an index that has the order; for the order by updates only if the selection is large enough. */
 function sourceOf({ order, after }: AgentPage, areMany: boolean) {
   const [stretch] = stretchesOf(order, after);
   const sorted = { where: after === null ? [] : [isBehind(order, after)], orderBy: sortedBy(order) };
@@ -106,7 +106,7 @@ function positionOf(row: Key, { parts }: Order): Position {
   return { key: parts.map((_, i) => row[`k${i}`] ?? null), id: row.id };
 }
 
-/** Counts no further than one more than TOTAL_MAX. */
+/** Counts up to TOTAL_MAX + 1. */
 export async function countAgents(db: Db, selection: AgentSelection): Promise<number> {
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM (SELECT 1 FROM ${HOSTS}
     WHERE ${sql.join(agentConditions(selection), sql` AND `)} LIMIT ${TOTAL_MAX + 1}) AS counted`.execute(db);

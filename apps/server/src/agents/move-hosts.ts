@@ -8,8 +8,8 @@ import type { Platform } from '../platform/platform.ts';
 import { lockHosts, setGroup } from './group-store.ts';
 
 /**
- * Puts hosts into a group, or into none, with an event for each that was in another. Who is bound to groups moves
- * hosts between those alone: into none they would be out of everybody's groups.
+ * Moves hosts into a group, or into none, with an event for each that changes. A group-bound operator moves hosts only
+ * between its own groups: without a group they would be out of everybody's scope.
  */
 export async function moveHosts(
   platform: Platform,
@@ -23,7 +23,7 @@ export async function moveHosts(
   const { engine } = platform.database;
   return platform.database.transact(async (tx) => {
     const answer: MoveHostsAnswer = { moved: [], not_found: [] };
-    // In one order, so that two requests that name the same hosts wait for each other.
+    // Sorted, so that two requests with the same hosts queue instead of deadlocking.
     for (const ids of chunks([...agentIds].sort())) {
       const hosts = await lockHosts(tx, { engine, ids, scope: by.groups });
       const found = new Set(hosts.map(({ id }) => id));
@@ -48,10 +48,10 @@ export async function moveHosts(
   });
 }
 
-/** Refuses who is bound to groups a group that is none of them. */
+/** Refuses a group-bound operator a group other than its own. */
 export function demandGroup(scope: GroupScope, group: string | null): void {
   if (isInScope(scope, group)) return;
   throw new Refusal('forbidden', {
-    detail: 'You are bound to groups of hosts, and this is none of them: name one of yours.',
+    detail: 'You are bound to groups of hosts, and this is not one of them: use one of yours.',
   });
 }

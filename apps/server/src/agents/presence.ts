@@ -3,12 +3,9 @@ import { rfc3339 } from '../platform/clock.ts';
 import { cloneSuspected } from './clone-view.ts';
 import type { AgentRow } from './store.ts';
 
-/** How often an agent checks in unless an operator sets another interval. */
+/** Check-in interval unless an operator sets another one. */
 export const CHECK_IN_INTERVAL_SECONDS = 60;
-/**
- * An agent is online while its last check-in is younger than this many of its intervals
- * (docs/protocol/states.md).
- */
+/** An agent is online while its last check-in is younger than this many of its intervals (docs/protocol/states.md). */
 export const ONLINE_INTERVALS = 3;
 
 function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
@@ -16,7 +13,7 @@ function stateOf(agent: Pick<AgentRow, 'status' | 'machine_id'>): AgentState {
   return agent.machine_id === null ? 'unbound' : 'bound';
 }
 
-/** A revoked agent is offline at once: nothing that it sends counts any more. */
+/** A revoked agent is offline at once: nothing that it sends counts. */
 function isOnline(
   agent: Pick<AgentRow, 'status' | 'last_seen_at' | 'polling_interval_seconds'>,
   nowMs: number,

@@ -6,7 +6,7 @@ import { writeRaw } from '../testing/write-raw.ts';
 import { createCallerReader } from './read-callers.ts';
 
 describe.each(ENGINES)('the read of callers on $name', (engine) => {
-  test('says what the database holds of agent and family at this moment (R1, section 3)', async () => {
+  test('returns the present state of agent and family (R1, section 3)', async () => {
     const database = await engine.open();
     const key = await insertTestAgent(database, {
       n: 1,
@@ -42,7 +42,7 @@ describe.each(ENGINES)('the read of callers on $name', (engine) => {
     expect(await read({ agentId: one.agentId, familyId: other.familyId })).toBeNull();
   });
 
-  test('open commands are those that wait for delivery or for their receipt', async () => {
+  test('open commands are those pending or sent', async () => {
     const database = await engine.open();
     const key = await insertTestAgent(database, { n: 1 });
     const read = createCallerReader(database);
@@ -70,7 +70,7 @@ describe.each(ENGINES)('the read of callers on $name', (engine) => {
     expect(counted.mostAtOnce).toBeLessThanOrEqual(2);
   });
 
-  test('a statement that fails fails its own requests and no later ones', async () => {
+  test('a failed statement fails only its own requests', async () => {
     const database = await engine.open();
     const key = await insertTestAgent(database, { n: 1 });
     let broken = true;

@@ -1,13 +1,13 @@
 import type { Database, HotRow, HotSql } from '../platform/db/engine.ts';
 import type { AgentFacts } from '../platform/http/access.ts';
 
-/** Who a token says is calling; the database alone says whether that still holds. */
+/** The identity that a token claims; only the database knows whether it is still valid. */
 export interface CallerKey {
   readonly agentId: string;
   readonly familyId: string;
 }
 
-/** What the guard and the check-in need of an agent, read anew at every request. */
+/** An agent's facts for the guard and the check-in, read again at every request. */
 export interface CallerRow extends AgentFacts {
   readonly agentId: string;
   readonly machineId: string | null;
@@ -15,7 +15,7 @@ export interface CallerRow extends AgentFacts {
   readonly familyActive: boolean;
 }
 
-/** Answers null where the agent is deleted, or the family is unknown or another agent's. */
+/** Returns null when the agent is deleted, or the family is unknown or belongs to another agent. */
 export type CallerReader = (key: CallerKey) => Promise<CallerRow | null>;
 
 interface CallerQuestion {
@@ -24,14 +24,14 @@ interface CallerQuestion {
   reject(error: unknown): void;
 }
 
-/** Statements under way at once: one that runs, one that waits for a connection. */
+/** Statements under way at once: one runs, one waits for a connection. */
 const IN_FLIGHT_MAX = 2;
-/** Families looked up by one statement. */
+/** Families per statement. */
 const BATCH_MAX = 200;
 
 /**
- * Makes the reader of the hot path: the requests of one moment share one prepared statement. Nothing is cached: a
- * request never sees a row that was read before it arrived, so a revocation counts from its commit on.
+ * Creates the reader for the hot path: simultaneous requests share one prepared statement. Nothing is cached: a request
+ * never sees a row read before it arrived, so a revocation counts from its commit on.
  */
 export function createCallerReader(database: Database): CallerReader {
   const read = database.prepareRead(READ_CALLERS);
@@ -42,7 +42,7 @@ export function createCallerReader(database: Database): CallerReader {
   function schedule(): void {
     if (scheduled || inFlight >= IN_FLIGHT_MAX || waiting.length === 0) return;
     scheduled = true;
-    // After the sockets that are readable now have been served: their requests join this statement.
+    // Runs after all readable sockets have been served, so that their requests join this statement.
     setImmediate(readBatch);
   }
 
@@ -72,13 +72,13 @@ export function createCallerReader(database: Database): CallerReader {
     });
 }
 
-/** Each row bears the place of its question; a question without a row is about nobody. */
+/** Rows carry the question's index; no row means an unknown agent. */
 function settle(batch: readonly CallerQuestion[], rows: readonly HotRow[]): void {
   const found: (HotRow | undefined)[] = new Array(batch.length);
   for (const row of rows) found[Number(row[0])] = row;
   for (const [i, question] of batch.entries()) {
     const row = found[i];
-    // Looked up by family alone: it names its agent, which must be the one of the token.
+    // Looked up by family alone: the family's agent must be the token's.
     question.resolve(row !== undefined && row[1] === question.key.agentId ? callerOf(row) : null);
   }
 }
@@ -109,7 +109,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What is true of an agent, as one number: each column of a row costs as much as looking the row up. */
+/** An agent's facts as bits of one number: each column of a row costs as much as looking up the row. */
 const FAMILY_ACTIVE = 1;
 const AGENT_ACTIVE = 2;
 const OPEN_COMMANDS = 4;

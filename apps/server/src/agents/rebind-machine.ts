@@ -15,7 +15,7 @@ export async function rebindMachine(
   return platform.database.transact(async (tx) => {
     const agent = await lockBinding(tx, { engine, agentId });
     if (!agent || agent.status === 'deleted') return { ok: false, why: 'unknown' } as const;
-    // Its machine is how a revoked agent finds its id again at enrolment.
+    // A revoked agent finds its id at enrolment by its machine, so the machine stays.
     if (agent.status === 'revoked') return { ok: false, why: 'revoked' } as const;
     await clearMachine(tx, agentId);
     await closeSuspicion(tx, { agentId, atMs });

@@ -3,7 +3,7 @@ import type { Request } from '../testing/app-clients.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { type IncidentScene, openIncidentScene } from '../testing/incident-scene.ts';
 
-/** Rounds of each interleaving: which of the two comes first is up to the engine. */
+/** Rounds of each interleaving: the engine decides which of the two comes first. */
 const ROUNDS = 5;
 
 describe.each(ENGINES)('E2 on $name', (engine) => {
@@ -18,7 +18,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
         const query = database.read.selectFrom('agents').select(['machine_id', 'bound_at']);
         return query.where('id', '=', id).executeTakeFirstOrThrow();
       },
-      /** What the log says of the binding, oldest first. */
+      /** The log entries about the binding, oldest first. */
       async story(): Promise<string[]> {
         const rows = await database.read.selectFrom('events').selectAll().orderBy('position').execute();
         return rows.filter(({ type }) => BINDING.includes(type)).map(({ type }) => type);
@@ -27,7 +27,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
   }
 
   test.each([{}, { reason: '' }, { reason: ' \n' }, { reason: 7 }, { reason: 'x'.repeat(1_001) }])(
-    'a rebind with %j is refused, and nothing has changed',
+    'a rebind with %j is refused and changes nothing',
     async (body) => {
       const { send, rebind, machineOf, story } = await open();
       expect((await send(rebind(body))).code).toBe('invalid_request');
@@ -36,7 +36,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
     },
   );
 
-  test('unbound, nothing but check-in and renewal is answered, and without a machine not even these', async () => {
+  test('an unbound agent reaches only check-in and renewal, and without a machine not even these', async () => {
     const { send, must, rebind, checkIn, renewal, asAgent, agent, machineOf } = await open();
     await must(rebind());
     expect(await machineOf()).toEqual({ machine_id: null, bound_at: null });
@@ -50,7 +50,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
   });
 
   test.each(['check-in', 'renewal'] as const)(
-    'the machine of another agent is not bound by %s: refused with its event, and the tokens stay',
+    '%s does not bind another agent’s machine: refused with an event, and the tokens stay valid',
     async (by) => {
       const { send, must, enrol, rebind, checkIn, renewal, agent, machineOf, story } = await open();
       await enrol('machine-2');
@@ -65,18 +65,18 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
     },
   );
 
-  // I15: whatever the order, a 200 never leaves an agent without a machine that its own 200 would have bound.
+  // I15: in either order, a 200 never leaves an agent without a machine that its own 200 would have bound.
   test.each([
     ['renewal', (scene: IncidentScene) => scene.renewal(scene.agent.refreshToken)],
     ['check-in', (scene: IncidentScene) => scene.checkIn()],
-  ])('I15: a rebind and a %s at one moment are in some order', async (_, requestOf) => {
+  ])('I15: a rebind and a %s at once are serialised', async (_, requestOf) => {
     for (let round = 0; round < ROUNDS; round++) {
       const scene = await open();
       const { send, rebind, machineOf, story } = scene;
       const [answer, rebound] = await Promise.all([send(requestOf(scene)), send(rebind())]);
       expect([answer.status, rebound.status]).toEqual([200, 200]);
       const { machine_id: machineId } = await machineOf();
-      // Answered before, then unbound; or unbound, then bound to the machine of the request, with its event.
+      // Answered before, then unbound; or unbound, then bound to the request's machine, with its event.
       expect([machineId, await story()]).toEqual(
         machineId === null
           ? [null, ['MACHINE_REBOUND']]
@@ -85,7 +85,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
     }
   });
 
-  test('two machines come for one unbound agent at one moment: one is bound, once', async () => {
+  test('two machines for one unbound agent at once: one is bound, once', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { send, must, rebind, checkIn, renewal, agent, machineOf, story } = await open();
       await must(rebind());
@@ -100,7 +100,7 @@ describe.each(ENGINES)('E2 on $name', (engine) => {
     }
   });
 
-  test('two unbound agents come with one machine at one moment: it is the machine of one', async () => {
+  test('two unbound agents with one machine at once: only one is bound to it', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { send, must, enrol, asAdmin, rebind, checkIn, agent, machineOf } = await open();
       const other = await enrol('machine-2');

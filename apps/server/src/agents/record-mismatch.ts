@@ -3,15 +3,15 @@ import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /**
- * Every failed machine check leaves its event (section 6), committed before the refusal is sent, and a log line. Past
- * the budget of a day they are counted, and the log line stays.
+ * Records every failed machine check as an event (section 6), committed before the refusal is sent, and logs it. Beyond
+ * the daily budget events are only counted; the log line stays.
  */
 export async function recordMismatch(
   platform: Platform,
   request: FastifyRequest,
   mismatch: { agentId: string; recorded: string | null; reported: string | null },
 ): Promise<void> {
-  // The route's pattern, not the path that was sent: the event must not carry text of the caller's choice.
+  // The route's pattern, not the requested path: the event must not carry text chosen by the caller.
   const endpoint = `${request.method} ${request.routeOptions.url ?? ''}`;
   await platform.database.transact((tx) =>
     appendOutsiderEvent(tx, platform, {

@@ -5,8 +5,8 @@ import { closeSuspicion } from './clone-store.ts';
 import { type AgentRow, findAgent, lockBinding, markAgentDeleted, markAgentRevoked } from './store.ts';
 
 /**
- * Revokes agent and family, forward only: every token is refused at its next request. Deleting revokes too and frees
- * the machine for a new agent id. Answers the row as it is afterwards; null when there is no such agent.
+ * Revokes agent and family, which is final: every token is refused at its next request. Deleting revokes too, and frees
+ * the machine for a new agent id. Returns the resulting row; null when there is no such agent.
  */
 export async function revokeAgent(
   platform: Platform,
@@ -16,7 +16,7 @@ export async function revokeAgent(
   const nowMs = platform.now();
   const { engine } = platform.database;
   return platform.database.transact(async (tx) => {
-    // The family first: renewal locks in this order too.
+    // Locks the family first, as renewal does.
     const familyId = await revokeFamilyOf(tx, platform, {
       agentId,
       reason: act === 'delete' ? 'agent_deleted' : 'operator',

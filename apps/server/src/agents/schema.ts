@@ -27,17 +27,17 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX agents_hostname ON agents (hostname, id)',
   'CREATE INDEX agents_revoked ON agents (revoked_at) WHERE revoked_at IS NOT NULL',
   'CREATE INDEX agents_deleted ON agents (deleted_at) WHERE deleted_at IS NOT NULL',
-  // There is no table of groups: a group exists as long as a host is in it.
+  // Groups have no table: a group exists while a host is in it.
   'CREATE INDEX agents_group ON agents (group_name) WHERE group_name IS NOT NULL',
   'CREATE INDEX agents_by_host ON agents (lower(hostname), id)',
   'CREATE INDEX agents_by_os ON agents (os_id, os_version_id, id)',
   'CREATE INDEX agents_by_enrolment ON agents (enrolled_at, id)',
   'CREATE INDEX agents_by_version ON agents (agent_version)',
-  // What lists ask in a form that no index answers: PostgreSQL takes that for rare unless it has counted it.
+  // Lists filter by expressions without an index, which PostgreSQL assumes to be rare without these statistics.
   { postgres: `CREATE STATISTICS agents_asked_1 ON (os_id || '') FROM agents` },
   { postgres: `CREATE STATISTICS agents_asked_2 ON (group_name || '') FROM agents` },
 
-  // Written for every check-in, so apart from the wide rows: 80 of these share a page, and none has an index to keep.
+  // Written at every check-in, so separate from the wide rows: 80 of these share a page, and no index needs updating.
   perEngine`CREATE TABLE agent_presence (
     agent_id TEXT PRIMARY KEY REFERENCES agents (id),
     last_seen_at BIGINT NOT NULL,
@@ -47,7 +47,7 @@ export const schema: readonly Statement[] = [
     late_beats BIGINT
   )${HOT_ROWS}`,
 
-  // The last boots of each agent: one that comes back after another is a second machine with the same identity.
+  // The last boots of each agent: one that recurs after another means a second machine with the same identity.
   `CREATE TABLE agent_boots (
     agent_id TEXT NOT NULL REFERENCES agents (id),
     boot_id TEXT NOT NULL,
@@ -83,9 +83,9 @@ declare module '../platform/db/tables.ts' {
       uptime_seconds: number | null;
       key_set_version: number;
       next_seq: number;
-      /** JSON as an agent without news writes it in its check-in: compared as text, never parsed on the hot path. */
+      /** JSON as an agent without news sends it in its check-in: compared as text, never parsed on the hot path. */
       inventory_digests: string;
-      /** A host is in one group at most. */
+      /** A host is in at most one group. */
       group_name: string | null;
       polling_interval_seconds: number | null;
       enrolled_at: number;
@@ -96,11 +96,11 @@ declare module '../platform/db/tables.ts' {
     agent_presence: {
       agent_id: string;
       last_seen_at: number;
-      /** The `last_seen_at` whose silence an event told of: where it is another one, a new silence has begun. */
+      /** The `last_seen_at` whose silence an event reported; a different value means a new silence. */
       silence_told?: number | null;
-      /** The newest half hour of the last day in which the host was heard of. */
+      /** The newest half hour with a check-in. */
       beat_slot?: number | null;
-      /** A bit for each half hour up to `beat_slot`, the newest lowest: heard of, and come back from a silence. */
+      /** One bit per half hour up to `beat_slot`, the newest lowest: with a check-in, and with the end of a silence. */
       beats?: number | null;
       late_beats?: number | null;
     };
@@ -109,7 +109,7 @@ declare module '../platform/db/tables.ts' {
       agent_id: string;
       since: number;
       evidence: string;
-      /** When the last event told it. */
+      /** Time of its last event. */
       raised_at: number;
       closed_at: number | null;
       accepted_addresses: string;

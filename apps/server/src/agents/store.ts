@@ -5,7 +5,7 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type AgentRow = Tables['agents'] & {
   last_seen_at: number | null;
-  /** Of the suspicion of a clone that is open; both null where there is none. */
+  /** From the open clone suspicion; both null when there is none. */
   clone_since: number | null;
   clone_evidence: string | null;
   /** Updates that wait for a decision. */
@@ -28,13 +28,13 @@ export async function findAgents(db: Db, ids: readonly string[]): Promise<Map<st
   return found;
 }
 
-/** The agent that is bound to a machine, revoked or not; there is at most one (unique index). */
+/** The agent bound to a machine, revoked or not; there is at most one (unique index). */
 export async function findAgentOfMachine(db: Db, machineId: string): Promise<AgentRow | null> {
   const row = await shown(db).where('machine_id', '=', machineId).executeTakeFirst();
   return row ?? null;
 }
 
-/** Agents that are not deleted, with what is kept beside their rows. */
+/** Agents that are not deleted, with the data of their side tables. */
 function present(db: Db) {
   return db
     .selectFrom('agents')
@@ -53,7 +53,7 @@ function shown(db: Db) {
     .select((e) => e.fn.coalesce('h.pending', sql<number>`0`).as('pending_updates'));
 }
 
-/** Keeps the agent's binding and status from changing until the transaction ends; deleted ones are seen too. */
+/** Locks the agent's binding and status until the transaction ends; deleted agents are included. */
 export async function lockBinding(
   tx: Tx,
   { engine, agentId }: { engine: Database['engine']; agentId: string },
@@ -81,7 +81,7 @@ export async function insertAgent(tx: Tx, row: Tables['agents']): Promise<void> 
   await tx.insertInto('agents').values(row).execute();
 }
 
-/** What enrolment says anew of an agent that keeps its id; also takes back its revocation. */
+/** Updates an agent that enrols again under its id; also withdraws its revocation. */
 export async function reviveAgent(
   tx: Tx,
   { agentId, set }: { agentId: string; set: Partial<Omit<Tables['agents'], 'id' | 'machine_id'>> },
@@ -93,7 +93,7 @@ export async function reviveAgent(
     .execute();
 }
 
-/** Compare-and-swap, NULL to a machine id (invariant 14): false when it is bound, revoked or deleted by now. */
+/** Compare-and-swap, NULL to a machine id (invariant 14): false when it was meanwhile bound, revoked or deleted. */
 export async function setMachine(
   tx: Tx,
   { agentId, machineId, atMs }: { agentId: string; machineId: string; atMs: number },
@@ -118,7 +118,7 @@ export async function clearMachine(tx: Tx, agentId: string): Promise<void> {
     .execute();
 }
 
-/** Compare-and-swap, active to revoked; keeps the first time where it is revoked already. */
+/** Compare-and-swap, active to revoked; keeps the first time of revocation. */
 export async function markAgentRevoked(
   tx: Tx,
   { agentId, atMs }: { agentId: string; atMs: number },
@@ -156,7 +156,7 @@ export async function setPollingInterval(
     .execute();
 }
 
-/** How many agents that may act hold a key set of at least this version. */
+/** Number of active agents with a key set of at least this version. */
 export async function countAgentsWithKeySet(db: Db, version: number): Promise<number> {
   const row = await db
     .selectFrom('agents')
@@ -169,11 +169,11 @@ export async function countAgentsWithKeySet(db: Db, version: number): Promise<nu
 }
 
 /**
- * Takes the row of an agent for this transaction, so that its reports and deliveries come one after the other.
- * Returns the next command sequence number, or null where there is no such agent.
+ * Locks an agent's row for this transaction, so that its reports and deliveries are serialised. Returns the next command
+ * sequence number, or null when there is no such agent.
  */
 export async function lockAgent(tx: Tx, agentId: string): Promise<{ nextSeq: number } | null> {
-  // A no-op update locks the row on both engines without a dialect of its own.
+  // A no-op update locks the row on both engines with the same SQL.
   const row = await tx
     .updateTable('agents')
     .set({ next_seq: sql<number>`next_seq` })
@@ -196,8 +196,8 @@ export interface Silent {
 }
 
 /**
- * Active agents of which nothing was heard for so many of their intervals, longest silent first, and whose silence
- * nobody has told. Time in which this server was not up does not count.
+ * Active agents silent for this many of their intervals and not reported yet, longest silence first. Time during which
+ * this server was down does not count.
  */
 export async function findSilentAgents(
   db: Db,
@@ -220,7 +220,7 @@ export async function findSilentAgents(
     .execute();
 }
 
-/** Compare-and-swap: false where the agent was heard of meanwhile, or somebody else has told it. */
+/** Compare-and-swap: false when the agent meanwhile checked in, or another replica reported it. */
 export async function claimSilence(
   tx: Tx,
   { agentId, lastSeenAt }: { agentId: string; lastSeenAt: number },

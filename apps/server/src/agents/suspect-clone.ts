@@ -9,8 +9,8 @@ import { type CloneSign, EVIDENCE_MAX, judgeSign, returnedBoot, type Sighting } 
 import { bootsOf, findSuspicion, keepBoot, type SuspicionRow, writeSuspicion } from './clone-store.ts';
 
 /**
- * Remembers a boot of an agent that is not the one before, and suspects a clone where it is one that was seen before
- * that. The caller has written to the row of the agent, so that its sightings come one after the other.
+ * Stores an agent's boot when it differs from the last one, and suspects a clone when it recurs after another boot. The
+ * caller has locked the agent's row, so that its observations are serialised.
  */
 export async function noteBoot(
   tx: Tx,
@@ -23,7 +23,7 @@ export async function noteBoot(
   if (evidence) await suspectClone(tx, platform, { agentId, sign: 'boot_id_returned', evidence });
 }
 
-/** The machine runs for a shorter time than it did before, without a start in between. */
+/** The machine's uptime decreased without a restart. */
 export async function noteUptimeWentBack(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -34,7 +34,7 @@ export async function noteUptimeWentBack(
   await suspectClone(tx, platform, { agentId, sign: 'uptime_went_back', evidence: [...before, seen] });
 }
 
-/** Takes a sign of a clone to the evidence, and tells it by an event, at most once in RAISED_EVERY_MS. */
+/** Adds a sign of a clone to the evidence, and raises an event at most once in RAISED_EVERY_MS. */
 export async function suspectClone(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,

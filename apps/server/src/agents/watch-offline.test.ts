@@ -33,7 +33,7 @@ async function setUp(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
-  test('a host that was not heard of for three intervals leaves one event, and one more after it came back', async () => {
+  test('a host silent for three intervals leaves one event, and another after it came back', async () => {
     const { platform, first, second, seen, tell, events } = await setUp(engine);
     const startMs = platform.now();
     await seen(first, startMs);
@@ -62,7 +62,7 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     expect(await tell()).toBe(2);
   });
 
-  test('each host is judged by its own interval; deleted, revoked and never seen ones by none', async () => {
+  test('each host is judged by its own interval; deleted, revoked and never seen hosts are skipped', async () => {
     const { database, platform, first, second, third, seen, tell, events } = await setUp(engine);
     for (const agentId of [first, second, third]) await seen(agentId, platform.now());
     await insertTestAgent(database, { n: 4 });
@@ -90,7 +90,7 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     expect(await tell(booted)).toBe(1);
   });
 
-  test('two servers on one database tell once', async () => {
+  test('two servers on one database report once', async () => {
     const { database, platform, first, second, seen, tell, events } = await setUp(engine);
     await seen(first, platform.now());
     await seen(second, platform.now());

@@ -6,10 +6,10 @@ import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from './presence.ts';
 import { claimSilence, findSilentAgents } from './store.ts';
 
 const EVERY_MS = 30_000;
-/** Hosts told of in one transaction: a network that fails takes a whole fleet away at once. */
+/** Hosts per transaction: a failing network silences a whole fleet at once. */
 const CHUNK = 200;
 
-/** Says once of each host that it has gone silent, which nobody would hear of otherwise. */
+/** Reports each host once when it goes silent; nothing else would reveal it. */
 export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt: number }): BackgroundWork {
   return repeat({
     intervalMs: EVERY_MS,
@@ -17,15 +17,15 @@ export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt:
       try {
         await tellOfSilence(platform, { bootedAt, isStopped });
       } catch (error) {
-        platform.log.error('the watch for silent hosts failed', { error: String(error) });
+        platform.log.error('the check for silent hosts failed', { error: String(error) });
       }
     },
   });
 }
 
 /**
- * Leaves an `agent_offline` for every host that was not heard of for three of its intervals, once for each silence.
- * A server that was down itself waits as long before it calls others silent. Returns how many it told of.
+ * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. A server that
+ * was down itself waits as long before it counts hosts as silent. Returns the number of events.
  */
 export async function tellOfSilence(
   platform: Platform,
@@ -45,7 +45,7 @@ export async function tellOfSilence(
     told += await platform.database.transact(async (tx) => {
       let claimed = 0;
       for (const agent of silent) {
-        // Another replica may have told, or the host have come back, since it was read.
+        // Another replica may have reported it, or the host may have come back, since it was read.
         if (!(await claimSilence(tx, { agentId: agent.id, lastSeenAt: agent.last_seen_at }))) continue;
         claimed++;
         await appendEvent(tx, platform, {

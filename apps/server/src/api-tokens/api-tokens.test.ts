@@ -11,7 +11,7 @@ const PASSWORD = 'a long enough password';
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 describe.each(ENGINES)('API tokens on $name', (engine) => {
-  test('a token is shown once, is stored as a hash, and acts under a name of its own', async () => {
+  test('a token is shown once, stored as a hash, and acts under its own name', async () => {
     const it = await open(engine);
     const made = await it.make({ label: 'nightly build', role: 'admin', groups: ['web'], scopes: ['hosts'] });
     expect(made).toEqual({
@@ -36,7 +36,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(command.created_by).toBe('admin/nightly build');
   });
 
-  test('it works as a bearer alone, never in the cookie of the console', async () => {
+  test('it works only as a bearer token, never in the console’s cookie', async () => {
     const it = await open(engine);
     const { token } = await it.make({ role: 'viewer' });
     expect((await it.call('GET', '/api/v1/agents', { token })).status).toBe(200);
@@ -44,7 +44,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect((await it.app.http.inject({ url: '/api/v1/agents', headers })).statusCode).toBe(401);
   });
 
-  test('what only looks like one is no token', async () => {
+  test('text that only looks like a token is refused', async () => {
     const it = await open(engine);
     for (const token of ['tg_', `tg_${'A'.repeat(43)}`, `tg_${'A'.repeat(44)}`, 'tg_%00']) {
       expect([token, await it.statusWith({ token })]).toEqual([token, '401 access_token_invalid']);
@@ -70,7 +70,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     ]);
   });
 
-  test('it dies with who made it being disabled, demoted or deleted, and narrows with the groups', async () => {
+  test('it is dead while its creator is disabled, demoted or deleted, and narrows with the creator’s groups', async () => {
     const it = await open(engine);
     const maker = { username: 'maker', password: PASSWORD, role: 'admin' };
     const { id } = (await it.call('POST', OPERATORS, { body: maker })).body;
@@ -97,13 +97,13 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(await total()).toBe(1);
     expect((await it.call('DELETE', `${OPERATORS}/${id}`)).status).toBe(204);
     expect(await statuses()).toEqual([dead, dead]);
-    // Revoked for good, which a restore knows: a later operator of the same id would not bring them back.
+    // The revocation is permanent and known to a restore: a later operator with the same id does not revive the token.
     expect((await it.rows()).map(({ revoked_at }) => revoked_at)).toEqual(
       Array(2).fill(it.app.platform.now()),
     );
   });
 
-  test('it can ask who it is', async () => {
+  test('it can read its own identity', async () => {
     const it = await open(engine);
     const { token } = await it.make({ label: 'ci', role: 'viewer', groups: ['web'] });
     expect((await it.call('GET', '/api/v1/auth/session', { token })).body).toMatchObject({
@@ -146,7 +146,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     ['approve', () => true],
     ['hosts', () => true],
     ['admin', () => true],
-  ] as const)('a token with the scope %s alone opens what that scope is for', async (scope, mayBeOpen) => {
+  ] as const)('a token with only the scope %s opens only that scope’s routes', async (scope, mayBeOpen) => {
     const it = await open(engine);
     const { token } = await it.make({ role: 'admin', scopes: [scope] });
     const opened: string[] = [];
@@ -167,7 +167,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     }).toEqual({ read: false, approve: false, hosts: false, admin: false, [scope]: true });
   });
 
-  test('it overrides the gate only with the scope for that', async () => {
+  test('it overrides the gate only with the scope for overrides', async () => {
     const it = await open(engine);
     const { database } = it.app.platform;
     const { agentId } = await insertTestAgent(database, { n: 1 });
@@ -186,11 +186,11 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(await approve(null, 'a')).toBe('forbidden');
     expect(await approve(['approve'], 'b')).toBe('forbidden');
     expect(await approve(['override'], 'c')).toBe('forbidden');
-    // Past the scopes, and stopped by the state of the update.
+    // Passes the scopes, and is stopped by the state of the update.
     expect(await approve(['approve', 'override'], 'd')).toBe('conflict');
   });
 
-  test('no token without that scope passes a block in another way', async () => {
+  test('no token without that scope passes a block in any other way', async () => {
     const it = await open(engine);
     const ways: [string, object][] = [
       ['/api/v1/admin/age-exceptions', {}],
@@ -207,7 +207,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(await ask(['override'], 'c')).toEqual(['invalid_request', 'invalid_request']);
   });
 
-  test('it has a budget of its own', async () => {
+  test('it has its own budget', async () => {
     const it = await open(engine);
     const classes = { admin_reads: { requests: 3 } };
     const [one, other] = [
@@ -223,7 +223,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect((await it.call('GET', '/api/v1/agents')).status).toBe(200);
   });
 
-  test('when it was last used is written at most once a minute', async () => {
+  test('its last use is recorded at most once a minute', async () => {
     const it = await open(engine);
     const { token } = await it.make({ role: 'viewer' });
     const used = async () => {
@@ -238,7 +238,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(await used()).toBe(first + 60_000);
   });
 
-  test('what is asked wrongly is refused with the field that is wrong', async () => {
+  test('an invalid request is refused with the faulty field', async () => {
     const it = await open(engine);
     const refused: unknown[] = [];
     const wrong: [object, string][] = [
@@ -263,7 +263,7 @@ describe.each(ENGINES)('API tokens on $name', (engine) => {
     expect(refused).toEqual(wrong.map(() => [400, 'invalid_request', true]));
   });
 
-  test('one operator has one live token of a label, and a year is the longest life', async () => {
+  test('an operator has one live token per label, which lives at most a year', async () => {
     const it = await open(engine);
     const body = { label: 'x', role: 'viewer', expires_at: it.inDays(365) };
     const first = await it.call('POST', TOKENS, { body });
@@ -328,7 +328,7 @@ async function open(engine: TestEngine) {
       return status === 200 ? '200' : `${status} ${body.code}`;
     },
     rows: () => app.platform.database.read.selectFrom('api_tokens').selectAll().execute(),
-    /** Every route of operators, of things that are not there. */
+    /** Every route of operators, with ids that do not exist. */
     async operatorRoutes(): Promise<{ method: Method; url: string }[]> {
       const { paths } = (await app.http.inject('/api/openapi.json')).json();
       const routes: { method: Method; url: string }[] = [];

@@ -21,10 +21,10 @@ import {
 } from './store.ts';
 import { scopesBeyond } from './token-rules.ts';
 
-/** Tokens that are not revoked, of all operators. */
+/** Unrevoked tokens of all operators together. */
 export const API_TOKENS_MAX = 1_000;
 
-/** Makes a token; its secret is in this answer and nowhere else. */
+/** Creates a token; only this answer contains its secret. */
 export async function createApiToken(
   platform: Platform,
   {
@@ -36,7 +36,7 @@ export async function createApiToken(
   demandSound(asked, nowMs);
   const secret = makeApiSecret(platform.random);
   const secretHash = hashApiSecret(secret);
-  if (secretHash === null) throw new Error('a new API token has the wrong form');
+  if (secretHash === null) throw new Error('a new API token has the wrong format');
   const wanted = {
     ...{ id: platform.newId(), operator_id: by.operatorId, label: asked.label, secret_hash: secretHash },
     ...{ role: asked.role, groups: writeGroups(asked.groups ?? null) },
@@ -48,13 +48,13 @@ export async function createApiToken(
     await demandLiveSession(tx, by);
     if ((await countApiTokens(tx)) >= API_TOKENS_MAX) {
       throw new Refusal('conflict', {
-        detail: `There are ${API_TOKENS_MAX} API tokens: revoke those that nobody needs.`,
+        detail: `There are already ${API_TOKENS_MAX} API tokens: revoke some that are not needed.`,
       });
     }
     const row = await insertApiToken(tx, wanted);
     if (!row) {
       throw new Refusal('conflict', {
-        detail: 'You have an API token of this label: choose another, or revoke that one.',
+        detail: 'You already have an API token with this label: choose another, or revoke that one.',
       });
     }
     const maker = await findOperator(tx, by.operatorId);
@@ -65,16 +65,16 @@ export async function createApiToken(
       maker_groups: maker?.groups ?? null,
       maker_disabled_at: maker?.disabled_at ?? null,
     };
-    // Who was disabled or demoted while the request was under way makes none.
+    // An operator who was disabled or demoted during the request creates none.
     if (verdictOf(madeRow, nowMs).state !== 'active') {
-      throw new Refusal('forbidden', { detail: 'An API token may do no more than who makes it.' });
+      throw new Refusal('forbidden', { detail: 'An API token may do no more than its creator.' });
     }
     await recordChange(tx, platform, { type: 'API_TOKEN_CREATED', row, by });
     return { row: madeRow, secret };
   });
 }
 
-/** False where there is none, or none any more. */
+/** False when there is no unrevoked token with this id. */
 export async function revokeApiToken(
   platform: Platform,
   { id, by }: { id: string; by: NoticeBy },
@@ -117,7 +117,7 @@ async function recordChange(
       ...{ created_by, expires_at: rfc3339(expires_at) },
     },
   });
-  // Who made it may be gone.
+  // The creator may be deleted.
   if (!(await findOperator(tx, act.row.operator_id))) return;
   const kind = act.type === 'API_TOKEN_CREATED' ? 'api_token_created' : 'api_token_revoked';
   await notify(tx, platform, { operatorId: act.row.operator_id, kind, subject: label, by: act.by });

@@ -8,7 +8,7 @@ import { judgeToken, type TokenVerdict } from './token-rules.ts';
 
 const Scopes = Type.Array(Type.Enum(API_SCOPES));
 
-/** The token and who made it as they are now, judged. */
+/** Judges the token and its creator as they are now. */
 export function verdictOf(row: MadeToken, nowMs: number): TokenVerdict {
   const token = {
     role: row.role,
@@ -27,12 +27,12 @@ export function verdictOf(row: MadeToken, nowMs: number): TokenVerdict {
   return judgeToken(token, maker, nowMs);
 }
 
-/** The column `scopes`; throws where it holds anything else, so that nothing opens more than was meant. */
+/** Reads the column `scopes`; throws on anything else, so that nothing opens more than intended. */
 export function readScopes(column: string | null): readonly ApiScope[] | null {
   return column === null ? null : Value.Parse(Scopes, JSON.parse(column));
 }
 
-/** What may be shown of a token: never the hash of its secret. */
+/** A token as the API shows it: never with the hash of its secret. */
 export function tokenView(row: MadeToken, nowMs: number): ApiTokenItem {
   const { state } = verdictOf(row, nowMs);
   return {

@@ -2,7 +2,7 @@ import type { SealColumn } from '../platform/db/seal.ts';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // The operator is not a foreign key: one who is deleted takes no row along, and the token is dead without it.
+  // The operator is not a foreign key: deleting one keeps the row, and the token is dead without its creator.
   `CREATE TABLE api_tokens (
     id TEXT PRIMARY KEY,
     operator_id TEXT NOT NULL,
@@ -18,7 +18,7 @@ export const schema: readonly Statement[] = [
     revoked_at BIGINT,
     seal TEXT
   )`,
-  // Two that live with one name would be one actor in the events.
+  // Two live tokens with one label would be the same actor in the events.
   'CREATE UNIQUE INDEX api_tokens_label ON api_tokens (operator_id, label) WHERE revoked_at IS NULL',
   'CREATE INDEX api_tokens_revoked ON api_tokens (revoked_at) WHERE revoked_at IS NOT NULL',
 ];
@@ -27,7 +27,7 @@ declare module '../platform/db/tables.ts' {
   interface Tables {
     api_tokens: {
       id: string;
-      /** Who made it; there may be no such operator any more. */
+      /** The creator; may be deleted. */
       operator_id: string;
       label: string;
       secret_hash: string;

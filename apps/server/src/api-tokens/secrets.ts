@@ -9,12 +9,12 @@ export function makeApiSecret(random: RandomBytes): string {
   return `tg_${random(SECRET_BYTES).toString('base64url')}`;
 }
 
-/** What the database keeps; null where the text is no API token at all. */
+/** The hash that the database stores; null when the text is no API token. */
 export function hashApiSecret(text: string): string | null {
   return FORM.test(text) ? createHash('sha256').update(text).digest('hex') : null;
 }
 
-/** In constant time; the row was found by an index, which compares in its own. */
+/** Compares in constant time. The index lookup before it does not. */
 export function isSameHash(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)];
   return left.length === right.length && timingSafeEqual(left, right);

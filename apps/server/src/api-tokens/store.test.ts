@@ -15,7 +15,7 @@ function insert(tx: Tx, n: number, operatorId = OPERATOR): Promise<unknown> {
 }
 
 describe.each(ENGINES)('T20: revocations of API tokens on $name', (engine) => {
-  test('are noted for the journal in the transaction that revokes, once', async () => {
+  test('are passed to the journal once, in the revoking transaction', async () => {
     const database = await engine.open();
     await database.transact(async (tx) => {
       await insert(tx, 1);
@@ -26,7 +26,7 @@ describe.each(ENGINES)('T20: revocations of API tokens on $name', (engine) => {
     });
   });
 
-  test('of one operator are noted each, and those of others stay as they are', async () => {
+  test('of one operator are all passed on, and those of others stay unrevoked', async () => {
     const database = await engine.open();
     await database.transact(async (tx) => {
       for (const n of [1, 2, 3]) await insert(tx, n);

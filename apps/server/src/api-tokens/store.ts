@@ -5,7 +5,7 @@ import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platf
 
 export type ApiTokenRow = Opened<'api_tokens'>;
 
-/** A token with who made it, as that operator is now; the columns are null where there is none any more. */
+/** A token with its creator as of now; the creator's columns are null when it is deleted. */
 export type MadeToken = ApiTokenRow & {
   maker_name: string | null;
   maker_role: OperatorRow['role'] | null;
@@ -13,7 +13,7 @@ export type MadeToken = ApiTokenRow & {
   maker_disabled_at: number | null;
 };
 
-/** Null where the operator has a token of this label that is not revoked. */
+/** Null when the operator already has an unrevoked token with this label. */
 export async function insertApiToken(tx: Tx, row: Unsealed<'api_tokens'>): Promise<ApiTokenRow | null> {
   const inserted = await tx
     .insertInto('api_tokens')
@@ -30,13 +30,13 @@ export async function findTokenByHash(db: Db, secretHash: string): Promise<MadeT
   return openedToken(db, await made(db).where('t.secret_hash', '=', secretHash).executeTakeFirst());
 }
 
-/** One that is not revoked. */
+/** An unrevoked token. */
 export async function findApiToken(db: Db, id: string): Promise<MadeToken | null> {
   const query = made(db).where('t.id', '=', id).where('t.revoked_at', 'is', null);
   return openedToken(db, await query.executeTakeFirst());
 }
 
-/** Those that are not revoked, newest first; `before` is the id of the last row of the page before. */
+/** Unrevoked tokens, newest first; `before` is the last id of the previous page. */
 export async function listApiTokens(
   db: Db,
   { limit, before }: { limit: number; before: string | null },
@@ -60,7 +60,7 @@ export async function countApiTokens(db: Db): Promise<number> {
   return Number(row.total);
 }
 
-/** Compare-and-swap: nothing where it was used a moment ago, by another request say. */
+/** Compare-and-swap: changes nothing when a use was recorded a moment ago. */
 export async function touchApiToken(
   tx: Tx,
   { id, nowMs, unlessAfterMs }: { id: string; nowMs: number; unlessAfterMs: number },
@@ -73,7 +73,7 @@ export async function touchApiToken(
     .execute();
 }
 
-/** Compare-and-swap; false where there is none that is not revoked. */
+/** Compare-and-swap; false when there is no such unrevoked token. */
 export async function markApiTokenRevoked(
   tx: Tx,
   { id, atMs }: { id: string; atMs: number },
@@ -89,7 +89,7 @@ export async function markApiTokenRevoked(
   return true;
 }
 
-/** Revokes what an operator made that is not revoked yet; returns how many. */
+/** Revokes all unrevoked tokens of an operator; returns how many. */
 export async function revokeTokensOf(
   tx: Tx,
   { operatorId, atMs }: { operatorId: string; atMs: number },
@@ -115,7 +115,7 @@ function made(db: Db) {
 
 type StoredToken = Awaited<ReturnType<ReturnType<typeof made>['executeTakeFirstOrThrow']>>;
 
-/** The token and its maker, each with a seal that holds; a maker whose row is refused is as one who is gone. */
+/** The token and its creator, each with a valid seal; a creator with a broken seal counts as deleted. */
 function openedToken(db: Db, stored: StoredToken | undefined): MadeToken | null {
   const token = opened(db, 'api_tokens', stored);
   if (!token) return null;

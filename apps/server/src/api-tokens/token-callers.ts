@@ -6,13 +6,13 @@ import { readScopes, verdictOf } from './read-token.ts';
 import { hashApiSecret, isSameHash } from './secrets.ts';
 import { findTokenByHash, type MadeToken, touchApiToken } from './store.ts';
 
-/** How exactly it is known when a token was last used, in milliseconds. */
+/** Resolution of a token's last use, in milliseconds. */
 const USE_STEP_MS = 60_000;
 
-/** Who calls with an API token: an identity of its own, with no more rights than who made it has now. */
+/** Finds the caller of an API token: a separate identity, with no more rights than its creator has now. */
 export function createTokenCallers(
   platform: Platform,
-  /** What was revoked for good: a row that was put back as it was before is not believed. */
+  /** Permanent revocations: a row that was put back to an earlier state stays revoked. */
   journal: { has(kind: 'api_token', id: string): boolean },
 ): TokenCallers {
   const { database, now } = platform;
@@ -24,7 +24,7 @@ export function createTokenCallers(
     try {
       await database.transact((tx) => touchApiToken(tx, { id, nowMs, unlessAfterMs }));
     } catch (error) {
-      // No reason to refuse: reads go on while nothing can be written.
+      // Ignored: reads go on while nothing can be written.
       if (!(error instanceof DatabaseFault)) throw error;
     }
   }

@@ -4,7 +4,7 @@ import { judgeToken, scopesBeyond, type TokenFacts } from './token-rules.ts';
 const TOKEN: TokenFacts = { role: 'approver', groups: null, expiresAtMs: 1_000, isRevoked: false };
 const MAKER = { role: 'admin', groups: null, isDisabled: false } as const;
 
-describe('a token and who made it', () => {
+describe('a token and its creator', () => {
   test.each([
     ['as it was made', {}, {}, 0, 'active'],
     ['at its last millisecond', {}, {}, 999, 'active'],
@@ -40,6 +40,6 @@ test.each([
   ['approver', ['read', 'approve', 'override', 'hosts'], []],
   ['approver', ['admin'], ['admin']],
   ['admin', ['read', 'approve', 'override', 'hosts', 'admin'], []],
-] as const)('%s with %j asks for more than the role by %j', (role, scopes, beyond) => {
+] as const)('%s with %j exceeds the role by %j', (role, scopes, beyond) => {
   expect(scopesBeyond(role, scopes)).toEqual(beyond);
 });

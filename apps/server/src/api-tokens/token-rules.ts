@@ -9,7 +9,7 @@ export interface TokenFacts {
   readonly isRevoked: boolean;
 }
 
-/** Who made the token, as that operator is now. */
+/** The creator of the token, as of now. */
 export interface MakerFacts {
   readonly role: OperatorRole;
   readonly groups: GroupScope;
@@ -21,8 +21,8 @@ export type TokenVerdict =
   | { readonly state: 'expired' | 'revoked' | 'suspended' };
 
 /**
- * What a token may do at this moment, never more than who made it: it is dead while that operator is gone (null),
- * disabled or of a lower role, and sees the groups that both have.
+ * What a token may do now, never more than its creator: it is dead while that operator is deleted (null), disabled or of
+ * a lower role, and sees only the groups that both have.
  */
 export function judgeToken(token: TokenFacts, maker: MakerFacts | null, nowMs: number): TokenVerdict {
   if (token.isRevoked) return { state: 'revoked' };
@@ -36,7 +36,7 @@ function commonGroups(a: GroupScope, b: GroupScope): GroupScope {
   return b === null ? a : a.filter((group) => b.includes(group));
 }
 
-/** The scopes of these that the role could never use: asked for, they would promise what is refused. */
+/** Those of these scopes that the role can never use: granting them would promise what is refused. */
 export function scopesBeyond(role: OperatorRole, scopes: readonly ApiScope[]): ApiScope[] {
   return scopes.filter((scope) => !roleIncludes(role, NEEDED[scope]));
 }
@@ -45,7 +45,7 @@ const NEEDED: Readonly<Record<ApiScope, OperatorRole>> = {
   read: 'viewer',
   approve: 'approver',
   override: 'approver',
-  // Approvers ask hosts to scan.
+  // Approvers may request scans.
   hosts: 'approver',
   admin: 'admin',
 };

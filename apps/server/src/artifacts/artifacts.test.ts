@@ -49,7 +49,7 @@ async function setUp(engine: TestEngine) {
       noteOf(agents[n] ?? '', actions, ecosystem),
     async bound(actions: PlanAction[], ecosystem: Ecosystem = 'apt') {
       const [found] = await readBoundDivergences(database.read, [
-        // A host of which the ledger knows nothing.
+        // A host that the ledger does not know.
         { agentId: 'nobody', sightings: sightingsOf({ ecosystem, host: HOST, actions }) },
       ]);
       return (found ?? []).map((one) => one.hash);
@@ -67,7 +67,7 @@ async function setUp(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
-  test('the first host that tells of an artifact is remembered, with origin, place and time', async () => {
+  test('the first host to report an artifact is recorded, with origin, place and time', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     it.platform.clock.advance(1_000);
@@ -84,7 +84,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.bound([action(hash(1))])).toEqual([]);
   });
 
-  test('another hash of the same artifact is one critical event, and both hashes are bound from then on', async () => {
+  test('another hash of the same artifact is one critical event, and both hashes are blocked from then on', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -111,7 +111,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.bound([action(hash(2), { name: 'z' })])).toEqual([]);
   });
 
-  test('two hashes inside of one plan diverge as well', async () => {
+  test('two hashes within one plan diverge too', async () => {
     const it = await setUp(engine);
     const place = (arch: string, n: number) => action(hash(n), { arch });
     await it.note(0, [place('/srv/a', 1), place('/srv/b', 2)], 'npm');
@@ -119,7 +119,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.bound([place('/srv/c', 1)], 'npm')).toEqual([hash(1)]);
   });
 
-  test('SHA-256 and SHA-512 are compared with their own kind alone', async () => {
+  test('SHA-256 and SHA-512 are each compared only with their own kind', async () => {
     const it = await setUp(engine);
     const artifact = { filename: 'x.deb', url: 'https://m.example/x.deb', size_bytes: 1 };
     await it.note(0, [action(hash(1))]);
@@ -130,7 +130,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.bound([action(hash(1))])).toEqual([]);
   });
 
-  test('accepting one hash lets it pass and leaves the others blocked; a third opens it again', async () => {
+  test('accepting one hash lets it pass and leaves the others blocked; a third one reopens the divergence', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -155,7 +155,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
         content: { accepted: [hash(1)], refused: [hash(2)], reason: 'compared by hand', actor: 'ada' },
       },
     ]);
-    // What was decided is no news when it is told of again.
+    // A decided hash is not raised when it is reported again.
     await it.note(2, [action(hash(2))]);
     expect((await it.call('GET', '?open=true')).body.total).toBe(0);
     expect(await it.events()).toHaveLength(1);
@@ -166,11 +166,11 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
       { id, state: 'open', decided_by: null, hashes: [{}, {}, { hash: hash(3), standing: 'disputed' }] },
     ]);
     expect(await it.bound([action(hash(3))])).toEqual([hash(3)]);
-    // The operator has said of this one that it is right.
+    // The operator has accepted this one.
     expect(await it.bound([action(hash(1))])).toEqual([]);
   });
 
-  test('all of them may be right: that is said of those that the operator has seen', async () => {
+  test('all hashes can be accepted: this covers those that the operator has seen', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -181,7 +181,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(late).toMatchObject({ status: 409, body: { code: 'conflict', count: 3 } });
     expect((await it.call('POST', `/${id}/decide`, { ...all, confirm_count: 3 })).status).toBe(200);
     expect(await it.bound([1, 2, 3].map((n) => action(hash(n))))).toEqual([]);
-    // And may be taken back.
+    // The decision can be undone.
     expect((await it.call('POST', `/${id}/decide`, { accept: hash(3), reason: 'no' })).status).toBe(200);
     expect(await it.bound([1, 2, 3].map((n) => action(hash(n))))).toEqual([hash(1), hash(2)]);
   });
@@ -203,7 +203,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.events('ARTIFACT_DIVERGENCE_DECIDED')).toEqual([]);
   });
 
-  test('what nobody knows is 404, and the list pages', async () => {
+  test('an unknown id is 404, and the list pages', async () => {
     const it = await setUp(engine);
     for (const n of [1, 2, 3]) {
       it.platform.clock.advance(1);
@@ -220,7 +220,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect([first.total, second.next_cursor]).toEqual([3, null]);
   });
 
-  test(`at ${HASHES_MAX} hashes no more are listed, and what is not listed stays blocked`, async () => {
+  test(`at ${HASHES_MAX} hashes no more are listed, and unlisted ones stay blocked`, async () => {
     const it = await setUp(engine);
     for (let n = 1; n <= HASHES_MAX + 2; n++) {
       const { agentId } = await insertTestAgent(it.database, { n: 100 + n });
@@ -232,13 +232,13 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     await it.call('POST', `/${divergence.id}/decide`, { accept: 'all', reason: 'whatever it is' });
     const beyond = [action(hash(HASHES_MAX)), action(hash(HASHES_MAX + 2))];
     expect(await it.bound(beyond)).toEqual([hash(HASHES_MAX + 2)]);
-    // An operator may type it nevertheless.
+    // An operator may still type it.
     const typed = { accept: hash(HASHES_MAX + 2), reason: 'as on the disc of the vendor' };
     expect((await it.call('POST', `/${divergence.id}/decide`, typed)).status).toBe(200);
     expect(await it.bound(beyond)).toEqual([hash(HASHES_MAX)]);
   });
 
-  test('an operator accepts a hash that nobody told by typing it', async () => {
+  test('an operator may type and accept a hash that nobody reported', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -272,7 +272,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     ).toBe(404);
   });
 
-  test('T6: an inserted decision about an artifact, or one that was changed, counts for nothing', async () => {
+  test('T6: a decision about an artifact that was inserted or changed in the database does not count', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -292,7 +292,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.bound([1, 2].map((n) => action(hash(n))))).toEqual([hash(1), hash(2)]);
   });
 
-  test('many are decided at once, each for itself, and what cannot be is told', async () => {
+  test('many are decided at once, each separately, and failures are reported', async () => {
     const it = await setUp(engine);
     const plan = (of: number) => ['p1', 'p2', 'p3'].map((name) => action(hash(of), { name }));
     await it.note(0, plan(1));
@@ -326,7 +326,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect((await it.call('POST', '/decide', { reason: 'x', decisions: tooMany })).status).toBe(400);
   });
 
-  test('who said what is told, with those that do not count', async () => {
+  test('the report of each host is listed, including hosts that do not count', async () => {
     const it = await setUp(engine);
     await it.note(0, [action(hash(1))]);
     await it.note(1, [action(hash(2))]);
@@ -343,7 +343,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     ]);
   });
 
-  test('upkeep settles what a gone host disputed, and drops what nobody names any more', async () => {
+  test('upkeep settles what a departed host disputed, and deletes what nobody reports', async () => {
     const it = await setUp(engine);
     const upkeep = createLedgerUpkeep(it.platform);
     const only = (name: string, n: number) => action(hash(n), { name });
@@ -380,7 +380,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await names('artifact_divergences')).toEqual(['decided']);
   });
 
-  test('a plan that differs everywhere opens nothing: its host is the finding', async () => {
+  test('a plan that differs everywhere opens no divergence: its host is set aside', async () => {
     const it = await setUp(engine);
     const plan = (of: number) => Array.from({ length: 105 }, (_, i) => action(hash(of), { name: `p${i}` }));
     await it.note(0, plan(1));
@@ -392,7 +392,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     ]);
   });
 
-  test('of two hosts that tell of an artifact at once with two hashes, one is noticed', async () => {
+  test('of two hosts that report an artifact at once with two hashes, the second is noticed', async () => {
     const it = await setUp(engine);
     await Promise.all([1, 2, 3].map((n) => it.note(n - 1, [action(hash(n))])));
     const { items } = (await it.call('GET', '')).body;
@@ -401,7 +401,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     expect(await it.events()).toHaveLength(2);
   });
 
-  test(`a plan of 5,000 artifacts that ${HOSTS_PER_HASH} hosts know is noted by reads alone, 500 in a statement`, async () => {
+  test(`a plan of 5,000 artifacts that ${HOSTS_PER_HASH} hosts know is recorded with reads alone, 500 per statement`, async () => {
     const it = await setUp(engine);
     const plan = Array.from({ length: 5_000 }, (_, i) => action(hash(i), { name: `p${i}` }));
     for (let n = 1; n <= HOSTS_PER_HASH; n++) {
@@ -412,7 +412,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     await counted.database.transact((tx) =>
       noteArtifacts(tx, it.platform, { agentId: it.agents[1] ?? '', ecosystem: 'apt', actions: plan }),
     );
-    // The agent, whether it is set aside, and what is known; nothing is written.
+    // Reads the agent, whether it is set aside, and the ledger; writes nothing.
     expect(counted.counts()).toMatchObject({ transactions: 1, statements: 2 + 10 });
     const rows = await it.database.read.selectFrom('artifact_sightings').select('agent_id').execute();
     expect(rows).toHaveLength(HOSTS_PER_HASH * 5_000);

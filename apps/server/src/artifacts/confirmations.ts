@@ -3,18 +3,18 @@ import { readReleaseTimes } from '../release-times/store.ts';
 import { storedTimeKey } from '../release-times/subjects.ts';
 import { type ArtifactIdentity, identityKey } from './identity-rules.ts';
 
-/** What the registry says of hashes of one artifact; one without an entry is unknown. */
+/** The registry's statements about hashes of one artifact; a missing hash is unknown. */
 export type RegistryWord = ReadonlyMap<string, 'confirmed' | 'contradicted'>;
 
-/** An artifact with the hashes that are asked about. */
+/** An artifact with the queried hashes. */
 export interface Claimed {
   readonly identity: ArtifactIdentity;
   readonly hashes: Iterable<string>;
 }
 
 /**
- * What npm and PyPI said of these hashes when they were asked, which is before an update that binds them is judged.
- * For apt and dnf nothing is known: their signed index is not sent to the server (decision 0020).
+ * The stored answers of npm and PyPI about these hashes; they were queried before an update that binds them is judged. For
+ * apt and dnf there are none: their signed index is not sent to the server (decision 0020).
  */
 export async function registryWords(db: Db, claimed: readonly Claimed[]): Promise<Map<string, RegistryWord>> {
   const words = new Map<string, RegistryWord>();

@@ -32,8 +32,8 @@ export type UndoOutcome =
   | { readonly kind: 'not_decided' };
 
 /**
- * An operator's decision about an artifact that diverges: what they accept, named by a host or typed, passes the gate,
- * the rest stays blocked. It may be given anew. Live approvals that bind a hash which lost by it are taken back.
+ * Records an operator's decision about a divergent artifact: accepted hashes, reported by hosts or typed, pass the gate,
+ * the others stay blocked. It may be changed by a new decision. Live approvals that bind a losing hash are withdrawn.
  */
 export async function decideDivergence(
   platform: Platform,
@@ -70,7 +70,7 @@ export async function decideDivergence(
   });
 }
 
-/** Takes an operator's decision back: the artifact is judged by registry and hosts again. The decision stays on record. */
+/** Undoes an operator's decision: registry and hosts decide again. The decision stays on record. */
 export async function undoDecision(
   platform: Platform,
   { id, request, operator }: { id: string; request: UndoDecisionRequest; operator: string },

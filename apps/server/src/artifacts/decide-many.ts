@@ -2,7 +2,7 @@ import type { DecideManyRequest, DecideManyResult } from '@tidegate/protocol/art
 import type { Platform } from '../platform/platform.ts';
 import { decideDivergence } from './decide-divergence.ts';
 
-/** Decides divergences one after the other, each in a transaction of its own; what cannot be decided is told. */
+/** Decides divergences one by one, each in its own transaction, and reports those that could not be decided. */
 export async function decideMany(
   platform: Platform,
   { request, operator }: { request: DecideManyRequest; operator: string },

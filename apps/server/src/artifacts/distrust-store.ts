@@ -23,7 +23,7 @@ export async function distrustsOf(db: Db, agentIds: readonly string[]): Promise<
   return found;
 }
 
-/** Sets a host aside; false where it is already. */
+/** Sets a host aside; false when it is already. */
 export async function insertDistrust(
   tx: Tx,
   { agentId, role, nowMs }: { agentId: string; role: DistrustRow['role']; nowMs: number },
@@ -42,7 +42,7 @@ export async function insertDistrust(
   return (numInsertedOrUpdatedRows ?? 0n) > 0n;
 }
 
-/** Compare-and-swap: false where the host is not set aside. */
+/** Compare-and-swap: false when the host is not set aside. */
 export async function liftDistrust(
   tx: Tx,
   { agentId, nowMs, actor, reason }: { agentId: string; nowMs: number; actor: string; reason: string },
@@ -56,7 +56,7 @@ export async function liftDistrust(
   return numUpdatedRows > 0n;
 }
 
-/** Whether anything of the ledger is in doubt: an artifact with two hashes, or a host that was ever set aside. */
+/** Whether anything in the ledger is in doubt: an artifact with two hashes, or a host that was ever set aside. */
 export async function hasDoubts(db: Db): Promise<boolean> {
   const { rows } = await sql<{ doubt: number }>`SELECT 1 AS doubt WHERE
     EXISTS (SELECT 1 FROM artifact_divergences) OR EXISTS (SELECT 1 FROM artifact_distrusts)`.execute(db);
@@ -76,7 +76,7 @@ export async function nextTrusted(db: Db): Promise<DistrustRow | null> {
   return row ?? null;
 }
 
-/** Says so unless the host was set aside, and perhaps trusted again, meanwhile. */
+/** Marks a host's plans as recorded, unless it was meanwhile set aside, and perhaps trusted again. */
 export async function markNoted(
   tx: Tx,
   { agentId, liftedAtMs, nowMs }: { agentId: string; liftedAtMs: number; nowMs: number },
@@ -104,7 +104,7 @@ export async function insertContests(
   }
 }
 
-/** Which of these hosts were contested by so many others since then, counting hosts that are still there. */
+/** Those of these hosts that this many others have contested since then; only present hosts count. */
 export async function contestedBy(
   db: Db,
   args: { opponents: readonly string[]; atLeast: number; sinceMs: number },
@@ -127,7 +127,7 @@ export async function contestedBy(
   return found.toSorted();
 }
 
-/** Hosts that are set aside for what they said against this one. */
+/** Hosts that are set aside because they contradicted this one. */
 export async function newcomersAgainst(db: Db, opponent: string): Promise<string[]> {
   const rows = await db
     .selectFrom('artifact_contests as c')
@@ -166,7 +166,7 @@ function setAsideOf(db: Db, only: string | null) {
   return only === null ? query : query.where('d.agent_id', '=', only);
 }
 
-/** Hosts that are set aside, by id; `only` leaves the others out. */
+/** Hosts that are set aside, by id; `only` selects a single one. */
 export async function listSetAside(
   db: Db,
   { after, only, limit }: { after: string; only: string | null; limit: number },

@@ -1,8 +1,8 @@
 import type { HashAlgorithm } from '@tidegate/protocol/artifacts-api';
 
-/** An artifact of a plan whose hash does not stand; no update that binds it passes the gate. */
+/** An artifact of a plan whose hash is not established; no update that binds it passes the gate. */
 export interface BoundDivergence {
-  /** Null where the host of the plan is, or was, set aside, and nobody else names the hash. */
+  /** Null when the plan's host is, or was, set aside, and nobody else reports the hash. */
   readonly divergenceId: string | null;
   readonly package: string;
   readonly version: string;
@@ -10,7 +10,7 @@ export interface BoundDivergence {
   readonly hash: string;
 }
 
-/** What a decision makes of the hashes that it is about; null where the accepted one is of another kind. */
+/** Splits the hashes by a decision; null when the accepted hash is of another kind. */
 export function decidedHashes(
   hashes: readonly string[],
   { accept, algorithm }: { accept: string; algorithm: HashAlgorithm },

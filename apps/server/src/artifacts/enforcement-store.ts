@@ -5,8 +5,8 @@ import type { Tables } from '../platform/db/tables.ts';
 export type EnforcementRow = Tables['artifact_enforcements'];
 
 /**
- * Queues what live approvals are to be held against. One that waits already keeps its place and grows wider, so that
- * whoever works on it sees that it was queued anew.
+ * Queues a check of live approvals. An entry that is queued already keeps its place and increases its width, so that a
+ * running check notices that it was queued again.
  */
 export async function queueEnforcement(tx: Tx, row: EnforcementRow): Promise<void> {
   await tx
@@ -21,7 +21,7 @@ export async function queueEnforcement(tx: Tx, row: EnforcementRow): Promise<voi
     .execute();
 }
 
-/** What is next: half of the slice is the widest, half the oldest, so that neither waits for the other. */
+/** The next entries: half of them the widest, half the oldest, so that neither kind starves. */
 export async function nextEnforcements(db: Db, size: number): Promise<EnforcementRow[]> {
   const queue = () => db.selectFrom('artifact_enforcements').selectAll();
   const widest = await queue()
@@ -40,7 +40,7 @@ export async function nextEnforcements(db: Db, size: number): Promise<Enforcemen
   return [...picked.values()];
 }
 
-/** Takes off what has been done; what was queued anew since is held against them again. */
+/** Removes a finished entry, unless it was queued again meanwhile. */
 export async function endEnforcement(tx: Tx, { kind, subject, width }: EnforcementRow): Promise<void> {
   await tx
     .deleteFrom('artifact_enforcements')

@@ -28,7 +28,7 @@ test.each([
   ['two that say different things', [6, 6], ['o0', 'o1']],
   ['none that it contradicts rarely', [6, 5], ['o0']],
   ['nobody, where more than the word of a few stands against it', [0], []],
-])('whom it contested: %s', (_what, times, named) => {
+])('contested hosts: %s', (_what, times, named) => {
   const differing = times.flatMap((count, i) => claims(count, { opponents: [`o${i}`] }));
   expect(judgeFlood([...differing, ...claims(6)], NOW)?.opponents).toEqual(named);
 });

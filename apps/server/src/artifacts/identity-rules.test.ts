@@ -16,7 +16,7 @@ function only(sightings: readonly Sighting[]): string {
   return sightings.map(identityKey).join();
 }
 
-describe('what an artifact is called in the whole fleet', () => {
+describe('the identity of an artifact across the fleet', () => {
   test.each([
     ['npm', action({ arch: '/srv/app' }), action({ arch: '/srv/other' }), true],
     ['npm', action(), action({ to_version: '1.1' }), false],
@@ -26,14 +26,14 @@ describe('what an artifact is called in the whole fleet', () => {
     ['apt', action({ arch: 'amd64' }), action({}), true],
     ['apt', action({ arch: 'amd64' }), action({ arch: 'arm64' }), false],
     ['apt', action({ origin: 'a' }, 'a.deb'), action({ origin: 'b' }, 'b.deb'), true],
-  ] as const)('%s: %j and %j are one: %s', (ecosystem, a, b, same) => {
+  ] as const)('%s: %j and %j are the same: %s', (ecosystem, a, b, same) => {
     const [first, second] = [a, b].map((one) =>
       only(sightingsOf({ ecosystem, host: DEBIAN, actions: [one] })),
     );
     expect(first === second).toBe(same);
   });
 
-  test('apt and dnf packages are those of their distribution, npm and PyPI ones of the whole world', () => {
+  test('apt and dnf packages belong to their distribution, npm and PyPI packages to all systems', () => {
     for (const ecosystem of ['apt', 'dnf', 'npm', 'pypi'] as const) {
       const [debian, ubuntu] = ['debian', 'ubuntu'].map((osId) =>
         only(sightingsOf({ ecosystem, host: { ...DEBIAN, osId }, actions: [action()] })),
@@ -42,7 +42,7 @@ describe('what an artifact is called in the whole fleet', () => {
     }
   });
 
-  test('each kind of hash stands for itself, a removal for nothing, and the same twice for once', () => {
+  test('each kind of hash counts separately, a removal not at all, and a duplicate once', () => {
     const both = action({
       artifact: { filename: 'x', url: 'u', size_bytes: 1, sha256: SHA256, sha512: SHA512 },
     });
@@ -54,14 +54,14 @@ describe('what an artifact is called in the whole fleet', () => {
     ]);
   });
 
-  test('a package in the file of another one of npm has its name; one that only says so its own (decision 0011)', () => {
+  test('a package inside another npm package’s file has that one’s identity; one that only claims so keeps its own (decision 0011)', () => {
     const bundled = action({ name: 'inner', to_version: '3.0', source_name: 'x', source_version: '1.0' });
     const named = (ecosystem: 'npm' | 'apt', actions: PlanAction[]) =>
       sightingsOf({ ecosystem, host: DEBIAN, actions }).map(({ name, version }) => `${name} ${version}`);
     expect(named('npm', [bundled, action()])).toEqual(['x 1.0']);
     expect(named('npm', [bundled])).toEqual(['inner 3.0']);
     expect(named('npm', [bundled, action({ to_version: '1.1' })])).toEqual(['inner 3.0', 'x 1.1']);
-    // The source of apt is another thing.
+    // For apt, `source` means something else.
     expect(named('apt', [bundled, action()])).toEqual(['inner 3.0', 'x 1.0']);
   });
 
@@ -70,7 +70,7 @@ describe('what an artifact is called in the whole fleet', () => {
     ['https://m.example:8443/p/x.deb', 'https://m.example:8443/p/x.deb'],
     ['file:///var/cache/x.deb', 'file:///var/cache/x.deb'],
     ['not a url with a secret', ''],
-  ])('credentials of a mirror are not kept: %s', (url, kept) => {
+  ])('credentials of a mirror are not stored: %s', (url, kept) => {
     const artifact = { filename: 'x', url, size_bytes: 1, sha256: SHA256 };
     const [found] = sightingsOf({ ecosystem: 'apt', host: DEBIAN, actions: [action({ artifact })] });
     expect(found?.url).toBe(kept);

@@ -5,21 +5,21 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { canonicalName } from '@tidegate/versions/names';
 
 /**
- * What one artifact is called wherever it comes from. npm: `name@version`. PyPI: that and the name of the file, as
- * wheels differ by platform. apt and dnf: name, version and architecture within the distribution (`apt/debian`),
- * because two distributions build one version each for itself; releases of one distribution share their archive.
+ * Identity of an artifact across the fleet. npm: `name@version`. PyPI: also the file name, as wheels differ by platform.
+ * apt and dnf: name, version and architecture within the distribution (`apt/debian`), because two distributions build the
+ * same version separately; releases of one distribution share their archive.
  */
 export interface ArtifactIdentity {
   readonly scope: string;
   readonly name: string;
   readonly version: string;
-  /** Architecture (apt, dnf), name of the file (PyPI) or empty (npm). */
+  /** Architecture (apt, dnf), file name (PyPI) or empty (npm). */
   readonly variant: string;
-  /** Each kind of hash is compared with its own kind. */
+  /** Hashes are compared only with hashes of the same kind. */
   readonly algorithm: HashAlgorithm;
 }
 
-/** One artifact of a plan with the hash that was told of it. */
+/** One artifact of a plan with the hash reported for it. */
 export interface Sighting extends ArtifactIdentity {
   readonly ecosystem: Ecosystem;
   readonly hash: string;
@@ -27,15 +27,15 @@ export interface Sighting extends ArtifactIdentity {
   readonly url: string;
 }
 
-/** The host that a plan is of, as far as its artifacts are called by it. */
+/** The part of a plan's host that determines artifact identities. */
 export interface PlanHost {
   readonly osId: string;
   readonly osArch: string;
 }
 
 /**
- * Every artifact of a plan, once for each kind of hash that it has; removals have none. A bundled package comes in the
- * file of the one around it, and that is what its file is called (decision 0011).
+ * Every artifact of a plan, once per kind of hash; removals have none. A bundled package is in the file of the package
+ * around it, and its artifact is that file (decision 0011).
  */
 export function sightingsOf(args: {
   ecosystem: Ecosystem;
@@ -101,7 +101,7 @@ function variantOf(ecosystem: Ecosystem, { osArch }: PlanHost, { arch, artifact 
   }
 }
 
-/** A mirror's URL may bear credentials, in front of the host or in its query; the ledger keeps neither. */
+/** A mirror's URL may contain credentials, before the host or in its query; the ledger stores neither. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return '';

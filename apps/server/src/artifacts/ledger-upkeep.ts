@@ -3,16 +3,16 @@ import { settleDivergence } from './settle-divergence.ts';
 import { lockDivergence } from './store.ts';
 import { divergenceIdsAfter, dropSightings, findGoneHost } from './tidy-store.ts';
 
-/** Divergences that one run settles anew. */
+/** Divergences settled per run. */
 const SETTLED_MAX = 100;
-/** Sightings that one transaction drops, and transactions of one run; the next run goes on. */
+/** Sightings deleted per transaction, and transactions per run; the next run continues. */
 const DROPPED_MAX = 1_000;
 const DROPS_MAX = 10;
 
 export interface LedgerUpkeep {
-  /** Settles some divergences anew, as hosts cease to count and registries answer without a report; then the next. */
+  /** Settles some divergences again, because hosts leave and registries answer without a report; the next run continues. */
   settleSome(): Promise<void>;
-  /** Drops sightings of hosts that are gone, and what no host names without them. */
+  /** Deletes sightings of departed hosts, and artifacts that no host reports without them. */
   tidySome(): Promise<void>;
 }
 

@@ -11,11 +11,11 @@ function identity(name: string, version: string, variant = 'amd64'): ArtifactIde
   return { scope: 'apt/debian', name, version, variant, algorithm: 'sha256' };
 }
 
-describe.each(ENGINES)('what hosts say of many artifacts at once, on $name', (engine) => {
+describe.each(ENGINES)('sightings of many artifacts at once, on $name', (engine) => {
   test('a host counts once for each hash, however many artifacts share a name or a version', async () => {
     const database = await engine.open();
     const { agentId } = await insertTestAgent(database, { n: 1 });
-    // More than one statement takes; the first and the last ask for one version, and those between for both of its parts.
+    // More than one statement takes; the first and last use one version, those between use both of its parts.
     const between = Array.from({ length: 600 }, (_, n) => identity(`b${n}`, '2'));
     const asked = [
       identity('a', '1'),

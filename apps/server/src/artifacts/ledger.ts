@@ -2,7 +2,7 @@ import type { Db } from '../platform/db/engine.ts';
 import { type ArtifactIdentity, algorithmOf, identityKey } from './identity-rules.ts';
 import { countingSightings, type SightingRow } from './sighting-store.ts';
 
-/** What the hosts that count say of one artifact: each hash with its sightings, in the order of the first. */
+/** What counting hosts report of one artifact: each hash with its sightings, ordered by the first. */
 export type Claims = Map<string, SightingRow[]>;
 export type Ledger = Map<string, Claims>;
 
@@ -20,7 +20,7 @@ export async function readLedger(db: Db, identities: readonly ArtifactIdentity[]
   return ledger;
 }
 
-/** The hash that most hosts name, of equals the first; null where nobody names any. */
+/** The hash that most hosts report, the first of equals; null when nobody reports any. */
 export function leadingHash(claims: Claims): string | null {
   let leading: string | null = null;
   for (const [hash, rows] of claims) {

@@ -15,21 +15,21 @@ import { QUORUM } from './standing-rules.ts';
 import { divergencesOf, insertArtifacts, lockArtifacts, lockDivergence } from './store.ts';
 import { boundSightings, dropUnclaimed } from './tidy-store.ts';
 
-/** Hosts that are noted with one hash: a quorum, and one more for the case that one of them stops counting. */
+/** Hosts recorded per hash: a quorum, and a spare in case one of them stops counting. */
 export const HOSTS_PER_HASH = QUORUM + 1;
-/** Claims that are judged in one turn of the event loop. */
+/** Claims judged per turn of the event loop. */
 const CLAIMS_A_TURN = 500;
-/** Sightings that are kept of one host; the oldest make room. */
+/** Sightings stored per host; the oldest are dropped. */
 export const SIGHTINGS_PER_HOST = 50_000;
 
-/** How often a plan is judged anew because hosts that it contradicts became the finding. */
+/** How often a plan is judged again because hosts that it contradicts were set aside. */
 const ROUNDS_MAX = 3;
 
 type Parts = Pick<Platform, 'newId' | 'now'>;
 
 /**
- * Notes in the ledger of the fleet what a host's plan says of artifacts, and raises what it contradicts, in the
- * transaction that stores the plan. Nothing is noted of a host that is set aside, or sets itself aside by this plan.
+ * Records the artifacts of a host's plan in the fleet's ledger, and raises what it contradicts, in the transaction that
+ * stores the plan. Records nothing for a host that is set aside, or that this plan sets aside.
  */
 export async function noteArtifacts(
   tx: Tx,
@@ -45,7 +45,7 @@ export async function noteArtifacts(
   const host = { agentId: agent.id, seenAtMs: platform.now() };
   let news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
   if (differingOf(news).length > 0) {
-    // Two plans of one host at once share its budget.
+    // Two concurrent plans of one host share its budget.
     await lockAgent(tx, agent.id);
     const sinceMs = distrust?.lifted_at ?? 0;
     for (let round = 1; ; round++) {
@@ -57,7 +57,7 @@ export async function noteArtifacts(
         await dropUnclaimed(tx, sightings);
         return;
       }
-      // Those that it contradicted do not count any more: what is left is judged again.
+      // The hosts that it contradicted no longer count: judge the rest again.
       news = await newClaims(sightings, await claimedLedger(tx, sightings, host), host);
     }
   }
@@ -65,8 +65,8 @@ export async function noteArtifacts(
 }
 
 /**
- * The same of a plan of a host that an operator trusts again, whatever it contradicts; returns how many artifacts that
- * are. They do not count against its limits.
+ * Does the same for a plan of a host that an operator trusts again, whatever it contradicts; returns the number of
+ * contradicted artifacts. They do not count against the host's limits.
  */
 export async function noteTrusted(
   tx: Tx,
@@ -106,7 +106,7 @@ async function store(
   await settleSupported(tx, platform, supported);
 }
 
-/** The ledger with these artifacts, after this host has claimed those that nobody names. */
+/** The ledger of these artifacts, after this host has claimed those without a claim. */
 async function claimedLedger(
   tx: Tx,
   sightings: readonly Sighting[],
@@ -124,19 +124,19 @@ async function claimedLedger(
     },
   });
   if (unclaimed.size === 0) return ledger;
-  // In the order of their keys: two plans that are stored at once take the rows in one order.
+  // Sorted by key: two concurrent plans lock the rows in the same order.
   const first = [...unclaimed].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, sighting]) => sighting);
   const rows = first.map(({ ecosystem: _, ...sighting }) => ({
     ...{ ...sighting, agent_id: host.agentId, seen_at: host.seenAtMs },
   }));
   if ((await insertArtifacts(tx, rows)) === rows.length) return ledger;
-  // Another host claimed some of them before or at the same moment: what it says is read once it is there.
+  // Another host claimed some of them before or concurrently: read its claims once they are committed.
   await lockArtifacts(tx, first);
   for (const [key, claims] of await readLedger(tx, first)) ledger.set(key, claims);
   return ledger;
 }
 
-/** What of a plan is to be noted; the ledger is told of it, so that two hashes of one plan differ as well. */
+/** The claims of a plan to record; they join the ledger, so that two hashes within one plan diverge too. */
 async function newClaims(
   sightings: readonly Sighting[],
   ledger: Ledger,
@@ -172,7 +172,7 @@ function newClaim(
   return { sighting, row, claims: before };
 }
 
-/** A divergence that one more host takes a side in may be settled by that. */
+/** Another host's support may settle a divergence. */
 async function settleSupported(tx: Tx, platform: Parts, sightings: readonly Sighting[]): Promise<void> {
   const keys = new Set(sightings.map(identityKey));
   for (const row of await divergencesOf(tx, sightings)) {

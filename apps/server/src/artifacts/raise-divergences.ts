@@ -8,9 +8,9 @@ import { settleDivergence } from './settle-divergence.ts';
 import type { SightingRow } from './sighting-store.ts';
 import { type DivergenceRow, type HashRow, insertHash, takeDivergence } from './store.ts';
 
-/** Hashes of one artifact that are listed. One beyond them is blocked without being listed; an operator may type it. */
+/** Hashes listed per artifact. Further ones are blocked without being listed; an operator may type them. */
 export const HASHES_MAX = 100;
-/** Hashes that an event names, the newest last. */
+/** Hashes listed in an event, the newest last. */
 const EVENT_HASHES_MAX = 10;
 
 export interface Differing {
@@ -20,8 +20,8 @@ export interface Differing {
 }
 
 /**
- * Opens, or opens again, the divergence of each artifact that a host names another hash for. The event comes once for
- * each hash and not for each report. The sightings are stored already.
+ * Opens or reopens the divergence of each artifact for which a host reports another hash. One event per hash, not per
+ * report. The sightings are stored already.
  */
 export async function raiseDivergences(
   tx: Tx,
@@ -38,7 +38,7 @@ export async function raiseDivergences(
   }
 }
 
-/** Null where the hash is no news. */
+/** Null when the hash is already listed. */
 async function raise(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -53,7 +53,7 @@ async function raise(
   });
   let isNews = false;
   if (taken.hash_count < HASHES_MAX) {
-    // What nobody contradicted until now has passed.
+    // Hashes without a contradiction until now have passed the gate.
     for (const [hash, [first]] of claims) {
       if (first && hash !== row.hash) await insertHash(tx, hashRow(taken.id, first, 'established'));
     }

@@ -6,16 +6,16 @@ import { factsOfArtifact, readDoubts } from './settle-divergence.ts';
 import { passes, settle } from './standing-rules.ts';
 import { divergencesOf } from './store.ts';
 
-/** A plan, by what its host says of artifacts. */
+/** A plan, by its host's sightings. */
 export interface PlanSightings {
   readonly agentId: string;
   readonly sightings: readonly Sighting[];
 }
 
 /**
- * What of each plan is blocked because of what the fleet says of its artifacts, in the order given. A hash that
- * nobody was noted with has the host of its plan, unless that is set aside. One that is, or was a moment ago, is held against the
- * whole ledger: what it said meanwhile is not in it. Where nothing is in doubt in the whole fleet it costs one read.
+ * What the ledger blocks in each plan, in the given order. A hash without recorded hosts counts as reported by the plan's
+ * host, unless that is set aside. A plan of a host that is set aside, or was until a moment ago, is compared with the
+ * whole ledger, which lacks that host's reports. Without doubts in the whole fleet this costs one read.
  */
 export async function readBoundDivergences(
   db: Db,
@@ -57,7 +57,7 @@ export async function readBoundDivergences(
   });
 }
 
-/** What a host said while it was set aside is not in the ledger before it is noted anew. */
+/** The reports of a host from its time aside are not in the ledger until they are recorded. */
 function isHeldAgainstAll(distrust: DistrustRow | undefined): boolean {
   return distrust !== undefined && (distrust.lifted_at === null || distrust.noted_at === null);
 }

@@ -2,7 +2,7 @@ import type { SealColumn } from '../platform/db/seal.ts';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // The first claim of each artifact, each algorithm for itself: the one place where two first claims meet.
+  // The first claim of each artifact, per algorithm: the row on which two simultaneous first claims meet.
   `CREATE TABLE artifacts (
     scope TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -17,7 +17,7 @@ export const schema: readonly Statement[] = [
     PRIMARY KEY (scope, name, version, variant, algorithm)
   )`,
 
-  // Who said what of each artifact.
+  // Which host reported which hash of each artifact.
   `CREATE TABLE artifact_sightings (
     scope TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -45,7 +45,7 @@ export const schema: readonly Statement[] = [
     reason TEXT,
     noted_at BIGINT
   )`,
-  // Whose word alone a newcomer contradicted when it was set aside.
+  // Hosts whose reports alone a newcomer contradicted when it was set aside.
   `CREATE TABLE artifact_contests (
     opponent TEXT NOT NULL,
     newcomer TEXT NOT NULL,
@@ -73,7 +73,7 @@ export const schema: readonly Statement[] = [
     UNIQUE (scope, name, version, variant, algorithm)
   )`,
   'CREATE INDEX artifact_divergences_state ON artifact_divergences (state, id)',
-  // Every decision stays; the divergence names the one in force.
+  // All decisions are kept; the divergence names the one in force.
   `CREATE TABLE artifact_decisions (
     id TEXT PRIMARY KEY,
     divergence_id TEXT NOT NULL REFERENCES artifact_divergences (id),
@@ -86,7 +86,7 @@ export const schema: readonly Statement[] = [
     seal TEXT
   )`,
   'CREATE INDEX artifact_decisions_divergence ON artifact_decisions (divergence_id, id)',
-  // The hashes of a divergence as they were last settled; the gate judges the sightings themselves.
+  // The hashes of a divergence as last settled; the gate judges the sightings themselves.
   `CREATE TABLE artifact_hashes (
     divergence_id TEXT NOT NULL REFERENCES artifact_divergences (id),
     hash TEXT NOT NULL,
@@ -100,7 +100,7 @@ export const schema: readonly Statement[] = [
     PRIMARY KEY (divergence_id, hash)
   )`,
 
-  // What live approvals are still to be held against: an artifact whose hash lost, or a host that was set aside.
+  // Checks of live approvals still to be made: an artifact whose hash lost, or a host that was set aside.
   `CREATE TABLE artifact_enforcements (
     kind TEXT NOT NULL CHECK (kind IN ('divergence', 'host')),
     subject TEXT NOT NULL,
@@ -129,7 +129,7 @@ declare module '../platform/db/tables.ts' {
   interface Tables {
     artifacts: Sighted;
     artifact_sightings: Sighted & {
-      /** 1 where the host contradicted what was there. */
+      /** 1 if the host contradicted an earlier claim. */
       differs: number;
     };
     artifact_distrusts: {
@@ -139,7 +139,7 @@ declare module '../platform/db/tables.ts' {
       lifted_at: number | null;
       lifted_by: string | null;
       reason: string | null;
-      /** When the plans of a host that is trusted again were in the ledger; null while they are not. */
+      /** When the plans of a host that is trusted again were recorded in the ledger; null until then. */
       noted_at: number | null;
     };
     artifact_contests: { opponent: string; newcomer: string; contested_at: number };
@@ -151,7 +151,7 @@ declare module '../platform/db/tables.ts' {
       version: string;
       variant: string;
       algorithm: string;
-      /** `decided` is everything that waits for nobody. */
+      /** `decided`: nobody needs to act. */
       state: 'open' | 'decided';
       settled_by: 'operator' | 'registry' | 'quorum' | 'hosts' | null;
       hash_count: number;
@@ -188,7 +188,7 @@ declare module '../platform/db/tables.ts' {
         | 'unsupported';
       /** Hosts that count and were noted with it. */
       hosts: number;
-      /** Null where an operator typed it. */
+      /** Null when an operator typed it. */
       agent_id: string | null;
       origin: string | null;
       url: string;

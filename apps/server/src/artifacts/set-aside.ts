@@ -26,9 +26,9 @@ import { divergencesOfHost, type SightingRow, unprovenClaims } from './sighting-
 import { QUORUM } from './standing-rules.ts';
 import { divergencesOf, lockDivergence } from './store.ts';
 
-/** Divergences that are settled in the transaction that sets a host aside; upkeep settles the rest. */
+/** Divergences settled in the transaction that sets a host aside; upkeep settles the rest. */
 const SETTLED_MAX = 50;
-/** Artifacts that the event names. */
+/** Artifacts listed in the event. */
 const EXAMPLES_MAX = 10;
 
 type Parts = Pick<Platform, 'newId' | 'now'>;
@@ -39,7 +39,7 @@ interface Newcomer {
   readonly differing: readonly Differing[];
 }
 
-/** Whether a host contradicts the fleet more often than one host may; `sinceMs` is when it was last trusted again. */
+/** Whether a host contradicts the fleet more often than allowed; `sinceMs` is when it was last trusted again. */
 export async function floodOf(
   tx: Tx,
   { now }: Parts,
@@ -66,7 +66,7 @@ export async function floodOf(
   return judgeFlood(counted, now());
 }
 
-/** Hosts whose word alone stands against a claim; none where a quorum, the registry or an operator does. */
+/** Hosts whose reports alone stand against a claim; none when a quorum, the registry or an operator does. */
 function opponentsOf(row: SightingRow, { ledger, registry, divergences, decisions }: Doubts): string[] {
   const key = identityKey({ ...row, algorithm: algorithmOf(row) });
   const divergence = divergences.get(key);
@@ -81,10 +81,10 @@ function opponentsOf(row: SightingRow, { ledger, registry, divergences, decision
 }
 
 /**
- * Makes a host that floods the ledger the finding: from now on its sightings do not count, what it opened alone is
- * settled without it, and its own approvals are held against what others say. Nobody else is touched, until a quorum
- * of hosts was set aside against the word of one host alone: then that one is the finding, and they are trusted again.
- * True where the newcomer is trusted by that, so that its plan counts.
+ * Sets aside a host that floods the ledger: from now on its sightings do not count, divergences that it opened alone are
+ * settled without it, and its own approvals are compared with the other hosts' reports. No other host is affected, until a
+ * quorum of hosts was set aside against the reports of one single host: then that one is set aside, and they are trusted
+ * again. Returns true if the newcomer is trusted by that, so that its plan counts.
  */
 export async function setAside(
   tx: Tx,
@@ -108,7 +108,7 @@ export async function setAside(
   return false;
 }
 
-/** Sets a host aside again that contradicts too much even for one that an operator trusts. */
+/** Sets aside again a host that contradicts too much even after an operator trusted it. */
 export async function setAsideAgain(
   tx: Tx,
   platform: Parts,
@@ -145,7 +145,7 @@ async function distrust(
   await settleDivergencesOf(tx, platform, agentId);
 }
 
-/** Hosts that were set aside against the word of hosts that are set aside themselves by now, and of nobody else. */
+/** Trusts hosts that were set aside only against hosts that are now set aside themselves. */
 async function trustNewcomersAgainst(tx: Tx, platform: Parts, opponent: string): Promise<void> {
   const reason = 'the hosts that it contradicted were set aside';
   for (const newcomer of await newcomersAgainst(tx, opponent)) {
@@ -165,7 +165,7 @@ async function allSetAside(tx: Tx, agentIds: readonly string[]): Promise<boolean
   return agentIds.every((id) => distrusts.get(id)?.lifted_at === null);
 }
 
-/** Settles the newest divergences of a host anew, after its sightings began or ceased to count. */
+/** Settles the newest divergences of a host, after its sightings began or ceased to count. */
 export async function settleDivergencesOf(tx: Tx, platform: Parts, agentId: string): Promise<void> {
   const rows = await divergencesOfHost(tx, { agentId, limit: SETTLED_MAX });
   const ids = [...new Set(rows.map(({ id }) => id))].toSorted();

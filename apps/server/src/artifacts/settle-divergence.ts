@@ -18,7 +18,7 @@ import {
 
 const Hashes = Type.Array(Type.String());
 
-/** What is known of artifacts that diverge, or whose hosts are in doubt. */
+/** The facts about artifacts that diverge, or whose hosts are in doubt. */
 export interface Doubts {
   readonly ledger: Ledger;
   readonly registry: ReadonlyMap<string, RegistryWord>;
@@ -26,7 +26,7 @@ export interface Doubts {
   readonly decisions: Map<string, NonNullable<ArtifactFacts['decision']>>;
 }
 
-/** `asked` may name hashes that nobody who counts names, to hear what the registry says of them. */
+/** `asked` may include hashes that no counting host reports, to get the registry's statement. */
 export async function readDoubts(
   db: Db,
   asked: readonly (ArtifactIdentity & { readonly hash?: string })[],
@@ -52,7 +52,7 @@ export async function readDoubts(
   };
 }
 
-/** The facts of one artifact; `listed` are hashes that are to have a standing though nobody names them any more. */
+/** The facts of one artifact; `listed` hashes get a standing even if nobody reports them. */
 export function factsOfArtifact(doubts: Doubts, key: string, listed: readonly string[] = []): ArtifactFacts {
   const claims = new Map(listed.map((hash) => [hash, 0]));
   for (const [hash, rows] of doubts.ledger.get(key) ?? []) claims.set(hash, rows.length);
@@ -65,8 +65,8 @@ export function factsOfArtifact(doubts: Doubts, key: string, listed: readonly st
 }
 
 /**
- * Writes down what the rule makes of a divergence now. Where a hash that passed has lost, live approvals are queued
- * to be held against it; `arrived` is a hash that nothing can bind yet. The caller holds the divergence.
+ * Stores the rule's present verdict on a divergence. If a hash that passed has lost, a check of live approvals is queued;
+ * `arrived` is a new hash that no approval can bind yet. The caller holds the divergence's lock.
  */
 export async function settleDivergence(
   tx: Tx,

@@ -5,7 +5,7 @@ import { byScope, type Named, namesOf, ownRows, versionsOf } from './named.ts';
 
 export type SightingRow = Tables['artifact_sightings'];
 
-/** Sightings of hosts that count: active, not deleted, not set aside. */
+/** Sightings of counting hosts: active, not deleted, not set aside. */
 function counting(db: Db) {
   return db
     .selectFrom('artifact_sightings as s')
@@ -18,7 +18,7 @@ function counting(db: Db) {
     .where('d.agent_id', 'is', null);
 }
 
-/** Sightings that count of these names and versions, of every variant and kind of hash; of each the oldest first. */
+/** Counting sightings of these names and versions, of every variant and kind of hash, oldest first per artifact. */
 export async function* countingSightings(db: Db, named: readonly Named[]): AsyncGenerator<SightingRow[]> {
   for (const { scope, part } of byScope(named)) {
     const rows = await counting(db)
@@ -43,7 +43,7 @@ export async function insertSightings(tx: Tx, rows: readonly SightingRow[]): Pro
   }
 }
 
-/** Claims of a host that contradicted what was there, since then, but for those that proved right. */
+/** Contradicting claims of a host since then, except those that proved right. */
 export async function unprovenClaims(
   db: Db,
   { agentId, sinceMs, limit }: { agentId: string; sinceMs: number; limit: number },
@@ -76,7 +76,7 @@ export async function unprovenClaims(
     .execute();
 }
 
-/** What hosts said of one artifact, those that do not count among them, the oldest first. */
+/** All hosts' sightings of one artifact, including those that do not count, oldest first. */
 export async function sightingsOfArtifact(
   db: Db,
   { scope, name, version, variant, algorithm }: Omit<Tables['artifact_divergences'], 'id'>,
@@ -101,7 +101,7 @@ export async function sightingsOfArtifact(
     .execute();
 }
 
-/** Divergences in which a host has a claim, the newest claims first. */
+/** Divergences in which a host has a claim, newest claims first. */
 export async function divergencesOfHost(
   db: Db,
   { agentId, limit }: { agentId: string; limit: number },

@@ -42,10 +42,10 @@ describe('the standing of two hashes of one artifact', () => {
     { claims: [1, QUORUM], says: 'outvoted, established by quorum' },
     { claims: [QUORUM, QUORUM], says: 'disputed, disputed by nobody' },
     { claims: [100, QUORUM], says: 'disputed, disputed by nobody' },
-    // Hosts that do not count.
+    // Only hosts that do not count.
     { claims: [1, 0], says: 'established, unsupported by hosts' },
     { claims: [0, 0], says: 'unsupported, unsupported by hosts' },
-    // The registry outranks what hosts say, however many they are.
+    // The registry outranks hosts, however many they are.
     { claims: [1, 100], confirmed: 'A', says: 'confirmed, contradicted by registry' },
     { claims: [0, 100], confirmed: 'A', says: 'confirmed, contradicted by registry' },
     { claims: [1, 100], contradicted: 'B', says: 'established, contradicted by registry' },
@@ -55,7 +55,7 @@ describe('the standing of two hashes of one artifact', () => {
     { claims: [0, 100], contradicted: 'B', says: 'unsupported, contradicted by nobody' },
     { claims: [QUORUM, 1], confirmed: 'AB', says: 'disputed, disputed by nobody' },
     { claims: [1, 1], confirmed: '', says: 'disputed, disputed by nobody' },
-    // An operator's decision outranks both; what came later waits for another one.
+    // An operator's decision outranks both; a later hash waits for another decision.
     { claims: [1, 100], accepted: 'A', refused: 'B', says: 'accepted, refused by operator' },
     { claims: [1, 100], accepted: 'A', refused: 'B', confirmed: 'B', says: 'accepted, refused by operator' },
     { claims: [1, 1], accepted: 'AB', says: 'accepted, accepted by operator' },
@@ -68,7 +68,7 @@ describe('the standing of two hashes of one artifact', () => {
     expect(said).toBe(row.says);
   });
 
-  test('no more than one hash passes unless an operator said so', () => {
+  test('at most one hash passes, unless an operator accepted more', () => {
     for (let a = 0; a <= QUORUM + 1; a++) {
       for (let b = 0; b <= QUORUM + 1; b++) {
         for (const confirmed of [undefined, 'A', 'AB', 'c', '']) {
@@ -84,7 +84,7 @@ describe('the standing of two hashes of one artifact', () => {
     }
   });
 
-  test('a hash that an operator typed passes though nobody told it', () => {
+  test('a hash that an operator typed passes, although nobody reported it', () => {
     const { standings } = settle(factsOf({ claims: [1, 1], accepted: 'c', refused: 'AB', says: '' }));
     expect(standings.get('c'.repeat(64))).toBe('accepted');
   });

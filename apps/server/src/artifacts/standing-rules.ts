@@ -1,12 +1,12 @@
 /**
- * Hosts that must name a hash before it stands against what fewer say. Fewer than this many lying hosts cannot take
- * back what the others agree on; as many can dispute it.
+ * Hosts that must report a hash before it is established against fewer. Fewer lying hosts than this cannot overturn what
+ * the others agree on; this many can dispute it.
  */
 export const QUORUM = 3;
 
 /**
- * `accepted`, `confirmed` and `established` pass the gate; everything else blocks. `unsupported`: no host that counts
- * names it.
+ * `accepted`, `confirmed` and `established` pass the gate; everything else blocks. `unsupported`: no counting host reports
+ * it.
  */
 export type Standing =
   | 'accepted'
@@ -21,23 +21,23 @@ export type Standing =
 export type SettledBy = 'operator' | 'registry' | 'quorum' | 'hosts';
 
 export interface ArtifactFacts {
-  /** Each hash with how many hosts that count name it: active, not deleted, not set aside. */
+  /** Each hash with the number of counting hosts that report it: active, not deleted, not set aside. */
   readonly claims: ReadonlyMap<string, number>;
   /** The operator's decision in force. */
   readonly decision: { readonly accepted: readonly string[]; readonly refused: readonly string[] } | null;
-  /** What the registry says of hashes; one without an entry is unknown. */
+  /** The registry's statements about hashes; a missing hash is unknown. */
   readonly registry: ReadonlyMap<string, 'confirmed' | 'contradicted'>;
 }
 
 export interface Settlement {
   readonly standings: ReadonlyMap<string, Standing>;
-  /** Null while somebody has to decide. */
+  /** Null while an operator has to decide. */
   readonly settledBy: SettledBy | null;
 }
 
 /**
- * Ranks what is said of one artifact: an operator's decision, which has a name, before the registry's word, before a
- * quorum of hosts, before fewer of them. Two hashes between which nothing of this decides are both blocked.
+ * Ranks the statements about one artifact: an operator's decision, which has a name, before the registry, before a quorum
+ * of hosts, before fewer hosts. Two hashes that none of these decides between are both blocked.
  */
 export function settle({ claims, decision, registry }: ArtifactFacts): Settlement {
   if (decision) return settleByOperator(claims, decision);
@@ -48,7 +48,7 @@ export function passes(standing: Standing | undefined): boolean {
   return standing === 'accepted' || standing === 'confirmed' || standing === 'established';
 }
 
-/** A hash that came after the decision waits for another one; what was accepted keeps passing meanwhile. */
+/** A hash that came after the decision waits for another one; the accepted ones keep passing meanwhile. */
 function settleByOperator(
   claims: ArtifactFacts['claims'],
   decision: NonNullable<ArtifactFacts['decision']>,
@@ -62,8 +62,8 @@ function settleByOperator(
 }
 
 /**
- * The one hash that the registry names passes. Where it names several of them it has not decided; where it names none,
- * hosts decide between those that it does not contradict.
+ * The one hash that the registry confirms passes. If it confirms several, it has not decided; if it confirms none, hosts
+ * decide between those that it does not contradict.
  */
 function settleByRegistry(claims: ArtifactFacts['claims'], registry: ArtifactFacts['registry']): Settlement {
   const named = [...claims.keys()].filter((hash) => registry.get(hash) === 'confirmed');

@@ -10,7 +10,7 @@ export type DivergenceRow = Tables['artifact_divergences'];
 export type HashRow = Tables['artifact_hashes'];
 export type DecisionRow = Opened<'artifact_decisions'>;
 
-/** Keeps what was there: of two first claims at once one is the first. Returns how many are new. */
+/** Keeps existing rows: of two simultaneous first claims one is first. Returns the number of new rows. */
 export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Promise<number> {
   let inserted = 0;
   for (const some of chunks(rows)) {
@@ -24,7 +24,7 @@ export async function insertArtifacts(tx: Tx, rows: readonly ArtifactRow[]): Pro
   return inserted;
 }
 
-/** Waits for every other transaction that claims these first. */
+/** Waits for every other transaction that makes a first claim on these. */
 export async function lockArtifacts(tx: Tx, named: readonly Named[]): Promise<void> {
   for (const { scope, part } of byScope(named)) {
     await tx
@@ -37,7 +37,7 @@ export async function lockArtifacts(tx: Tx, named: readonly Named[]): Promise<vo
   }
 }
 
-/** Makes the divergence of an artifact unless it is there; either way its row is this transaction's from then on. */
+/** Inserts the divergence of an artifact unless it exists; either way its row is locked by this transaction. */
 export async function takeDivergence(tx: Tx, row: DivergenceRow): Promise<DivergenceRow> {
   return tx
     .insertInto('artifact_divergences')
@@ -51,7 +51,7 @@ export async function takeDivergence(tx: Tx, row: DivergenceRow): Promise<Diverg
     .executeTakeFirstOrThrow();
 }
 
-/** Takes a divergence for this transaction: no hash joins it meanwhile. */
+/** Locks a divergence: no hash joins it meanwhile. */
 export async function lockDivergence(tx: Tx, id: string): Promise<DivergenceRow | null> {
   const row = await tx
     .updateTable('artifact_divergences')
@@ -70,7 +70,7 @@ export async function changeDivergence(
   await tx.updateTable('artifact_divergences').set(change).where('id', '=', id).execute();
 }
 
-/** False where the hash is listed already. */
+/** False when the hash is already listed. */
 export async function insertHash(tx: Tx, row: HashRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('artifact_hashes')
@@ -108,7 +108,7 @@ export async function divergencesOf(db: Db, named: readonly Named[]): Promise<Di
   return found;
 }
 
-/** The hashes of divergences, in the order in which they were seen. */
+/** The hashes of divergences, in the order of their first sighting. */
 export async function hashesOf(db: Db, divergenceIds: readonly string[]): Promise<HashRow[]> {
   const found: HashRow[] = [];
   for (const some of chunks(divergenceIds)) {
@@ -131,7 +131,7 @@ export async function insertDecision(tx: Tx, row: Unsealed<'artifact_decisions'>
     .execute();
 }
 
-/** The decisions in force of these divergences. */
+/** The decisions in force for these divergences. */
 export async function decisionsInForce(
   db: Db,
   divergences: readonly Pick<DivergenceRow, 'decision_id'>[],
@@ -150,7 +150,7 @@ export async function findDivergence(db: Db, id: string): Promise<DivergenceRow 
   return (await query.executeTakeFirst()) ?? null;
 }
 
-/** Newest first; `before` is the id of the last row of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export async function listDivergences(
   db: Db,
   { state, limit, before }: { state: DivergenceRow['state'] | null; limit: number; before: string | null },

@@ -4,7 +4,7 @@ import { byScope, type Named, namesOf, versionsOf } from './named.ts';
 
 const IDENTITY = ['scope', 'name', 'version', 'variant', 'algorithm'] as const;
 
-/** No host names the artifact of the row any more, whether it counts or not. */
+/** No host reports the row's artifact any more, counting or not. */
 const isUnclaimed = (table: 'artifacts' | 'artifact_divergences') =>
   sql<boolean>`NOT EXISTS (SELECT 1 FROM artifact_sightings AS s
     WHERE ${sql.raw(IDENTITY.map((column) => `s.${column} = ${table}.${column}`).join(' AND '))})`;
@@ -21,7 +21,7 @@ export async function findGoneHost(db: Db): Promise<string | null> {
   return row?.id ?? null;
 }
 
-/** Drops the oldest sightings of a host, about so many, and what nobody names without them. */
+/** Deletes about this many of a host's oldest sightings, and artifacts that nobody reports without them. */
 export async function dropSightings(
   tx: Tx,
   { agentId, limit }: { agentId: string; limit: number },
@@ -39,7 +39,7 @@ export async function dropSightings(
   await dropUnclaimed(tx, await query.returning(['scope', 'name', 'version']).execute());
 }
 
-/** Makes room for new sightings of a host: its oldest go, but for what it contradicted. */
+/** Makes room for new sightings of a host: deletes its oldest, except contradicting ones. */
 export async function boundSightings(
   tx: Tx,
   { agentId, most }: { agentId: string; most: number },
@@ -63,7 +63,7 @@ export async function boundSightings(
   await dropUnclaimed(tx, dropped);
 }
 
-/** Of these artifacts and their divergences, drops what nobody names and no decision was ever about. */
+/** Of these artifacts and their divergences, deletes those that nobody reports and no decision was ever about. */
 export async function dropUnclaimed(tx: Tx, named: readonly Named[]): Promise<void> {
   for (const { scope, part } of byScope(named)) {
     const [names, versions] = [namesOf(part), versionsOf(part)];

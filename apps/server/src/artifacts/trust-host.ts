@@ -4,8 +4,8 @@ import { liftDistrust } from './distrust-store.ts';
 import { settleDivergencesOf } from './set-aside.ts';
 
 /**
- * An operator lets the word of a host count again, with new limits. What it said meanwhile is noted by the upkeep; until
- * then its plans are held against what others say. False where the host is not set aside.
+ * Lets the reports of a host count again, on an operator's word and with new limits. Upkeep records its reports from its
+ * time aside; until then its plans are compared with the other hosts' reports. False when the host is not set aside.
  */
 export async function trustHost(
   platform: Platform,
