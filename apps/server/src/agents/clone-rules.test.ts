@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import {
   alternatingAddresses,
   judgeSign,
+  type Observation,
   RAISED_EVERY_MS,
   returnedBoot,
-  type Sighting,
 } from './clone-rules.ts';
 
 /** `A@3` is boot A, observed 3 s after the start; the address depends on the letter. */
-function seen(text: string): Sighting {
+function seen(text: string): Observation {
   const [name = '', seconds] = text.split('@');
   return { atMs: Number(seconds) * 1_000, bootId: name, address: `address-${name}` };
 }
-const names = (evidence: readonly Sighting[] | null) =>
+const names = (evidence: readonly Observation[] | null) =>
   evidence?.map(({ bootId }) => bootId).join('') ?? null;
 
 describe('T3: signs of a clone', () => {

@@ -1,5 +1,5 @@
 /** An observation of an identity: when, and from where. */
-export interface Sighting {
+export interface Observation {
   atMs: number;
   bootId: string;
   /** Null when it was not recorded. */
@@ -24,7 +24,7 @@ const OVERLAP_INTERVALS = 1.25;
  * A boot id is random at each start of a machine and never recurs: A, B, A means two machines, or one restored from a
  * snapshot. Returns the observations in order; null when the boot is new, or the latest one.
  */
-export function returnedBoot(known: readonly Sighting[], now: Sighting): readonly Sighting[] | null {
+export function returnedBoot(known: readonly Observation[], now: Observation): readonly Observation[] | null {
   const inOrder = known.toSorted((a, b) => a.atMs - b.atMs);
   const place = inOrder.findIndex(({ bootId }) => bootId === now.bootId);
   const since = inOrder.slice(place);
@@ -36,9 +36,9 @@ export function returnedBoot(known: readonly Sighting[], now: Sighting): readonl
  * return, however often it changes. Returns the observations in order.
  */
 export function alternatingAddresses(
-  earlier: readonly Sighting[],
-  { now, intervalSeconds }: { now: Sighting; intervalSeconds: number },
-): readonly Sighting[] | null {
+  earlier: readonly Observation[],
+  { now, intervalSeconds }: { now: Observation; intervalSeconds: number },
+): readonly Observation[] | null {
   const place = earlier.findLastIndex(({ address }) => address === now.address);
   const before = earlier[place];
   const between = earlier.slice(place + 1);
@@ -66,7 +66,7 @@ export interface SignVerdict {
 /** Judges a sign: at most one event an hour, and none for what an operator has dismissed. */
 export function judgeSign(
   known: Suspicion | null,
-  { sign, evidence, nowMs }: { sign: CloneSign; evidence: readonly Sighting[]; nowMs: number },
+  { sign, evidence, nowMs }: { sign: CloneSign; evidence: readonly Observation[]; nowMs: number },
 ): SignVerdict {
   if (known === null) return { counts: true, raise: true };
   const isAccepted =

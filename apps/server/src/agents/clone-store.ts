@@ -1,11 +1,11 @@
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { BOOTS_KEPT, type Sighting } from './clone-rules.ts';
+import { BOOTS_KEPT, type Observation } from './clone-rules.ts';
 
 export type SuspicionRow = Tables['clone_suspicions'];
 
 /** An agent's stored boots, at most BOOTS_KEPT. */
-export async function bootsOf(db: Db, agentId: string): Promise<Sighting[]> {
+export async function bootsOf(db: Db, agentId: string): Promise<Observation[]> {
   const rows = await db
     .selectFrom('agent_boots')
     .select(['boot_id', 'address', 'last_seen_at'])
@@ -17,7 +17,7 @@ export async function bootsOf(db: Db, agentId: string): Promise<Sighting[]> {
 /** Stores a boot and where it was observed; `known` are the earlier boots, the oldest of which is dropped at the limit. */
 export async function keepBoot(
   tx: Tx,
-  { agentId, seen, known }: { agentId: string; seen: Sighting; known: readonly Sighting[] },
+  { agentId, seen, known }: { agentId: string; seen: Observation; known: readonly Observation[] },
 ): Promise<void> {
   const row = { address: seen.address, last_seen_at: seen.atMs };
   await tx

@@ -5,17 +5,17 @@ import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type CloneSign, EVIDENCE_MAX, judgeSign, returnedBoot, type Sighting } from './clone-rules.ts';
+import { type CloneSign, EVIDENCE_MAX, judgeSign, type Observation, returnedBoot } from './clone-rules.ts';
 import { bootsOf, findSuspicion, keepBoot, type SuspicionRow, writeSuspicion } from './clone-store.ts';
 
 /**
  * Stores an agent's boot when it differs from the last one, and suspects a clone when it recurs after another boot. The
  * caller has locked the agent's row, so that its observations are serialised.
  */
-export async function noteBoot(
+export async function recordBoot(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, seen }: { agentId: string; seen: Sighting },
+  { agentId, seen }: { agentId: string; seen: Observation },
 ): Promise<void> {
   const known = await bootsOf(tx, agentId);
   await keepBoot(tx, { agentId, seen, known });
@@ -24,10 +24,10 @@ export async function noteBoot(
 }
 
 /** The machine's uptime decreased without a restart. */
-export async function noteUptimeWentBack(
+export async function recordUptimeWentBack(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, seen }: { agentId: string; seen: Sighting },
+  { agentId, seen }: { agentId: string; seen: Observation },
 ): Promise<void> {
   const known = await bootsOf(tx, agentId);
   const before = known.filter(({ bootId }) => bootId === seen.bootId);
@@ -38,7 +38,7 @@ export async function noteUptimeWentBack(
 export async function suspectClone(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { agentId, sign, evidence }: { agentId: string; sign: CloneSign; evidence: readonly Sighting[] },
+  { agentId, sign, evidence }: { agentId: string; sign: CloneSign; evidence: readonly Observation[] },
 ): Promise<void> {
   const nowMs = platform.now();
   const row = await findSuspicion(tx, agentId);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { tellOfSilence } from './watch-offline.ts';
+import { reportSilentAgents } from './watch-offline.ts';
 
 const MINUTE = 60_000;
 
@@ -21,7 +21,8 @@ async function setUp(engine: TestEngine) {
         .onConflict((conflict) => conflict.column('agent_id').doUpdateSet({ last_seen_at: atMs }))
         .execute(),
     );
-  const tell = (booted = bootedAt) => tellOfSilence(platform, { bootedAt: booted, isStopped: () => false });
+  const report = (booted = bootedAt) =>
+    reportSilentAgents(platform, { bootedAt: booted, isStopped: () => false });
   const events = () =>
     database.read
       .selectFrom('events')
@@ -29,21 +30,21 @@ async function setUp(engine: TestEngine) {
       .where('type', '=', 'agent_offline')
       .orderBy('position')
       .execute();
-  return { database, platform, first, second, third, seen, tell, events };
+  return { database, platform, first, second, third, seen, report, events };
 }
 
 describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
   test('a host silent for three intervals leaves one event, and another after it came back', async () => {
-    const { platform, first, second, seen, tell, events } = await setUp(engine);
+    const { platform, first, second, seen, report, events } = await setUp(engine);
     const startMs = platform.now();
     await seen(first, startMs);
     await seen(second, startMs);
     platform.clock.advance(3 * MINUTE - 1);
-    expect(await tell()).toBe(0);
+    expect(await report()).toBe(0);
     await seen(second, platform.now());
     platform.clock.advance(1);
-    expect(await tell()).toBe(1);
-    expect(await tell()).toBe(0);
+    expect(await report()).toBe(1);
+    expect(await report()).toBe(0);
     expect(await events()).toEqual([
       {
         kind: 'system',
@@ -57,13 +58,13 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     ]);
     await seen(first, platform.now());
     await seen(second, platform.now());
-    expect(await tell()).toBe(0);
+    expect(await report()).toBe(0);
     platform.clock.advance(3 * MINUTE);
-    expect(await tell()).toBe(2);
+    expect(await report()).toBe(2);
   });
 
   test('each host is judged by its own interval; deleted, revoked and never seen hosts are skipped', async () => {
-    const { database, platform, first, second, third, seen, tell, events } = await setUp(engine);
+    const { database, platform, first, second, third, seen, report, events } = await setUp(engine);
     for (const agentId of [first, second, third]) await seen(agentId, platform.now());
     await insertTestAgent(database, { n: 4 });
     const set = (agentId: string, values: object) =>
@@ -72,33 +73,33 @@ describe.each(ENGINES)('hosts that go silent on $name', (engine) => {
     await set(second, { status: 'revoked' });
     await set(third, { deleted_at: 1 });
     platform.clock.advance(30 * MINUTE - 1);
-    expect(await tell()).toBe(0);
+    expect(await report()).toBe(0);
     platform.clock.advance(1);
-    expect(await tell()).toBe(1);
+    expect(await report()).toBe(1);
     expect((await events()).map((event) => event.agent_id)).toEqual([first]);
   });
 
   test('a server that was down itself waits as long before it calls hosts silent', async () => {
-    const { platform, first, seen, tell } = await setUp(engine);
+    const { platform, first, seen, report } = await setUp(engine);
     await seen(first, platform.now());
     platform.clock.advance(60 * MINUTE);
     const booted = platform.now();
-    expect(await tell(booted)).toBe(0);
+    expect(await report(booted)).toBe(0);
     platform.clock.advance(3 * MINUTE - 1);
-    expect(await tell(booted)).toBe(0);
+    expect(await report(booted)).toBe(0);
     platform.clock.advance(1);
-    expect(await tell(booted)).toBe(1);
+    expect(await report(booted)).toBe(1);
   });
 
   test('two servers on one database report once', async () => {
-    const { database, platform, first, second, seen, tell, events } = await setUp(engine);
+    const { database, platform, first, second, seen, report, events } = await setUp(engine);
     await seen(first, platform.now());
     await seen(second, platform.now());
     platform.clock.advance(10 * MINUTE);
     const other = createTestPlatform(database, { startMs: platform.now(), seed: 'other' });
     const told = await Promise.all([
-      tell(),
-      tellOfSilence(other, { bootedAt: platform.now() - 10 * MINUTE, isStopped: () => false }),
+      report(),
+      reportSilentAgents(other, { bootedAt: platform.now() - 10 * MINUTE, isStopped: () => false }),
     ]);
     expect(told.reduce((sum, count) => sum + count, 0)).toBe(2);
     expect((await events()).map((event) => event.agent_id).toSorted()).toEqual([first, second].toSorted());

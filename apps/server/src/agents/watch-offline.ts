@@ -15,7 +15,7 @@ export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt:
     intervalMs: EVERY_MS,
     async run(isStopped) {
       try {
-        await tellOfSilence(platform, { bootedAt, isStopped });
+        await reportSilentAgents(platform, { bootedAt, isStopped });
       } catch (error) {
         platform.log.error('the check for silent hosts failed', { error: String(error) });
       }
@@ -27,7 +27,7 @@ export function createOfflineWatch(platform: Platform, { bootedAt }: { bootedAt:
  * Records `agent_offline` for every host without a check-in for three of its intervals, once per silence. A server that
  * was down itself waits as long before it counts hosts as silent. Returns the number of events.
  */
-export async function tellOfSilence(
+export async function reportSilentAgents(
   platform: Platform,
   { bootedAt, isStopped }: { bootedAt: number; isStopped: () => boolean },
 ): Promise<number> {

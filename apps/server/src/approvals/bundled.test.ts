@@ -1,7 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fake-npm-metadata';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import { listDivergences } from '../artifacts/store.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -104,7 +104,9 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     const { agentId } = await insertTestAgent(it.database, { n: 2 });
     const own = { ...FILE, filename: 'inner-1.0.0.tgz', sha512: 'ef'.repeat(64) };
     const real = actionOf({ ...npm, name: 'inner', version: '1.0.0', fields: { artifact: own } });
-    await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ...npm, actions: [real] }));
+    await it.database.transact((tx) =>
+      recordArtifacts(tx, it.platform, { agentId, ...npm, actions: [real] }),
+    );
     const open = async () =>
       (await listDivergences(it.database.read, { state: 'open', limit: 9, before: null })).map(
         ({ name, version }) => `${name}@${version}`,
@@ -113,7 +115,7 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     expect(await open()).toEqual([]);
     expect((await it.approve(id)).status).toBe(200);
     const said = [kit, { ...inner, source_name: 'absent' }];
-    await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ...npm, actions: said }));
+    await it.database.transact((tx) => recordArtifacts(tx, it.platform, { agentId, ...npm, actions: said }));
     expect(await open()).toEqual(['inner@1.0.0']);
   });
 
@@ -121,7 +123,9 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     const it = await setUp(engine);
     const { agentId } = await insertTestAgent(it.database, { n: 2 });
     const other = { ...kit, artifact: { ...FILE, sha512: 'ef'.repeat(64) } };
-    await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ...npm, actions: [other] }));
+    await it.database.transact((tx) =>
+      recordArtifacts(tx, it.platform, { agentId, ...npm, actions: [other] }),
+    );
     expect(await it.approve(await it.add())).toMatchObject({
       status: 409,
       body: { blocked_by: 'divergence', divergences: [{ package: 'kit', version: '2.0.0' }] },

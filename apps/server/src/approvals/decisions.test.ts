@@ -4,7 +4,7 @@ import { DecisionStatement } from '@tidegate/protocol/decisions-api';
 import { loadTrustedKey } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
 import { ENGINES } from '../testing/engines.ts';
@@ -122,7 +122,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     const other = actionOf({ name: 'openssl', version: '3.0.12-1' });
     const artifact = { filename: 'x', url: 'x', size_bytes: 1, sha256: 'b'.repeat(64) };
     await it.database.transact((tx) =>
-      noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions: [{ ...other, artifact }] }),
+      recordArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions: [{ ...other, artifact }] }),
     );
     await it.approve(id);
     const records = await recordsOf(it);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideDivergence } from '../artifacts/decide-divergence.ts';
 import { countEnforcements } from '../artifacts/enforcement-store.ts';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import { listDivergences } from '../artifacts/store.ts';
 import { deliverCommands } from '../commands/deliver-commands.ts';
 import { chunks } from '../platform/db/chunks.ts';
@@ -23,7 +23,9 @@ async function diverge(it: ApprovalsApp, digit = 'b', of = OPENSSL): Promise<voi
   const { agentId } = await insertTestAgent(it.database, { n: 100 + digit.charCodeAt(0) });
   const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10 };
   const actions = [{ ...actionOf(of), artifact: { ...artifact, sha256: digit.repeat(64) } }];
-  await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }));
+  await it.database.transact((tx) =>
+    recordArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }),
+  );
 }
 
 async function decide(it: ApprovalsApp, accept: string): Promise<void> {

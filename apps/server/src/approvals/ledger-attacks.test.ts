@@ -1,7 +1,7 @@
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { describe, expect, test } from 'vitest';
 import { revokeAgent } from '../agents/revoke-agent.ts';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import { trustHost } from '../artifacts/trust-host.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -56,7 +56,9 @@ async function tell(it: ApprovalsApp, agentId: string, told: readonly Told[]): P
     const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10, sha256: hash };
     return { ...actionOf({ name, version: '1-1' }), artifact };
   });
-  await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }));
+  await it.database.transact((tx) =>
+    recordArtifacts(tx, it.platform, { agentId, ecosystem: 'apt', actions }),
+  );
 }
 
 describe.each(ENGINES)('what one host says never decides for another, on $name', (engine) => {

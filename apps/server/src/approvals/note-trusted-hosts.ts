@@ -1,7 +1,7 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { markNoted, nextTrusted } from '../artifacts/distrust-store.ts';
-import { noteTrusted } from '../artifacts/note-artifacts.ts';
+import { markRecorded, nextTrusted } from '../artifacts/distrust-store.ts';
+import { recordTrusted } from '../artifacts/record-artifacts.ts';
 import { setAsideAgain } from '../artifacts/set-aside.ts';
 import { judgedParts, readPlans, updatesWithPlan } from '../updates/many-store.ts';
 import type { ApprovalDeps } from './deps.ts';
@@ -39,7 +39,7 @@ export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform
         for (const { ecosystem, plan_id } of some) {
           const actions = plans.get(plan_id)?.actions;
           if (!actions || !Value.Check(Ecosystem, ecosystem)) continue;
-          sum += await noteTrusted(tx, platform, { agentId, ecosystem, actions });
+          sum += await recordTrusted(tx, platform, { agentId, ecosystem, actions });
         }
         return sum;
       });
@@ -48,5 +48,7 @@ export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform
     await database.transact((tx) => setAsideAgain(tx, platform, { agentId, differing }));
     return;
   }
-  await database.transact((tx) => markNoted(tx, { agentId, liftedAtMs: host.lifted_at ?? 0, nowMs: now() }));
+  await database.transact((tx) =>
+    markRecorded(tx, { agentId, liftedAtMs: host.lifted_at ?? 0, nowMs: now() }),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { describe, expect, test } from 'vitest';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import type { Config } from '../config.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { type ApprovalsApp, actionOf, createApprovalsApp } from '../testing/approvals-app.ts';
@@ -19,7 +19,7 @@ const SCENES: Readonly<Record<string, (it: ApprovalsApp, of: Subject) => Promise
     const artifact = { filename: `${NAME}.pkg`, url: 'https://m.example/x', size_bytes: 1 };
     const action = actionOf({ name: NAME, version, ecosystem });
     const actions = [{ ...action, artifact: { ...artifact, sha256: 'e'.repeat(64) } }];
-    await it.database.transact((tx) => noteArtifacts(tx, it.platform, { agentId, ecosystem, actions }));
+    await it.database.transact((tx) => recordArtifacts(tx, it.platform, { agentId, ecosystem, actions }));
   },
 };
 

@@ -2,7 +2,7 @@ import { type FakeNpmMetadata, startFakeNpmMetadata } from '@tidegate/testkit/fa
 import { type FakePypiMetadata, startFakePypiMetadata } from '@tidegate/testkit/fake-pypi-metadata';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLedgerUpkeep } from '../artifacts/ledger-upkeep.ts';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import type { Config } from '../config.ts';
 import { UNKNOWN_RETRY_MS } from '../release-times/worker.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -83,7 +83,7 @@ async function setUp(
     /** Another host was told the swapped file. */
     claimSwapped: (agentId: string) =>
       it.database.transact((tx) =>
-        noteArtifacts(tx, it.platform, { agentId, ecosystem, actions: [action('left', true)] }),
+        recordArtifacts(tx, it.platform, { agentId, ecosystem, actions: [action('left', true)] }),
       ),
     async stateOf(id: string) {
       const row = await it.database.read

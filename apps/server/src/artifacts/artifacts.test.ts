@@ -11,9 +11,9 @@ import { createTestPlatform } from '../testing/test-platform.ts';
 import { writeRaw } from '../testing/write-raw.ts';
 import { sightingsOf } from './identity-rules.ts';
 import { createLedgerUpkeep } from './ledger-upkeep.ts';
-import { HOSTS_PER_HASH, noteArtifacts } from './note-artifacts.ts';
 import { HASHES_MAX } from './raise-divergences.ts';
 import { readBoundDivergences } from './read-divergences.ts';
+import { HOSTS_PER_HASH, recordArtifacts } from './record-artifacts.ts';
 import { mountArtifacts } from './routes.ts';
 
 const PATH = '/api/v1/artifacts/divergences';
@@ -38,7 +38,7 @@ async function setUp(engine: TestEngine) {
     return { status: answer.statusCode, body: answer.json() };
   }
   const noteOf = (agentId: string, actions: PlanAction[], ecosystem: Ecosystem = 'apt') =>
-    database.transact((tx) => noteArtifacts(tx, platform, { agentId, ecosystem, actions }));
+    database.transact((tx) => recordArtifacts(tx, platform, { agentId, ecosystem, actions }));
   return {
     database,
     platform,
@@ -410,7 +410,7 @@ describe.each(ENGINES)('the ledger of artifacts on $name', (engine) => {
     }
     const counted = countStatements(it.database);
     await counted.database.transact((tx) =>
-      noteArtifacts(tx, it.platform, { agentId: it.agents[1] ?? '', ecosystem: 'apt', actions: plan }),
+      recordArtifacts(tx, it.platform, { agentId: it.agents[1] ?? '', ecosystem: 'apt', actions: plan }),
     );
     // Reads the agent, whether it is set aside, and the ledger; writes nothing.
     expect(counted.counts()).toMatchObject({ transactions: 1, statements: 2 + 10 });

@@ -65,7 +65,12 @@ export async function decideDivergence(
     const inForce = { decision_id, decided_at: nowMs, decided_by: operator, reason };
     await changeDivergence(tx, id, inForce);
     const settled = await settleDivergence(tx, platform, { ...divergence, ...inForce });
-    await tell(tx, platform, divergence, { type: 'ARTIFACT_DIVERGENCE_DECIDED', accepted, refused, ...by });
+    await recordEvent(tx, platform, divergence, {
+      type: 'ARTIFACT_DIVERGENCE_DECIDED',
+      accepted,
+      refused,
+      ...by,
+    });
     return { kind: 'decided', ...settled };
   });
 }
@@ -86,12 +91,12 @@ export async function undoDecision(
     await changeDivergence(tx, id, undone);
     const settled = await settleDivergence(tx, platform, { ...divergence, ...undone });
     const lists = { accepted: [], refused: [] };
-    await tell(tx, platform, divergence, { type: 'ARTIFACT_DIVERGENCE_UNDONE', ...lists, ...by });
+    await recordEvent(tx, platform, divergence, { type: 'ARTIFACT_DIVERGENCE_UNDONE', ...lists, ...by });
     return { kind: 'undone', ...settled };
   });
 }
 
-interface Told {
+interface DecisionEvent {
   readonly type: 'ARTIFACT_DIVERGENCE_DECIDED' | 'ARTIFACT_DIVERGENCE_UNDONE';
   readonly accepted: readonly string[];
   readonly refused: readonly string[];
@@ -99,11 +104,11 @@ interface Told {
   readonly actor: string;
 }
 
-async function tell(
+async function recordEvent(
   tx: Tx,
   platform: Platform,
   divergence: DivergenceRow,
-  { type, accepted, refused, reason, actor }: Told,
+  { type, accepted, refused, reason, actor }: DecisionEvent,
 ): Promise<void> {
   const { id, ecosystem, name, version, scope, variant, algorithm } = divergence;
   await appendEvent(tx, platform, {

@@ -77,7 +77,7 @@ export async function nextTrusted(db: Db): Promise<DistrustRow | null> {
 }
 
 /** Marks a host's plans as recorded, unless it was meanwhile set aside, and perhaps trusted again. */
-export async function markNoted(
+export async function markRecorded(
   tx: Tx,
   { agentId, liftedAtMs, nowMs }: { agentId: string; liftedAtMs: number; nowMs: number },
 ): Promise<void> {

@@ -1,4 +1,4 @@
-import { alternatingAddresses, type Sighting } from '../agents/clone-rules.ts';
+import { alternatingAddresses, type Observation } from '../agents/clone-rules.ts';
 
 /** Agents of which addresses are remembered; beyond, those that came first are forgotten first. */
 export const AGENTS_MAX = 20_000;
@@ -13,14 +13,14 @@ export interface Addresses {
   note(visit: {
     agentId: string;
     socketAddress: string | undefined;
-    seen: Sighting;
+    seen: Observation;
     intervalSeconds: number;
-  }): readonly Sighting[] | null;
+  }): readonly Observation[] | null;
 }
 
 interface Known {
   socketAddress: string | undefined;
-  runs: Sighting[];
+  runs: Observation[];
 }
 
 export function createAddresses(agentsMax = AGENTS_MAX): Addresses {

@@ -3,10 +3,10 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { bindMachine } from '../agents/bind-machine.ts';
-import type { Sighting } from '../agents/clone-rules.ts';
+import type { Observation } from '../agents/clone-rules.ts';
 import { isTooOld } from '../agents/guard-rules.ts';
 import { recordMismatch } from '../agents/record-mismatch.ts';
-import { noteBoot, noteUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
+import { recordBoot, recordUptimeWentBack, suspectClone } from '../agents/suspect-clone.ts';
 import { type DeliveryKeys, deliverCommands } from '../commands/deliver-commands.ts';
 import type { Config } from '../config.ts';
 import type { Tx } from '../platform/db/engine.ts';
@@ -87,7 +87,7 @@ interface Visit {
   caller: AgentCaller;
   facts: CheckInRequest;
   nowMs: number;
-  seen: Sighting;
+  seen: Observation;
 }
 
 /** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */
@@ -129,8 +129,8 @@ async function writeSeen(
   const { agentId } = caller;
   if (!(await writeFacts(tx, { agentId, facts, anyUptime: false }))) {
     await writeFacts(tx, { agentId, facts, anyUptime: true });
-    await noteUptimeWentBack(tx, platform, { agentId, seen });
+    await recordUptimeWentBack(tx, platform, { agentId, seen });
   } else if (caller.bootId !== facts.boot_id) {
-    await noteBoot(tx, platform, { agentId, seen });
+    await recordBoot(tx, platform, { agentId, seen });
   }
 }

@@ -2,7 +2,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import type { Plan } from '@tidegate/protocol/plan';
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { noteArtifacts } from '../artifacts/note-artifacts.ts';
+import { recordArtifacts } from '../artifacts/record-artifacts.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
@@ -35,7 +35,7 @@ export async function storePlan(
   await insertPlan(tx, stored);
   const { agent_id: agentId, ecosystem } = update;
   if (!Value.Check(Ecosystem, ecosystem)) throw new Error(`the update ${updateId} has an unknown ecosystem`);
-  await noteArtifacts(tx, platform, { agentId, ecosystem, actions: plan.actions });
+  await recordArtifacts(tx, platform, { agentId, ecosystem, actions: plan.actions });
   if (!PLAN_IS_BOUND.includes(update.state)) {
     await setPlan(tx, { updateId, planId: stored.id, nowMs: stored.receivedAtMs });
   }

@@ -31,7 +31,7 @@ type Parts = Pick<Platform, 'newId' | 'now'>;
  * Records the artifacts of a host's plan in the fleet's ledger, and raises what it contradicts, in the transaction that
  * stores the plan. Records nothing for a host that is set aside, or that this plan sets aside.
  */
-export async function noteArtifacts(
+export async function recordArtifacts(
   tx: Tx,
   platform: Parts,
   plan: { agentId: string; ecosystem: Ecosystem; actions: readonly PlanAction[] },
@@ -68,7 +68,7 @@ export async function noteArtifacts(
  * Does the same for a plan of a host that an operator trusts again, whatever it contradicts; returns the number of
  * contradicted artifacts. They do not count against the host's limits.
  */
-export async function noteTrusted(
+export async function recordTrusted(
   tx: Tx,
   platform: Parts,
   plan: { agentId: string; ecosystem: Ecosystem; actions: readonly PlanAction[] },
