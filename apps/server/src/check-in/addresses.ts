@@ -1,15 +1,15 @@
 import { alternatingAddresses, type Observation } from '../agents/clone-rules.ts';
 
-/** Agents of which addresses are remembered; beyond, those that came first are forgotten first. */
+/** Agents whose addresses are kept; past it, the first to arrive are dropped first. */
 export const AGENTS_MAX = 20_000;
-/** Addresses that are remembered of an agent, one after the other. */
+/** Latest addresses kept for each agent. */
 const RUNS_MAX = 3;
 
-/** Where check-ins come from, in memory: a restart forgets it, and the next two check-ins of a clone say it again. */
+/** Addresses of check-ins, in memory: after a restart, a clone's next two check-ins restore them. */
 export interface Addresses {
-  /** For the plain check-in: whether the connection comes from where the agent's last one did, or it has none yet. */
+  /** For the plain check-in: true if this connection has the agent's last address, or none is known. */
   isUsual(agentId: string, socketAddress: string | undefined): boolean;
-  /** For the route: takes a sighting; returns the evidence where two addresses alternate within one interval. */
+  /** For the route: records a check-in; returns evidence if two addresses alternate within one interval. */
   note(visit: {
     agentId: string;
     socketAddress: string | undefined;

@@ -5,7 +5,7 @@ import { answerText, createSpread, staleSections } from './answer.ts';
 
 const envelope = { payloadType: 't', payload: 'cGF5', signatures: [{ keyid: 'k', sig: 'c2ln' }] };
 
-test('the answer that is put together by hand is the answer of the schema', () => {
+test('the concatenated answer is valid under the schema', () => {
   const text = answerText({
     nowMs: 1_800_000_000_000,
     state: JSON.stringify(envelope),
@@ -24,7 +24,7 @@ test('the answer that is put together by hand is the answer of the schema', () =
   });
 });
 
-test('a section is stale where its digest is not the stored one; what the host does not have is not asked for', () => {
+test('a section is stale if its digest differs from the stored one; sections that the host lacks are not requested', () => {
   expect(staleSections({ apt: 'a', npm: 'b', pypi: 'c' }, '{"npm":"x","apt":"a","dnf":"d"}')).toEqual([
     'npm',
     'pypi',
@@ -32,7 +32,7 @@ test('a section is stale where its digest is not the stored one; what the host d
   expect(staleSections({}, '{"apt":"a"}')).toEqual([]);
 });
 
-test('check-ins are spread by a tenth of the interval to both sides, and never closer than a second', () => {
+test('check-ins are spread by a tenth of the interval in both directions, and never closer than a second', () => {
   const low = createSpread((size) => Buffer.alloc(size));
   const high = createSpread((size) => Buffer.alloc(size, 0xff));
   expect([low(60), high(60), low(1)]).toEqual([54, 66, 1]);

@@ -8,7 +8,7 @@ import type { RandomBytes } from '../platform/ids.ts';
 export interface Answers {
   /** Seconds between two check-ins of this agent. */
   intervalOf(agent: Pick<AgentFacts, 'pollingIntervalSeconds'>): number;
-  /** The answer to what an agent said, as JSON text. */
+  /** The answer to an agent's facts, as JSON text. */
   text(said: {
     caller: AgentFacts;
     facts: CheckInRequest;
@@ -20,7 +20,7 @@ export interface Answers {
   }): string;
 }
 
-/** Makes the answers to check-ins; the next one is asked for after the agent's interval, spread by JITTER. */
+/** Creates the answers to check-ins; the next one is due after the agent's interval, spread by JITTER. */
 export function createAnswers(random: RandomBytes): Answers {
   const spread = createSpread(random);
   const intervalOf: Answers['intervalOf'] = (agent) =>
@@ -47,7 +47,7 @@ interface AnswerParts {
   nextCheckInSeconds: number;
 }
 
-/** Put together by hand: everything in it is JSON already, or cannot need escaping. */
+/** Concatenated, because every part is JSON already or needs no escaping. */
 export function answerText({ nowMs, state, commands, report, nextCheckInSeconds }: AnswerParts): string {
   const names = report.length === 0 ? '' : `"${report.join('","')}"`;
   return `{"server_time":"${timeText(nowMs)}","state":${state},"commands":[${commands.join(',')}],"report":[${names}],"next_check_in_seconds":${nextCheckInSeconds}}`;
@@ -55,13 +55,13 @@ export function answerText({ nowMs, state, commands, report, nextCheckInSeconds 
 
 let last = { ms: 0, text: rfc3339(0) };
 
-/** Many check-ins share a millisecond, and its text costs more than all the rest of the answer. */
+/** Cached: many check-ins share a millisecond, and formatting it costs more than the rest of the answer. */
 function timeText(ms: number): string {
   if (ms !== last.ms) last = { ms, text: rfc3339(ms) };
   return last.text;
 }
 
-/** Ecosystems of the agent whose digest is not the stored one: their reports are asked for. */
+/** Ecosystems whose digest differs from the stored one: the server requests their reports. */
 export function staleSections(
   reported: CheckInRequest['inventory_digest'],
   stored: string,
@@ -78,12 +78,12 @@ export function staleSections(
 
 const NONE: readonly string[] = [];
 
-/** Share of the interval by which a check-in comes earlier or later, so that a fleet never comes all at once. */
+/** Share of the interval by which check-ins move, so that a fleet never checks in at once. */
 const JITTER = 0.1;
-/** Random numbers drawn at a time. */
+/** Random numbers drawn per batch. */
 const POOL = 4_096;
 
-/** Makes the source of the seconds until the next check-in: the interval, spread by JITTER. */
+/** Creates the source of the seconds until the next check-in: the interval, spread by JITTER. */
 export function createSpread(random: RandomBytes): (intervalSeconds: number) => number {
   let pool = random(POOL);
   let next = 0;

@@ -29,7 +29,7 @@ async function openScene(engine: TestEngine) {
   const { clock } = app.platform;
   const agent = await clients.enrol('machine-1');
 
-  /** A check-in of a machine with that boot id, from that address of this computer. */
+  /** A check-in of a machine with the given boot id, from the given address of this computer. */
   async function checkIn(
     boot: string,
     { from = '127.0.0.1', uptime = 60, of = agent, keySet = 1 }: Partial<Visit> = {},
@@ -55,7 +55,7 @@ async function openScene(engine: TestEngine) {
     });
     return status;
   }
-  /** An hour later, with a token that is good again. */
+  /** An hour later, with a fresh token. */
   async function anHourLater(): Promise<void> {
     clock.advance(HOUR_MS);
     const body = { refresh_token: agent.refreshToken };
@@ -63,7 +63,7 @@ async function openScene(engine: TestEngine) {
     const answer = await send({ method: 'POST', url, machineId: agent.machineId, body });
     agent.accessToken = Value.Parse(Renewed, JSON.parse(answer.text)).access_token;
   }
-  /** The refresh token that a renewal from there answers; empty where it is refused. */
+  /** The refresh token of a renewal from there; empty if it is refused. */
   async function renewFrom(from: string, refreshToken: string): Promise<string> {
     const { status, text } = await sendFrom(from, {
       port: Number(new URL(clients.base).port),
@@ -91,7 +91,7 @@ interface Visit {
 }
 
 describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
-  test('boots A, B, A: the host says so with its evidence, once', async () => {
+  test('boots A, B, A: the host shows the suspicion with its evidence, once', async () => {
     const { agent, checkIn, shown, events, listed } = await openScene(engine);
     await checkIn('boot-a');
     await checkIn('boot-b', { from: '127.0.0.2' });
@@ -116,7 +116,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect([await listed('clone_suspected=true'), await listed('clone_suspected=false')]).toEqual([1, 0]);
   });
 
-  test('a clone that goes on is one event an hour, and evidence that is bounded', async () => {
+  test('an ongoing clone is one event an hour, with bounded evidence', async () => {
     const { anHourLater, checkIn, shown, events } = await openScene(engine);
     for (let round = 0; round < 30; round++) await checkIn(round % 2 === 0 ? 'boot-a' : 'boot-b');
     expect((await events()).total).toBe(1);
@@ -128,7 +128,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await shown()).clone_suspected?.since).toBe(before?.since);
   });
 
-  test('nine restarts and a tenth are no clone, and only the last boots are kept', async () => {
+  test('ten restarts are no clone, and only the last boots are kept', async () => {
     const { app, checkIn, shown } = await openScene(engine);
     for (let boot = 0; boot < 10; boot++) await checkIn(`boot-${boot}`);
     expect((await shown()).clone_suspected).toBeNull();
@@ -138,7 +138,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     );
   });
 
-  test('a machine that runs for a shorter time than before, without a start in between', async () => {
+  test('a machine whose uptime decreases without a restart', async () => {
     const { checkIn, shown, events } = await openScene(engine);
     await checkIn('boot-a', { uptime: 5_000 });
     await checkIn('boot-a', { uptime: 4_970, keySet: 2 }); // late, not younger
@@ -149,7 +149,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await shown()).clone_suspected?.evidence.length).toBe(2);
   });
 
-  test('two addresses within one interval, of check-ins that say nothing else', async () => {
+  test('two addresses within one interval, with otherwise idle check-ins', async () => {
     const { checkIn, shown, events } = await openScene(engine);
     await checkIn('boot-a');
     await checkIn('boot-a');
@@ -164,7 +164,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     ]);
   });
 
-  test('a host that changes its address with each of its check-ins is one host', async () => {
+  test('a host whose address changes at each check-in is one host', async () => {
     const { clock, checkIn, events } = await openScene(engine);
     for (let round = 0; round < 6; round++) {
       await checkIn('boot-a', { from: round % 2 === 0 ? '127.0.0.1' : '127.0.0.2' });
@@ -173,7 +173,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await events()).total).toBe(0);
   });
 
-  test('an operator says that it is one machine: with a reason, an event, and quiet until something else is seen', async () => {
+  test('an operator dismisses the suspicion: with a reason, an event, and silence until new evidence', async () => {
     const { app, agent, anHourLater, approver, checkIn, shown, events, post } = await openScene(engine);
     const url = `/api/v1/agents/${agent.agentId}/dismiss-clone`;
     const reason = 'set back to a snapshot';
@@ -208,7 +208,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await shown()).clone_suspected).toBeNull();
   });
 
-  test('a copy with all of its memory goes at its second renewal, and the event says from where and what came before', async () => {
+  test('a copy with all of its memory is refused at its second renewal, and the event names address and last check-in', async () => {
     const { agent, clock, checkIn, renewFrom, events, shown } = await openScene(engine);
     await checkIn('boot-a');
     const atMs = clock.now();
@@ -230,7 +230,7 @@ describe.each(ENGINES)('T3: one identity at two places, on $name', (engine) => {
     expect((await shown()).status).toBe('revoked');
   });
 
-  test('another host is not suspected with it', async () => {
+  test('a clone does not make another host suspected', async () => {
     const { enrol, agent, checkIn, listed } = await openScene(engine);
     const other = await enrol('machine-2');
     for (const of of [agent, other]) await checkIn('boot-a', { of });

@@ -23,13 +23,13 @@ const facts = {
 };
 
 test.each([
-  ['with nothing but what is stored', {}, true],
-  ['with another load and uptime', { load: [], uptime_seconds: 1 }, true],
-  // The answer asks for the report; nothing is written.
-  ['with another inventory', { inventory_digest: {} }, true],
+  ['with only stored facts', {}, true],
+  ['with a new load and uptime', { load: [], uptime_seconds: 1 }, true],
+  // The answer requests the report; nothing is written.
+  ['with a new inventory', { inventory_digest: {} }, true],
   ['with a newer agent', { agent_version: '1.0.1' }, false],
   ['after a reboot', { boot_id: 'other' }, false],
-  ['with another key set', { key_set_version: 4 }, false],
+  ['with a new key set', { key_set_version: 4 }, false],
   ['with a command received', { received: [stored.bootId] }, false],
 ])('a check-in %s: idle is %s', (_title, change, idle) => {
   expect(isIdle(stored, Value.Parse(CheckInRequest, { ...facts, ...change }))).toBe(idle);
@@ -37,8 +37,8 @@ test.each([
 
 test.each([
   ['that is not bound', { bound: false }],
-  ['for which a command waits', { hasOpenCommands: true }],
-  ['that was never heard of', { bootId: null }],
+  ['with a waiting command', { hasOpenCommands: true }],
+  ['that has never checked in', { bootId: null }],
 ])('an agent %s is not idle', (_title, change) => {
   expect(isIdle({ ...stored, ...change }, Value.Parse(CheckInRequest, facts))).toBe(false);
 });

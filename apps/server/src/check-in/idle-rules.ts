@@ -1,12 +1,12 @@
 import type { CheckInRequest } from '@tidegate/protocol/agent-api';
 import type { AgentCaller, AgentFacts } from '../platform/http/access.ts';
 
-/** Whether a bound agent has no news, and there is none for it: a check-in that writes nothing. */
+/** Whether neither the bound agent nor the server has news: the check-in writes nothing. */
 export function isIdle(caller: Pick<AgentCaller, 'bound'> & AgentFacts, facts: CheckInRequest): boolean {
   return caller.bound && !caller.hasOpenCommands && isUnchanged(caller, facts);
 }
 
-/** Whether what the agent says of itself is what is stored, and it has received no command. */
+/** Whether the agent's facts are the stored ones, and it acknowledges no command. */
 export function isUnchanged(stored: AgentFacts, facts: CheckInRequest): boolean {
   return (
     facts.received.length === 0 &&

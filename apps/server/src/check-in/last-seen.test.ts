@@ -19,7 +19,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     expect(new Set(seen.map((row) => row.last_seen_at))).toEqual(new Set([1_000]));
   });
 
-  test('stopping writes what is left', async () => {
+  test('stopping writes the rest', async () => {
     const database = await engine.open();
     const ids = await insertAgents(database, 3);
     const lastSeen = createLastSeen(createTestPlatform(database));
@@ -29,7 +29,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     expect(seen).toEqual([{ last_seen_at: 7 }, { last_seen_at: 7 }, { last_seen_at: 7 }]);
   });
 
-  test('a write that fails is logged and dropped, and the next one is tried', async () => {
+  test('a failed write is logged and dropped, and the next one runs', async () => {
     const database = await engine.open();
     const [id = ''] = await insertAgents(database, 1);
     let broken = true;
@@ -53,7 +53,7 @@ describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
     expect(row).toEqual({ last_seen_at: 6 });
   });
 
-  test('marks each half hour in which a host was heard of, and those in which a silence ended', async () => {
+  test('marks each half hour with a check-in, and those in which a silence ended', async () => {
     const database = await engine.open();
     const [host = '', rare = '', fresh = ''] = await insertAgents(database, 3);
     const slot = 1_000_000;

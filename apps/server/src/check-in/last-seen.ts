@@ -5,25 +5,25 @@ import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.
 import type { Database, HotSql } from '../platform/db/engine.ts';
 import type { Log } from '../platform/log.ts';
 
-/** Time in which check-ins are gathered before they are written, in milliseconds. */
+/** Time for which check-ins are batched before they are written, in milliseconds. */
 const GATHER_MS = 5_000;
-/** Rows that one statement writes: 10,000 at once would hold the only writer for 35 ms. */
+/** Rows per statement: 10,000 at once would hold the only writer for 35 ms. */
 const CHUNK_ROWS = 200;
-/** Pause between two chunks, in milliseconds; other writers get their turn in between. */
+/** Pause between two chunks, in milliseconds, in which other writers run. */
 const CHUNK_EVERY_MS = 10;
 
-/** Buffer of when each agent was last heard of. */
+/** Write buffer of each agent's last check-in time. */
 export interface LastSeen {
-  /** Remembers the time and writes it within moments; after a silence of some intervals as late. */
+  /** Records the time and writes it within moments; a gap of several intervals marks the beat as late. */
   note(agentId: string, nowMs: number, intervalSeconds?: number): void;
-  /** Writes what is left; nothing may be noted afterwards. Call it before the database is closed. */
+  /** Writes the rest; call nothing afterwards. Call it before the database is closed. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes the buffer. A crash loses what was not written, which the next check-in repeats: nothing that has to be
- * durable goes through here. What was gathered is written in the order of the ids, which is the order of the rows:
- * neighbours share their pages. A chunk bears the time of its newest row.
+ * Creates the buffer. A crash loses unwritten times, which the next check-in repeats: nothing durable goes
+ * through here. Batches are written in the order of ids, which is the order of the rows, so that neighbours
+ * share pages. A chunk has the time of its newest row.
  */
 export function createLastSeen({
   database,
@@ -36,7 +36,7 @@ export function createLastSeen({
 }): LastSeen {
   const write = database.prepareWrite(WRITE_LAST_SEEN);
   let gathered = new Map<string, number>();
-  /** Intervals that are not the usual one: few hosts have one. */
+  /** Intervals that differ from the default, which few hosts have. */
   let unusual = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> | null = null;
@@ -68,7 +68,7 @@ export function createLastSeen({
     try {
       await write([agentIds, newestMs, slotOf(newestMs), ONLINE_INTERVALS * intervalSeconds * 1_000]);
     } catch (error) {
-      // Dropped, not kept: the next check-in says it again, and a database that is away must not fill the memory.
+      // Dropped: the next check-in repeats it, and an unavailable database must not fill the memory.
       log.warn('last_seen not written', { rows: agentIds.length, cause: String(error) });
     }
   }
@@ -98,7 +98,7 @@ export function createLastSeen({
   };
 }
 
-/** What a row is after a sign of life: the slots move up as time goes on, and the newest one is marked. */
+/** A row after a check-in: the slots shift with time, and the newest one is marked. */
 function beatSql({ seen, slot, lateMs }: { seen: string; slot: string; lateMs: string }): string {
   const moved = (bits: string, newest: string) => `CASE
       WHEN agent_presence.beat_slot = ${slot} THEN agent_presence.${bits} | ${newest}

@@ -56,7 +56,7 @@ async function setUp(engine: TestEngine) {
     headers?: Record<string, string>;
     body?: string;
   }
-  /** The same request over a socket, where the plain route sees it first, and straight into the framework. */
+  /** The same request over a socket, to the plain route first, and directly into the framework. */
   async function both(variant: Variant = {}) {
     const payload = variant.body ?? JSON.stringify(facts);
     const to = variant.path ?? path;
@@ -69,14 +69,14 @@ async function setUp(engine: TestEngine) {
       byRoute: { status: inject.statusCode, headers: inject.headers, body: members(inject.json()) },
     };
   }
-  /** How many requests reached the route while `work` ran. */
+  /** The number of requests that reached the route while `work` ran. */
   async function handledBy<T>(work: () => Promise<T>): Promise<{ result: T; requests: number }> {
     const before = handled;
     const result = await work();
     return { result, requests: handled - before };
   }
   const overSocket = (body: unknown = facts) => json(path, headers, body);
-  // Boot id and key set are written, and the token is remembered.
+  // Boot id and key set are stored, and the token is cached.
   await overSocket();
   return { app, url, agent, path, headers, both, handledBy, overSocket };
 }
@@ -97,17 +97,17 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
     expect(byPlain.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('reads what the agent says as the route does: white space and order say nothing', async () => {
+  test('parses facts as the route does: white space and order do not matter', async () => {
     const { both, handledBy } = await setUp(engine);
     const reversed = JSON.stringify(Object.fromEntries(Object.entries(facts).reverse()));
     for (const body of [JSON.stringify(facts, null, 2), reversed, JSON.stringify({ ...facts, load: [] })]) {
       const { result, requests } = await handledBy(() => both({ body }));
-      // The one that was sent straight into the framework.
+      // The one sent directly into the framework.
       expect([result.byPlain.status, result.byRoute.status, requests]).toEqual([200, 200, 1]);
     }
   });
 
-  test('asks for a report that the server does not have, without the route', async () => {
+  test('requests a report that the server lacks, without the route', async () => {
     const { handledBy, overSocket } = await setUp(engine);
     const { result, requests } = await handledBy(() =>
       overSocket({ ...facts, inventory_digest: { apt: 'a'.repeat(64) } }),
@@ -115,7 +115,7 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
     expect([result.status, result.body.report, requests]).toEqual([200, ['apt'], 0]);
   });
 
-  test('leaves every request that is not plain to the route, which says what is wrong', async () => {
+  test('leaves every request that is not plain to the route, which names the error', async () => {
     const { both, agent } = await setUp(engine);
     const other = '01900000-0000-7000-a000-00000000dead';
     const cases: [string, Parameters<typeof both>[0], number, string][] = [
@@ -128,7 +128,7 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
       ['no JSON', { body: '{' }, 400, 'invalid_request'],
       ['cut off', { body: JSON.stringify(facts).slice(0, -1) }, 400, 'invalid_request'],
       [
-        'a key twice',
+        'a duplicate key',
         { body: JSON.stringify(facts).replace('{', '{"received":[],') },
         400,
         'invalid_request',
@@ -157,7 +157,7 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
     }
   });
 
-  test('what is news goes to the route once, with its body: facts that changed, receipts, open commands', async () => {
+  test('news goes to the route once, with its body: changed facts, receipts, open commands', async () => {
     const { app, agent, handledBy, overSocket } = await setUp(engine);
     const changed = await handledBy(() => overSocket({ ...facts, boot_id: 'boot-2' }));
     expect([changed.result.status, changed.requests]).toEqual([200, 1]);
@@ -178,7 +178,7 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
     expect(delivered.body.commands).toHaveLength(1);
   });
 
-  test('a revoked agent is refused at its next request, whatever is remembered of its token (docs/protocol/requests.md)', async () => {
+  test('a revoked agent is refused at its next request, despite its cached token (docs/protocol/requests.md)', async () => {
     const { app, agent, overSocket } = await setUp(engine);
     expect((await overSocket()).status).toBe(200);
     const revoked = await app.http.inject({
@@ -192,12 +192,12 @@ describe.each(ENGINES)('the check-in in front of the framework on $name', (engin
     expect([refused.status, refused.body.code]).toEqual([401, 'access_token_invalid']);
   });
 
-  test("an expired token is the route's, and the limit counts each request once", async () => {
+  test('the route answers an expired token, and the limit counts each request once', async () => {
     const { app, overSocket } = await setUp(engine);
     app.platform.clock.advance(61_000); // past the start-up penalty and the window
     const statuses = new Map<number, number>();
     for (let i = 0; i < 62; i++) {
-      // Every other one brings news and is handed on after it was counted.
+      // Every second one has news and is passed on after it was counted.
       const { status } = await overSocket(i % 2 === 0 ? facts : { ...facts, boot_id: `boot-${i}` });
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }

@@ -35,31 +35,31 @@ const HEADERS = ['content-type', 'application/json; charset=utf-8', ...AGENT_HEA
 const body = Compile(CheckInRequest);
 
 /**
- * The check-in of an agent that has no news and for which there is none, which is nearly every request of a fleet:
- * the route's door, reading and rules, without the framework around them. Every other request goes to the framework
- * as it came: the door has judged and counted it already, and the route says what is wrong or does what is to do.
+ * Answers a check-in without news on either side, which is nearly every request of a fleet: with the route's
+ * door, parser and rules, but without the framework. It passes every other request to the framework
+ * unchanged, already authenticated and counted by the door; the route then names the error or does the work.
  */
 export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
   const { platform, door, keyRing, lastSeen, addresses } = deps;
   const answers = createAnswers(platform.random);
 
-  /** Whether it answered; where not, the request is as it was. */
+  /** True if it answered; otherwise the request is unchanged. */
   async function answer(request: IncomingMessage, response: ServerResponse, head: Head): Promise<boolean> {
     const entry = await door.enter(request, { access: CHECK_IN_ACCESS, pathAgentId: head.pathAgentId });
     if (entry.kind !== 'admitted') return false;
     const { caller } = entry;
-    // From elsewhere than before: the route compares (T3).
+    // A new address: the route compares (T3).
     if (!addresses.isUsual(caller.agentId, request.socket.remoteAddress)) return false;
-    // Signed anew once in 10 s for the whole fleet.
+    // Signed at most once in 10 s for the whole fleet.
     const state = keyRing.freshState() ?? (await keyRing.state());
     const bytes: unknown = request.read(head.bodyBytes);
-    // Not all here yet: whoever reads next waits for it.
+    // The body is incomplete: the next reader waits for it.
     if (!Buffer.isBuffer(bytes)) return false;
     let text: string | null = null;
     try {
       text = answerTo(bytes, caller, state);
     } finally {
-      // The body goes back, for the framework to read it again.
+      // Pushes the body back, for the framework to read it again.
       if (text === null) request.unshift(bytes);
     }
     if (text === null) return false;
@@ -68,7 +68,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     return true;
   }
 
-  /** Null where the agent has news, or what it says is not a check-in. */
+  /** Null if the agent has news, or the body is not a check-in. */
   function answerTo(bytes: Buffer, caller: AgentCaller, state: string): string | null {
     const facts = readFacts(bytes);
     if (facts === null || !isIdle(caller, facts)) return null;
@@ -82,7 +82,7 @@ export function createPlainCheckIn(deps: PlainCheckInDeps): PlainRoute {
     if (head === null) return next(request, response);
     answer(request, response, head).then(
       (isAnswered) => void (isAnswered || next(request, response)),
-      // The door rejects again, and the framework answers what a database that is away deserves.
+      // The door throws again in the framework, which answers for an unavailable database.
       () => next(request, response),
     );
   };
@@ -93,7 +93,7 @@ interface Head {
   bodyBytes: number;
 }
 
-/** What the head of a plain check-in says; null where the request is anything else. */
+/** Parses the head of a plain check-in; null for any other request. */
 function readHead({ method, url, headers }: IncomingMessage): Head | null {
   if (method !== 'POST' || url?.length !== URL_LENGTH) return null;
   if (!url.startsWith(PREFIX) || !url.endsWith(SUFFIX)) return null;

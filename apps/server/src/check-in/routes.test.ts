@@ -26,7 +26,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     const counted = countStatements(await engine.open());
     const platform = createTestPlatform(counted.database);
     const keyRing = createTestKeyRing();
-    // What is gathered is written when a test says so.
+    // Batches are written when a test flushes them.
     const lastSeen = createLastSeen({ ...platform, gatherMs: 600_000 });
     const app = createSliceApp({ ...platform, random: randomBytes });
     mountCheckIn(app.routes, {
@@ -55,7 +55,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     return { counted, platform, keyRing, lastSeen, key, checkIn, answerOf };
   }
 
-  test('100 idle check-ins of one moment: one read for all of them, nothing signed, nothing written but the flush', async () => {
+  test('100 concurrent idle check-ins: one read for all of them, nothing signed, nothing written but the flush', async () => {
     const { counted, keyRing, lastSeen, checkIn } = await setUp();
     const keys = await Promise.all(
       Array.from({ length: 100 }, (_, i) => insertTestAgent(counted.database, { n: i + 2 })),
@@ -73,7 +73,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(counted).toMatchObject({ hotReads: 1, hotWrites: 1, transactions: 0, otherReads: 0 });
   });
 
-  test('the answer has the state, nothing to do, and a spread time of the next one', async () => {
+  test('the answer has the state, no commands, and a spread time of the next check-in', async () => {
     const { keyRing, answerOf } = await setUp();
     const answer = await answerOf();
     expect(answer).toMatchObject({ commands: [], report: [], server_time: '2026-11-21T09:00:00.000Z' });
@@ -82,14 +82,14 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(answer.next_check_in_seconds).toBeLessThanOrEqual(66);
   });
 
-  test('reports are asked for where the digest is not the stored one', async () => {
+  test('reports are requested if the digest differs from the stored one', async () => {
     const { answerOf } = await setUp();
     const digests = { apt: 'a'.repeat(64), npm: 'b'.repeat(64) };
     expect((await answerOf({ inventory_digest: digests })).report).toEqual(['npm']);
     expect((await answerOf({ inventory_digest: { apt: 'c'.repeat(64) } })).report).toEqual(['apt']);
   });
 
-  test('section 3: an unbound agent is bound by its check-in, with an event; a machine of another is 409', async () => {
+  test('section 3: a check-in binds an unbound agent, with an event; the machine of another agent is 409', async () => {
     const { counted, checkIn } = await setUp();
     const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
     expect((await checkIn({}, { of, machineId: 'machine-1' })).json()).toMatchObject({ code: 'conflict' });
@@ -104,7 +104,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(events.map(({ type }) => type).toSorted()).toEqual(['MACHINE_BOUND', 'MACHINE_ID_MISMATCH']);
   });
 
-  test('section 6: a machine of another agent leaves its event and its log line, and changes nothing', async () => {
+  test('section 6: the machine of another agent leaves its event and its log line, and changes nothing', async () => {
     const { counted, platform, checkIn } = await setUp();
     const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
     const facts = { boot_id: 'boot-9' };
@@ -132,7 +132,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(row).toEqual({ machine_id: null, boot_id: null });
   });
 
-  test('check-ins of one unbound agent at one moment are no mismatch: one binds it, the others are 409', async () => {
+  test('concurrent check-ins of one unbound agent are no mismatch: one binds it, the others are 409', async () => {
     const { counted, checkIn } = await setUp();
     const of = await insertTestAgent(counted.database, { n: 7, machineId: null });
     const answers = await Promise.all([1, 2, 3].map(() => checkIn({}, { of, machineId: 'machine-7' })));
@@ -141,7 +141,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(events).toEqual([{ type: 'MACHINE_BOUND' }]);
   });
 
-  test('a command is handed out until its receipt, and a withheld one costs no transaction', async () => {
+  test('a command is delivered until its receipt, and a withheld one costs no transaction', async () => {
     const { counted, platform, key, answerOf } = await setUp();
     await answerOf();
     const queue = (notBeforeMs: number) =>
@@ -165,7 +165,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     expect(counted).toMatchObject({ hotReads: 1, otherReads: 1, transactions: 0 });
   });
 
-  test('what an agent says of itself is written when it changes', async () => {
+  test('facts of an agent are written when they change', async () => {
     const { counted, key, answerOf } = await setUp();
     await answerOf({ agent_version: '1.1.0', boot_id: 'boot-2', key_set_version: 4, uptime_seconds: 9 });
     const row = await counted.database.read
@@ -181,7 +181,7 @@ describe.each(ENGINES)('check-in on $name', (engine) => {
     });
   });
 
-  test('an agent below the minimum version is given only its own update', async () => {
+  test('an agent below the minimum version receives only its own update', async () => {
     const { counted, platform, keyRing, key, answerOf } = await setUp({ minAgentVersion: '2.0.0' });
     const expiresAtMs = platform.now() + 1_000_000;
     const { agentId } = key;

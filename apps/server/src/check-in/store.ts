@@ -3,8 +3,8 @@ import { UPTIME_SLACK_SECONDS } from '../agents/clone-rules.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 
 /**
- * What an agent says of itself; written where it changed. False where the machine has run for a shorter time than it
- * had before, without a start in between: then nothing is written, unless that does not matter.
+ * Writes an agent's facts. If the uptime went back without a restart and `anyUptime` is not set, it writes
+ * nothing and returns false.
  */
 export async function writeFacts(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function writeFacts(
   return numUpdatedRows > 0n;
 }
 
-/** Whether an open command of the agent is due or past its time; those that are withheld can wait. */
+/** Whether an open command of the agent is due or expired; withheld ones do not count. */
 export async function hasDueCommands(db: Db, args: { agentId: string; nowMs: number }): Promise<boolean> {
   const row = await db
     .selectFrom('agent_commands')

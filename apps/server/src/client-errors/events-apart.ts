@@ -19,7 +19,7 @@ export const clientErrorsApart: EventsApart = {
   },
 };
 
-/** What else the filter asks for is the same in all of them. */
+/** All client errors share the other filtered fields. */
 function isMeant(
   { kind, component, agentId }: Parameters<EventsApart['list']>[1]['filter'],
   q?: string,

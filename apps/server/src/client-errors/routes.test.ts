@@ -63,7 +63,7 @@ describe.each(ENGINES)('E7 on $name', (engine) => {
     expect((await send('POST', URL, { payload: large })).statusCode).toBe(413);
   });
 
-  test('limits count the operator where one is logged in, else the address', async () => {
+  test('limits count the operator if one is logged in, else the address', async () => {
     const { send, logIn, database } = await createOperatorApp(engine);
     const { cookie } = await logIn();
     const codes = async (headers: Record<string, string>) => {
@@ -77,7 +77,7 @@ describe.each(ENGINES)('E7 on $name', (engine) => {
     expect(event?.actor).toBe('root');
   });
 
-  test('they are kept apart from the chain, which a stranger cannot make grow', async () => {
+  test('they are kept apart from the chain, which strangers cannot grow', async () => {
     const { send, database } = await createOperatorApp(engine);
     const length = async () =>
       (await database.read.selectFrom('events_head').select('position').executeTakeFirstOrThrow()).position;
@@ -87,13 +87,13 @@ describe.each(ENGINES)('E7 on $name', (engine) => {
     expect(await errorsIn(database)).toHaveLength(1);
   });
 
-  test('past the budget of a day they are counted and dropped, with the same answer and one event', async () => {
+  test('past the daily budget they are counted and dropped, with the same answer and one event', async () => {
     const { send, database, platform } = await createOperatorApp(engine);
     const payload = { ...report, message: 'x'.repeat(10_000), stack: 'y'.repeat(10_000) };
     const sent = Math.ceil(BUDGETS.client_errors.bytes / 20_000) + 2;
     for (let i = 0; i < sent; i++) {
       expect((await send('POST', URL, { payload })).statusCode).toBe(202);
-      platform.clock.advance(3_000); // the limit of a minute is another one
+      platform.clock.advance(3_000); // past the separate limit per minute
     }
     const kept = (await errorsIn(database)).length;
     expect(kept).toBeLessThan(sent);

@@ -10,7 +10,7 @@ export interface ClientErrorFilter {
   untilMs?: number | undefined;
 }
 
-/** Most that is kept of them, the newest first. */
+/** Limits of the newest errors that are kept. */
 export const KEPT_ROWS_MAX = 10_000;
 export const KEPT_BYTES_MAX = 32 * 1_048_576;
 
@@ -18,7 +18,7 @@ export async function insertClientError(tx: Tx, row: ClientErrorRow): Promise<vo
   await tx.insertInto('client_errors').values(row).execute();
 }
 
-/** Ids are in the order of time; `after` is the last one of the page before. */
+/** Ids are in order of time; `after` is the last id of the previous page. */
 export async function listClientErrors(
   db: Db,
   args: { filter: ClientErrorFilter; descending: boolean; limit: number; after: string | null },
@@ -39,7 +39,7 @@ export async function findClientError(db: Db, id: string): Promise<ClientErrorRo
   return (await query.executeTakeFirst()) ?? null;
 }
 
-/** Removes the oldest past what is kept. Returns how many went. */
+/** Removes the oldest errors past the limits. Returns how many were removed. */
 export async function pruneClientErrors(
   tx: Tx,
   { rows, bytes }: { rows: number; bytes: number },

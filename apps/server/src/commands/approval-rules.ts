@@ -1,6 +1,6 @@
 import type { ApprovalPayload } from '@tidegate/protocol/documents';
 
-/** Actions that put software on a host: never signed without the approval that they name (A4). */
+/** Actions that install software: never signed without the approval that they name (A4). */
 const INSTALLS: readonly string[] = ['install_update', 'update_agent'];
 
 export function needsApproval(action: string): boolean {
@@ -8,7 +8,7 @@ export function needsApproval(action: string): boolean {
 }
 
 export interface ApprovalFacts {
-  /** What a trusted key signed; null where there is no such document. */
+  /** The document that a trusted key signed; null if there is none. */
   approval: Pick<
     ApprovalPayload,
     'token_id' | 'fleet_id' | 'agent_id' | 'update_id' | 'issued_at' | 'expires_at'
@@ -16,7 +16,7 @@ export interface ApprovalFacts {
   /** Digest of the signed bytes. */
   sha256: string | null;
   fleetId: string;
-  /** What the row of the command says. */
+  /** Contents of the command's row. */
   agentId: string;
   updateId: string | null;
   paramsUpdateId: string | null;

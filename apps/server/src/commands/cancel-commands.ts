@@ -3,8 +3,8 @@ import type { Platform } from '../platform/platform.ts';
 import { compareAndSwapStatus, openCommandsOfUpdate } from './store.ts';
 
 /**
- * Cancels the commands of an update that no agent has acknowledged yet; returns how many. One that is received or
- * running is with its agent: its result will say what became of it.
+ * Cancels the unacknowledged commands of an update; returns how many. The agent already has received and
+ * running commands: their results decide.
  */
 export async function cancelCommandsOfUpdate(
   tx: Tx,

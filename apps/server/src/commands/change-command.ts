@@ -14,8 +14,8 @@ export type RetryOutcome = { kind: 'queued'; commandId: string } | { kind: 'refu
 const Params = Type.Record(Type.String(), Type.Unknown());
 
 /**
- * Cancels a command that its agent has not acknowledged. The update of an install command goes back to `pending`;
- * the caller voids its token.
+ * Cancels a command that its agent has not acknowledged. The update of an install command returns to
+ * `pending`; the caller voids its token.
  */
 export async function cancelCommand(
   tx: Tx,
@@ -45,8 +45,8 @@ export async function cancelCommand(
 }
 
 /**
- * Queues a command that ended without success once more, as a new one. An install needs an approval that lives: where
- * it does not, the update has to be judged and approved again.
+ * Retries a command that ended without success, as a new command. An install needs a live approval; without
+ * one the update must be judged and approved again.
  */
 export async function retryCommand(
   tx: Tx,

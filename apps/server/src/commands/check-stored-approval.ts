@@ -14,9 +14,9 @@ import type { CommandRow } from './store.ts';
 const payloads = Compile(ApprovalPayload);
 
 /**
- * Why the approval of a command does not count; null where it does. Whoever writes to the database can write rows of
- * commands, updates and approvals (T6), but not a signature: only what a key of the key set signed is believed, and
- * only for the very agent and update that the command names.
+ * Returns why the approval of a command is invalid, or null. An attacker who writes to the database can write
+ * rows of commands, updates and approvals (T6), but not a signature: only what a key of the key set signed
+ * counts, and only for the agent and update that the command names.
  */
 export function checkStoredApproval(
   keys: { fleetId: string; active: readonly ServerKey[] },

@@ -2,7 +2,7 @@ import { COMMAND_STATUSES } from '@tidegate/protocol/states';
 import { expect, test } from 'vitest';
 import { COMMAND_TRANSITIONS, isFinished, judgeResult, mayRetry } from './command-rules.ts';
 
-test('R5: the ends of a command are those of docs/protocol/states.md, and only pending and sent expire or are cancelled', () => {
+test('R5: the final states are those of docs/protocol/states.md, and only pending and sent expire or are cancelled', () => {
   expect(COMMAND_STATUSES.filter(isFinished)).toEqual([
     'success',
     'failed',
@@ -35,7 +35,7 @@ test.each([
   expect(judgeResult(status, reported)).toEqual({ kind });
 });
 
-test('retry makes a new command of one that ended without success', () => {
+test('retry creates a new command from one that ended without success', () => {
   expect(COMMAND_STATUSES.filter(mayRetry)).toEqual([
     'failed',
     'refused',

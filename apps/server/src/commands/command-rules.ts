@@ -2,8 +2,8 @@ import type { CommandResult } from '@tidegate/protocol/agent-api';
 import type { CommandStatus } from '@tidegate/protocol/states';
 
 /**
- * Where a command may go from each status (docs/protocol/states.md); an agent may skip what it has no time to
- * report.
+ * Allowed transitions from each status (docs/protocol/states.md); an agent may skip states that it has no
+ * time to report.
  */
 export const COMMAND_TRANSITIONS: Readonly<Record<CommandStatus, readonly CommandStatus[]>> = {
   pending: ['sent', 'expired', 'cancelled'],
@@ -33,8 +33,8 @@ export type ResultVerdict =
   | { kind: 'unsent' };
 
 /**
- * What a result means for a command: `repeated` is "running" said again, `finished` comes after the end (also the
- * same end again), `unsent` speaks of a command that the agent was never given.
+ * How a result applies to a command: `repeated` is another "running", `finished` arrives after the end (also
+ * an identical one), `unsent` is for a command that the agent was never given.
  */
 export function judgeResult(status: CommandStatus, reported: CommandResult['status']): ResultVerdict {
   if (isFinished(status)) return { kind: 'finished' };
@@ -43,7 +43,7 @@ export function judgeResult(status: CommandStatus, reported: CommandResult['stat
   return commandMayMove({ from: status, to: reported }) ? { kind: 'move' } : { kind: 'finished' };
 }
 
-/** Whether an operator may have a command done again, as a new one. */
+/** Whether an operator may retry a command, as a new one. */
 export function mayRetry(status: CommandStatus): boolean {
   return isFinished(status) && status !== 'success';
 }

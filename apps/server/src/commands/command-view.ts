@@ -4,7 +4,7 @@ import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { HostedCommand } from './store.ts';
 
-/** A row as operators see it: without the envelope, which is the agent's alone. */
+/** A command's row for operators: without the envelope, which is only for the agent. */
 export function commandItem(row: HostedCommand): CommandItem {
   const params: unknown = JSON.parse(row.params);
   return {

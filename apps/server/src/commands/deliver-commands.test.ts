@@ -30,7 +30,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     return { database, platform, keyRing, agentId, queue, deliver };
   }
 
-  test('the payload is what docs/protocol/documents.md lists, for this agent and this machine', async () => {
+  test('the payload has the members of docs/protocol/documents.md, for this agent and this machine', async () => {
     const { agentId, keyRing, queue, deliver } = await setUp();
     const id = await queue({ action: 'set_polling', params: { interval_seconds: 30 } });
     const [delivered] = await deliver();
@@ -53,7 +53,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     });
   });
 
-  test('redelivered with the same bytes until received, and then no more', async () => {
+  test('redelivered with the same bytes until received, and never after', async () => {
     const { database, keyRing, queue, deliver } = await setUp();
     const id = await queue();
     const first = await deliver();
@@ -63,7 +63,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     expect((await findCommand(database.read, id))?.status).toBe('received');
   });
 
-  test('seq rises in the order of delivery, also when later commands come while earlier ones are out', async () => {
+  test('seq rises in the order of delivery, also if later commands arrive while earlier ones are out', async () => {
     const { queue, deliver } = await setUp();
     await queue();
     await queue();
@@ -72,14 +72,14 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     expect((await deliver()).map(({ payload }) => payload.seq)).toEqual([1, 2, 3]);
   });
 
-  test('two check-ins of one moment give a command one seq', async () => {
+  test('two concurrent check-ins give a command one seq', async () => {
     const { queue, deliver } = await setUp();
     await queue();
     const [one, two] = await Promise.all([deliver(), deliver()]);
     expect(one).toEqual(two);
   });
 
-  test('withheld until its not_before, and its lifetime starts there', async () => {
+  test('withheld until its not_before, where its lifetime starts', async () => {
     const { platform, queue, deliver } = await setUp();
     const notBeforeMs = platform.now() + 3_600_000;
     await queue({ notBeforeMs });
@@ -110,7 +110,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     expect(await deliver({ machineId })).toEqual([after]);
   });
 
-  test('expired after 24 h; an install is issued anew while its approval lives, and not after', async () => {
+  test('expired after 24 h; an install is issued anew while its approval is live, and not after', async () => {
     const { database, platform, keyRing, agentId, queue, deliver } = await setUp();
     const expiresAtMs = platform.now() + 1.5 * COMMAND_LIFETIME_MS;
     const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
@@ -148,7 +148,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     },
   );
 
-  test('an agent that is too old is given its own update and nothing else', async () => {
+  test('an outdated agent is given its own update and nothing else', async () => {
     const { database, platform, keyRing, agentId, queue, deliver } = await setUp();
     const expiresAtMs = platform.now() + COMMAND_LIFETIME_MS;
     const of = { agentId, n: 1, state: 'approved', expiresAtMs, keyRing };
@@ -168,7 +168,7 @@ describe.each(ENGINES)('delivering commands on $name', (engine) => {
     expect((await findCommand(database.read, id))?.status).toBe('sent');
   });
 
-  test('parameters that the action does not have are refused when the command is queued', async () => {
+  test('unknown parameters of an action are refused when the command is queued', async () => {
     const { queue } = await setUp();
     await expect(queue({ params: { shell: 'rm' } })).rejects.toThrow('not valid');
   });

@@ -17,28 +17,28 @@ import { refuseToSign } from './refuse-to-sign.ts';
 import { signCommand } from './sign-command.ts';
 import { type CommandRow, compareAndSwapStatus, deliverable, markReceived, stillApproved } from './store.ts';
 
-/** Commands that one check-in hands out. */
+/** Commands per check-in. */
 export const DELIVERED_MAX = 50;
 
 export interface Delivery {
   agentId: string;
   machineId: string;
-  /** Ids of commands that the agent has stored safely. */
+  /** Ids of commands that the agent has stored durably. */
   received: readonly string[];
-  /** Where the agent is too old for the rest, the one action that it is given. */
+  /** For an outdated agent, the only action that it receives. */
   only?: CommandAction | null;
 }
 
-/** What delivery asks of the key ring. */
+/** The members of the key ring that delivery uses. */
 export type DeliveryKeys = Pick<KeyRing, 'fleetId' | 'epoch' | 'isActive' | 'signer'> & {
   keySet(): { keys: readonly ServerKey[] };
-  /** Every key that was ever there. */
+  /** Every key that ever existed. */
   rows(): readonly { key_id: string }[];
 };
 
 /**
- * Takes the receipts of an agent and returns what it is to be given, as JSON texts of envelopes in rising order of
- * `seq`. Sequence number, key and machine digest are given at first delivery; a redelivery has the same bytes unless
+ * Records an agent's receipts and returns its commands, as JSON texts of envelopes in rising order of `seq`.
+ * The first delivery assigns sequence number, key and machine digest. A redelivery has the same bytes, unless
  * the key was revoked, the machine rebound or the epoch changed: then it is signed anew with a new `seq`.
  */
 export async function deliverCommands(
@@ -99,7 +99,7 @@ export async function deliverCommands(
   return outgoing.toSorted((a, b) => a.seq - b.seq).map(({ text }) => text);
 }
 
-/** An installing command is as good as its approval: one whose token is gone is cancelled instead of delivered. */
+/** Cancels an installing command whose token is gone, instead of delivering it. */
 async function withdrawUnapproved(
   tx: Tx,
   { commands, nowMs }: { commands: readonly CommandRow[]; nowMs: number },
@@ -119,7 +119,7 @@ async function withdrawUnapproved(
   return commands.filter((command) => !needsApproval(command.action) || live.has(command.id));
 }
 
-/** Whether the signed approval bears a command that needs one, or names one; where it does not, the command ends. */
+/** Whether a command's approval is valid, if it needs or names one; if not, the command ends. */
 async function isApproved(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -145,7 +145,7 @@ async function isApproved(
   }
   const isKnown = keyRing.rows().some((row) => row.key_id === stored?.key_id);
   if (stored && isKnown && !keyRing.isActive(stored.key_id)) {
-    // Nothing forged: its key was revoked, and the upkeep of approvals hands the update back to a human.
+    // Not forged: its key was revoked, and the approval maintenance returns the update to the operators.
     const change = { status: 'cancelled', reason: 'approval_gone', finished_at: platform.now() };
     await compareAndSwapStatus(tx, {
       id: command.id,
@@ -159,7 +159,7 @@ async function isApproved(
   return false;
 }
 
-/** Whether an artifact of a sound approval diverges by now; the upkeep then hands its update back to a human. */
+/** Whether an artifact of a valid approval now diverges; the approval maintenance then returns its update. */
 async function isDiverging(
   tx: Tx,
   { now }: Pick<Platform, 'now'>,

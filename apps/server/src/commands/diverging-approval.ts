@@ -11,8 +11,8 @@ import type { Db } from '../platform/db/engine.ts';
 const payloads = Compile(ApprovalPayload);
 
 /**
- * The artifacts of a signed approval that diverge by now: the last look before its host is given it. Whose signature
- * it bears is judged elsewhere. Where nothing is in doubt in the fleet it costs one read.
+ * The artifacts of a signed approval that diverge now: the last check before its host receives it. Others
+ * check the signature. Without divergences in the fleet it costs one read.
  */
 export async function divergencesOfApproval(db: Db, { payload }: Envelope): Promise<BoundDivergence[]> {
   if (!(await hasDoubts(db))) return [];

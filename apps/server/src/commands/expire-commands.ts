@@ -3,12 +3,12 @@ import type { Platform } from '../platform/platform.ts';
 import { queueCommand } from './queue-command.ts';
 import { compareAndSwapStatus, overdue, stillApproved } from './store.ts';
 
-/** Commands that one call looks at. */
+/** Commands that one call examines. */
 export const EXPIRE_MAX = 500;
 
 /**
- * Ends the open commands past their time, of one agent or of all (at most EXPIRE_MAX). While the approval of an
- * install command lives, the command is issued anew. Returns how many expired.
+ * Ends the expired open commands of one agent or of all (at most EXPIRE_MAX). While the approval of an
+ * install command is live, the command is issued anew. Returns how many expired.
  */
 export async function expireCommands(
   tx: Tx,

@@ -54,7 +54,7 @@ async function openScene(engine: TestEngine) {
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** How far a command is when something happens to it. */
+/** The stages at which something happens to a command. */
 const STAGES: Record<string, (scene: Scene, id: string) => Promise<unknown>> = {
   pending: async () => {},
   sent: (scene) => scene.deliver(),
@@ -81,7 +81,7 @@ const STAGES: Record<string, (scene: Scene, id: string) => Promise<unknown>> = {
 };
 
 describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
-  // At each stage: is it handed out again, can it be cancelled, what becomes of a result, and of a retry.
+  // At each stage: whether it is redelivered and can be cancelled, and the outcome of a result and a retry.
   test.each([
     ['pending', { again: true, cancel: 'cancelled', result: 'unknown', retry: 'refused' }],
     ['sent', { again: true, cancel: 'cancelled', result: 'recorded', retry: 'refused' }],
@@ -112,7 +112,7 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
     const reported = await at();
     expect((await reported.report(reported.id, 'failed')).kind).toBe(expected.result);
     if (expected.result === 'recorded') {
-      // Said twice, it changes nothing: the second one is 409 command_finished.
+      // A repeated result changes nothing: the second one is 409 command_finished.
       expect((await reported.report(reported.id, 'failed')).kind).toBe('finished');
     }
 
@@ -127,7 +127,7 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
     expect(rows.length).toBe(expected.retry === 'queued' ? 2 : 1);
   });
 
-  test('seq rises strictly for an agent, whatever comes at one moment and however often the server starts', async () => {
+  test('seq rises strictly for an agent, whatever is concurrent and however often the server starts', async () => {
     const scene = await openScene(engine);
     const seen = new Map<string, number>();
     let highest = 0;
@@ -180,7 +180,7 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
     expect([first?.seq, second?.seq]).toEqual([1, 2]);
   });
 
-  test('T13: the digest of the approval is bound into the command', async () => {
+  test('T13: the command binds the digest of the approval', async () => {
     const scene = await openScene(engine);
     const { id, approval } = await scene.install();
     expect(await scene.deliver()).toMatchObject([
@@ -191,7 +191,7 @@ describe.each(ENGINES)('failure cases of commands on $name', (engine) => {
   test.each([
     ['voided', { voided_at: 1 }],
     ['expired', { expires_at: 1 }],
-  ])('a sent install whose approval is %s is not handed out again', async (_, change) => {
+  ])('a sent install whose approval is %s is not delivered again', async (_, change) => {
     const scene = await openScene(engine);
     const { id } = await scene.install();
     await scene.deliver();

@@ -8,7 +8,7 @@ import { deliverCommands } from './deliver-commands.ts';
 import { COMMAND_LIFETIME_MS, queueCommand } from './queue-command.ts';
 import { findCommand, insertCommands } from './store.ts';
 
-/** What somebody writes who holds the database but no key (T6). */
+/** Rows that an attacker writes who has the database but no key (T6). */
 interface Forgery {
   what: string;
   update?: Partial<TestUpdate>;
@@ -42,12 +42,12 @@ const FORGERIES: Forgery[] = [
     check: 'approval_for_another_update',
   },
   {
-    what: 'another token under the id',
+    what: 'a different token under the id',
     update: { signed: { token_id: OTHER } },
     check: 'approval_not_the_referenced_one',
   },
   {
-    what: 'an approval whose signed time is over, beside a column that says otherwise',
+    what: 'an approval whose signed time has expired, beside a column that says otherwise',
     update: { signed: { expires_at: '2026-11-21T09:00:00Z' } },
     check: 'approval_expired',
   },
@@ -57,17 +57,17 @@ const FORGERIES: Forgery[] = [
     check: 'approval_not_the_referenced_one',
   },
   {
-    what: 'parameters that name another update',
+    what: 'parameters that name a different update',
     row: { params: JSON.stringify({ update_id: OTHER }) },
     check: 'approval_for_another_update',
   },
   {
-    what: 'a life that outlasts every command',
+    what: 'a lifetime above that of every command',
     row: { expires_at: Date.UTC(2099, 0) },
     check: 'not_valid',
   },
   { what: 'an action that does not exist', row: { action: 'shell' }, check: 'not_valid' },
-  { what: 'a scan with parameters of its own', row: plain('scan', { shell: 'rm' }), check: 'not_valid' },
+  { what: 'a scan with extra parameters', row: plain('scan', { shell: 'rm' }), check: 'not_valid' },
   { what: 'parameters that are not JSON', row: { ...plain('scan', {}), params: '{' }, check: 'not_valid' },
   {
     what: 'a polling interval of a year',
@@ -75,7 +75,7 @@ const FORGERIES: Forgery[] = [
     check: 'not_valid',
   },
   {
-    what: 'keys to fetch from elsewhere',
+    what: 'keys to fetch from a different address',
     row: plain('refresh_keys', { url: 'http://evil' }),
     check: 'not_valid',
   },
@@ -132,7 +132,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     return { database, platform, keyRing, agentId, install, id, deliver, events };
   }
 
-  test('T6: what this server wrote itself is signed', async () => {
+  test('T6: commands that this server wrote are signed', async () => {
     const { deliver, events } = await setUp();
     expect((await deliver()).length).toBe(1);
     expect(await events()).toEqual([]);
@@ -198,7 +198,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     expect(await events()).toMatchObject([{ severity: 'critical', agent_id: agentId }]);
   });
 
-  test('T6: a command of one host, moved to another or done once more, is never signed', async () => {
+  test('T6: a command moved to another host, or repeated, is never signed', async () => {
     const { database, id, deliver } = await setUp();
     expect((await deliver()).length).toBe(1);
     const again = { status: 'pending', seq: null, envelope: null, not_before: 1, changed_at: null } as const;
@@ -209,7 +209,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     expect(await findCommand(database.read, id)).toMatchObject({ reason: 'not_sealed' });
   });
 
-  test('an update that a forged approval had moved goes back to a human', async () => {
+  test('an update that a forged approval had moved returns to the operators', async () => {
     const { database, install, deliver } = await setUp({ update: { keyRing: stranger } });
     await deliver();
     const update = await database.read
@@ -220,7 +220,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     expect(update).toEqual({ state: 'pending', state_reason: 'approval_not_signed', approval_id: null });
   });
 
-  test('a forged row among others costs the agent none of them', async () => {
+  test('a forged row among others does not delay them', async () => {
     const { database, platform, agentId, deliver } = await setUp({ row: plain('shell', {}) });
     await database.transact((tx) =>
       queueCommand(tx, platform, { agentId, action: 'scan', params: {}, createdBy: 'ada' }),
@@ -228,7 +228,7 @@ describe.each(ENGINES)('rows put into the database by hand, on $name', (engine) 
     expect((await deliver()).length).toBe(1);
   });
 
-  test('the key that signed the approval was revoked: withdrawn, and nobody is accused', async () => {
+  test('the key that signed the approval was revoked: withdrawn, without a security event', async () => {
     const { database, keyRing, id, deliver, events } = await setUp();
     keyRing.rotate();
     expect(await deliver()).toEqual([]);

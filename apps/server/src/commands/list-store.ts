@@ -20,7 +20,7 @@ export function commandOrder(descending: boolean): Order {
   return { parts: [{ by: sql`c.created_at`, type: 'number' }], id: sql`c.id`, descending };
 }
 
-/** Commands in the order, and how many there are: counted up to one more than TOTAL_MAX. */
+/** A page of commands in order, and their total, counted up to one more than TOTAL_MAX. */
 export async function listPageOfCommands(
   db: Db,
   { selection, descending, limit, after }: CommandPage,

@@ -1,7 +1,7 @@
 import { type CommandOutput, OUTPUT_MAX_CHARS, OUTPUT_MAX_PIECES } from '@tidegate/protocol/agent-api';
 import type { Db, Tx } from '../platform/db/engine.ts';
 
-/** Pieces read at a time by a viewer. */
+/** Pieces that a viewer reads at a time. */
 const READ_PIECES = 200;
 
 export interface OutputPiece {
@@ -10,7 +10,7 @@ export interface OutputPiece {
   data: string;
 }
 
-/** Keeps a piece of output; one whose `seq` was seen before is ignored, and so is what is past the limits. */
+/** Stores a piece of output; ignores a repeated `seq` and everything past the limits. */
 export async function keepOutput(
   tx: Tx,
   { commandId, output, nowMs }: { commandId: string; output: CommandOutput; nowMs: number },

@@ -5,24 +5,24 @@ import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { insertCommands } from './store.ts';
 
-/** Life of a command from the moment that it may be delivered (docs/protocol/limits.md), in milliseconds. */
+/** Lifetime of a command from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const COMMAND_LIFETIME_MS = 24 * 3_600_000;
 
 export interface NewCommand {
   agentId: string;
   action: CommandAction;
-  /** As `COMMAND_PARAMS` of the action says. */
+  /** As in `COMMAND_PARAMS` of the action. */
   params: Readonly<Record<string, unknown>>;
   updateId?: string | null;
   approval?: { tokenId: ApprovalReference['token_id']; sha256: string } | null;
-  /** Withheld until then; at once unless given. */
+  /** Withheld until then; default: immediately. */
   notBeforeMs?: number | null;
   expiresAtMs?: number | null;
   /** Operator name, `sweep` or `server`. */
   createdBy: string;
 }
 
-/** Queues a command for the next check-in of its agent. Returns its id; throws where the parameters are not valid. */
+/** Queues a command for the next check-in of its agent. Returns its id; throws on invalid parameters. */
 export async function queueCommand(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -33,7 +33,7 @@ export async function queueCommand(
   return row.id;
 }
 
-/** The same for many. */
+/** The same for many commands. */
 export async function queueCommands(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,

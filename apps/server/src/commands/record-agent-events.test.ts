@@ -33,7 +33,7 @@ describe.each(ENGINES)('events of agents on $name', (engine) => {
     return { record, messages, other };
   }
 
-  test('one that comes again because the answer was lost is stored once, and what follows it in order', async () => {
+  test('an event repeated because the answer was lost is stored once, and the next ones in order', async () => {
     const { record, messages } = await setUp();
     const [a, b, c] = [identified('a'), identified('b'), identified('c')];
     await record([a, b]);
@@ -42,14 +42,14 @@ describe.each(ENGINES)('events of agents on $name', (engine) => {
     expect(await messages()).toEqual(['a', 'b', 'c']);
   });
 
-  test('the same request twice at once is stored once (RT13)', async () => {
+  test('two concurrent identical requests are stored once (RT13)', async () => {
     const { record, messages } = await setUp();
     const batch = [identified('a'), identified('b')];
     await Promise.all([record(batch), record(batch), record(batch)]);
     expect(await messages()).toEqual(['a', 'b']);
   });
 
-  test('an id hides nothing of another agent, and none of an agent that gives no ids', async () => {
+  test('an id hides no event of another agent, and none of an agent that sends no ids', async () => {
     const { record, messages, other } = await setUp();
     const a = identified('a');
     await record([a]);

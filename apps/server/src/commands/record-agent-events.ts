@@ -7,19 +7,19 @@ import { appendOutsiderEvent } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 
-/** What is kept of an agent's text, in characters. */
+/** Maximum length of an agent's text, in characters. */
 const MESSAGE_MAX_CHARS = 1_000;
-/** Larger details are left out, as JSON text in characters. */
+/** Larger details are left out; JSON text, in characters. */
 const DETAILS_MAX_CHARS = 8_192;
 
-/** How far back an event that comes again is looked for; an agent sends at most 100, and goes on when they have arrived. */
+/** How many events are searched for repetitions; an agent sends at most 100 until they are acknowledged. */
 const LOOK_BACK_EVENTS = 500;
 const COMPONENT = 'agent';
 
 /**
- * Stores what an agent noticed by itself as security events; its text is bounded and never trusted. An agent sends an
- * event again, under the id that it gave it, until it has our answer: one that is stored already is left out. Past its
- * budget of the day they are counted and dropped, so that the agent does not send them for ever.
+ * Stores an agent's own events as security events; their text is bounded and untrusted. An agent repeats an
+ * event, under the same id, until it has our answer: stored ones are skipped. Past its daily budget events
+ * are counted and dropped, so that the agent does not repeat them for ever.
  */
 export async function recordAgentEvents(
   tx: Tx,
@@ -49,7 +49,7 @@ export async function recordAgentEvents(
 
 async function storedIds(tx: Tx, agentId: string, events: readonly AgentEvent[]): Promise<Set<string>> {
   if (events.every(({ details }) => eventId(details) === null)) return new Set();
-  await lockHead(tx); // so that the same request, sent twice at once, is looked at one after the other
+  await lockHead(tx); // serializes a repeated request, so that the second sees the first
   const contents = await newestContents(tx, { agentId, component: COMPONENT, limit: LOOK_BACK_EVENTS });
   return new Set(contents.flatMap((content) => idOfStored(content) ?? []));
 }

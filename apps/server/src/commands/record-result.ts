@@ -10,9 +10,9 @@ import { judgeResult } from './command-rules.ts';
 import { queueCommand } from './queue-command.ts';
 import { type CommandRow, compareAndSwapStatus, findCommand, stillApproved } from './store.ts';
 
-/** An agent that asks for no pause gets one all the same, in milliseconds. */
+/** Minimum pause before redelivery, whatever the agent requests, in milliseconds. */
 const RETRY_MIN_MS = 60_000;
-/** What an event keeps of an agent's text, in characters. */
+/** Maximum length of an agent's text in an event, in characters. */
 const REASON_MAX_CHARS = 1_000;
 
 export type ResultOutcome =
@@ -21,8 +21,8 @@ export type ResultOutcome =
   | { kind: 'unknown' };
 
 /**
- * Records what an agent says of its command, and moves the update that the command belongs to. The commands of
- * others, and those that the agent was never given, are unknown to it.
+ * Records an agent's result of a command, and moves the update of the command. The commands of others, and
+ * those that the agent was never given, are unknown to it.
  */
 export async function recordResult(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function recordResult(
       break;
   }
   const change = changeOf(result, platform.now());
-  // Of two results at once one wins; the other meets what that one made of the command.
+  // Of two concurrent results one wins; the other is judged against the new state.
   if (!(await compareAndSwapStatus(tx, { id: commandId, from: [status], change, nowMs: platform.now() }))) {
     return recordResult(tx, platform, { agentId, commandId, result });
   }
@@ -86,8 +86,8 @@ async function moveUpdate(tx: Tx, platform: Pick<Platform, 'newId' | 'now'>, rep
 }
 
 /**
- * A host that installs in hours of its own, and has not begun, gets the command anew when they begin, where the
- * approval lives until then. False: the refusal is the end.
+ * Schedules a new delivery at the start of the host's next install hours, if the host has not begun and the
+ * approval lives until then. False: the refusal is final.
  */
 async function deliveredLater(
   tx: Tx,
@@ -128,7 +128,7 @@ async function moveInstalled(
     result.status === 'success'
       ? await move(['installing'], 'installed')
       : await move(['approved', 'installing'], 'failed', reason ?? result.status);
-  // A scan or an operator may have closed the update before: then there is no news to tell.
+  // A scan or an operator may have closed the update before: then there is no event.
   const update = moved ? await findUpdate(tx, updateId) : null;
   if (!update) return;
   const success = result.status === 'success';

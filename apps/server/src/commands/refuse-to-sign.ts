@@ -5,12 +5,12 @@ import { transitionUpdate } from '../updates/transition-update.ts';
 import type { ApprovalFault } from './approval-rules.ts';
 import { type CommandRow, compareAndSwapStatus } from './store.ts';
 
-/** What an event keeps of a column that nobody has checked, in characters. */
+/** Maximum length of an unverified column in an event, in characters. */
 const COLUMN_MAX_CHARS = 64;
 
 /**
- * Ends a command whose row says what this server never wrote: the mark of somebody else who writes to the database
- * (T6). It is critical, for an operator to look into; the update goes back to a human.
+ * Ends a command whose row this server never wrote: somebody else writes to the database (T6). It is critical
+ * and needs an operator; the update returns to `pending`.
  */
 export async function refuseToSign(
   tx: Tx,

@@ -84,14 +84,14 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       expect((await events()).map(({ type }) => type)).not.toContain('update_failed');
     });
 
-    test('waits a minute at least, whatever it asks for', async () => {
+    test('waits at least a minute, whatever it requests', async () => {
       const { database, platform, install, report } = await setUp();
       const { id } = await install();
       await report(id, refusal('2020-01-01T00:00:00Z'));
       expect(await pending(database)).toMatchObject([{ not_before: platform.now() + 60_000 }]);
     });
 
-    test('is given nothing that its approval would not outlive: the update failed', async () => {
+    test('gets nothing if its approval would expire before: the update failed', async () => {
       const { database, install, report } = await setUp();
       const { id, updateId } = await install();
       await report(id, refusal('2027-11-22T02:00:00Z'));
@@ -99,7 +99,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
       expect(await findUpdate(database.read, updateId)).toMatchObject({ state: 'failed' });
     });
 
-    test('cannot ask for it once it has begun, nor with another end than a refusal', async () => {
+    test('cannot request it once it has begun, nor with an outcome other than a refusal', async () => {
       const { database, platform, install, report } = await setUp();
       const { id, updateId } = await install();
       const retry_at = `${new Date(platform.now() + 3_600_000).toISOString().slice(0, 19)}Z`;
@@ -144,7 +144,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     },
   );
 
-  test('a result after the end is 409 command_finished, also the same one again; running twice is not', async () => {
+  test('a result after the end is 409 command_finished, also an identical one; a second "running" is not', async () => {
     const { install, report, events } = await setUp();
     const { id } = await install();
     await report(id, { status: 'running' });
@@ -157,7 +157,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await events()).length).toBe(1);
   });
 
-  test('two results at once: one counts, the other is 409', async () => {
+  test('two concurrent results: one counts, the other is 409', async () => {
     const { install, report, events } = await setUp();
     const { id } = await install();
     const both = await Promise.all([report(id, { status: 'success' }), report(id, { status: 'failed' })]);
@@ -165,7 +165,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await events()).length).toBe(1);
   });
 
-  test('a plan that failed hands the update back to a human', async () => {
+  test('a failed plan returns the update to the operators', async () => {
     const { database, key, queue, deliver, report } = await setUp();
     const { agentId } = key;
     const { updateId } = await insertTestUpdate(database, {
@@ -192,7 +192,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await report(id, { status: 'running', finished_at: at })).statusCode).toBe(400);
   });
 
-  test('the commands of another agent, and those that were never delivered, do not exist for an agent', async () => {
+  test('the commands of another agent, and undelivered ones, do not exist for an agent', async () => {
     const { database, key, queue, install, post, report } = await setUp();
     const { id } = await install();
     const other = await insertTestAgent(database, { n: 2 });
@@ -203,7 +203,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(key.agentId).not.toBe(other.agentId);
   });
 
-  test('output: a seq seen before is ignored, and the stream ends with how the command ended', async () => {
+  test('output: a repeated seq is ignored, and the stream ends with the final status of the command', async () => {
     const { app, install, post, report } = await setUp();
     const { id } = await install();
     for (const [seq, data] of [
@@ -230,7 +230,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(rest.body.startsWith('id: 1\n')).toBe(true);
   });
 
-  test('output: what is past the limits is taken and not kept, and the stream is as long as they are', async () => {
+  test('output past the limits is accepted and dropped, and the stream ends at the limits', async () => {
     const { app, install, post, report } = await setUp();
     const { id } = await install();
     const data = 'x'.repeat(OUTPUT_PIECE_MAX_CHARS);
@@ -245,14 +245,14 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect(body.match(/^id: /gm)).toHaveLength(fits);
   });
 
-  test('a stop ends the outputs that are watched, and does not wait for their commands', async () => {
+  test('a stop ends watched outputs, and does not wait for their commands', async () => {
     const { app, install } = await setUp();
     const { id } = await install();
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
     const answer = await fetch(`${url}/api/v1/commands/${id}/output`);
     const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
     expect(await reader?.read()).toEqual({ done: false, value: ': waiting\n\n' });
-    // The command never ends: a stop that waited for it would not, either.
+    // The command never ends: a stop that waited for it would not end either.
     await app.close();
     expect(await reader?.read()).toMatchObject({ done: true });
   });
@@ -279,7 +279,7 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     expect((await post('events', { events: Array.from({ length: 101 }, () => event) })).statusCode).toBe(400);
   });
 
-  test('cancel takes an approval back; a command that runs cannot be cancelled, a finished one is 409', async () => {
+  test('cancel withdraws an approval; a running command cannot be cancelled, a finished one is 409', async () => {
     const { app, database, voided, install, queue, deliver, report } = await setUp();
     const act = (id: string, what: string) =>
       app.inject({ method: 'POST', url: `/api/v1/commands/${id}/${what}` });

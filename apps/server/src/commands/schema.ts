@@ -39,7 +39,7 @@ export const schema: readonly Statement[] = [
   'CREATE INDEX agent_commands_by_status ON agent_commands (status, created_at, id)',
   'CREATE INDEX agent_commands_by_action ON agent_commands (action, created_at, id)',
   'CREATE INDEX agent_commands_changed ON agent_commands (changed_at) WHERE changed_at IS NOT NULL',
-  // The overview counts these without reading the rows.
+  // The overview counts these by index.
   `CREATE INDEX agent_commands_undelivered ON agent_commands (not_before)
     WHERE status = 'pending' AND action = 'install_update'`,
 
@@ -67,7 +67,7 @@ declare module '../platform/db/tables.ts' {
       seq: number | null;
       key_id: string | null;
       machine_sha256: string | null;
-      /** The epoch that it was signed in: after a restore it is signed anew. */
+      /** The epoch of the signature: after a restore it is signed anew. */
       epoch: number | null;
       envelope: string | null;
       created_by: string;
@@ -82,7 +82,7 @@ declare module '../platform/db/tables.ts' {
       exit_code: number | null;
       output_tail: string | null;
       installed: string | null;
-      /** When the server last wrote it; the times that a host tells of are of its own clock. */
+      /** When the server last wrote it; times that a host reports are of its own clock. */
       changed_at?: number | null;
       seal: SealColumn;
     };

@@ -8,12 +8,12 @@ import type { OpenedCommand } from './store.ts';
 
 export type SignedCommand =
   | { ok: true; signed: { key_id: string; epoch: number; envelope: string } }
-  /** The row is not what `queueCommand` writes: nothing that an agent would refuse is ever signed. */
+  /** `queueCommand` did not write the row: nothing that an agent would refuse is ever signed. */
   | { ok: false };
 
 const payloads = Compile(CommandPayload);
 
-/** Signs a command for its agent and machine, with the key in use. Whether it may be signed at all was judged before. */
+/** Signs a command for its agent and machine, with the active key. The caller has judged it. */
 export function signCommand(
   keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer'>,
   args: { command: OpenedCommand; seq: number; machineSha256: string; nowMs: number },
@@ -22,7 +22,7 @@ export function signCommand(
   const { keyId, keyVersion, sign } = keyRing.signer();
   const epoch = keyRing.epoch();
   const params = parseStrictJson(command.params);
-  // A longer life than any command is given would outlast the revocation of whoever wrote it.
+  // A longer lifetime than any command gets would outlast the revocation of its author.
   if (!params.ok || command.expires_at - command.not_before > COMMAND_LIFETIME_MS) return { ok: false };
   const payload: unknown = {
     v: 1,

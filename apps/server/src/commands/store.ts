@@ -8,10 +8,10 @@ import { type Opened, sealed } from '../platform/db/row-seals.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type CommandRow = Selectable<Tables['agent_commands']>;
-/** One whose seal was checked: what else says who asked for it is the row itself. */
+/** A row whose seal was verified, so that its columns can be trusted. */
 export type OpenedCommand = CommandRow & Opened<'agent_commands'>;
 type NewRow = Omit<Insertable<Tables['agent_commands']>, 'seal'> & Covered<'agent_commands'>;
-/** A command with the name of its host, as operators see it. */
+/** A command with the name of its host, for operators. */
 export type HostedCommand = CommandRow & { hostname: string };
 
 export async function insertCommands(tx: Tx, rows: readonly NewRow[]): Promise<void> {
@@ -29,7 +29,7 @@ export async function findHostedCommand(db: Db, id: string): Promise<HostedComma
   return (await row.executeTakeFirst()) ?? null;
 }
 
-/** Compare-and-swap: true where the command was in one of the statuses and is changed now. */
+/** Compare-and-swap: true if the command was in one of the statuses and has changed. */
 export async function compareAndSwapStatus(
   tx: Tx,
   args: {
@@ -62,7 +62,7 @@ export async function markReceived(
     .execute();
 }
 
-/** Commands to deliver or to deliver again, oldest first. */
+/** Commands to deliver for the first time or again, oldest first. */
 export async function deliverable(
   tx: Tx,
   args: { agentId: string; nowMs: number; limit: number },
@@ -79,7 +79,7 @@ export async function deliverable(
     .execute();
 }
 
-/** Open commands past their time, of one agent or of all. */
+/** Expired open commands of one agent or of all. */
 export async function overdue(
   db: Db,
   args: { agentId: string | null; nowMs: number; limit: number },
@@ -103,8 +103,8 @@ export async function openCommandsOfUpdate(tx: Tx, updateId: string): Promise<Co
 }
 
 /**
- * Which of these commands may still install: their update is approved by the very token, and that is neither void
- * nor expired. One statement that joins the tables of updates and approvals.
+ * The commands of these that may still install: their update is approved by exactly that token, which is neither
+ * void nor expired. One statement that joins the tables of updates and approvals.
  */
 export async function stillApproved(
   tx: Tx,
@@ -132,13 +132,13 @@ export interface CommandFilter {
   action?: string | undefined;
 }
 
-/** Which commands a caller means: a filter, within what it may see of the fleet. */
+/** The commands that a caller means: a filter, within the caller's scope. */
 export interface CommandSelection {
   filter: CommandFilter;
   scope: GroupScope;
 }
 
-/** Newest first; `before` is the id of the last command of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export async function listCommands(
   db: Db,
   args: CommandSelection & { limit: number; before: string | null },

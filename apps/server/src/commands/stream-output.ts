@@ -6,12 +6,12 @@ import { isFinished } from './command-rules.ts';
 import { readOutput } from './output.ts';
 import { findCommand } from './store.ts';
 
-/** How often a viewer looks for more, in milliseconds. */
+/** Poll interval of a viewer, in milliseconds. */
 const LOOK_EVERY_MS = 1_000;
-/** Longest life of one stream; the browser opens the next one by itself, where it left off. */
+/** Maximum lifetime of a stream; the browser reconnects automatically, from where it stopped. */
 const STREAM_LOOKS = 600;
 
-/** The output of a command as server-sent events, until the command has ended; `end` says how. */
+/** Streams a command's output as server-sent events until the command has ended; `end` has its outcome. */
 export async function* streamOutput(
   database: Database,
   args: { commandId: string; afterSeq: number; signal: AbortSignal },
@@ -19,7 +19,7 @@ export async function* streamOutput(
   const { commandId, signal } = args;
   let { afterSeq } = args;
   for (let look = 0; look < STREAM_LOOKS && !signal.aborted; look++) {
-    // The status first: what a finished command wrote is there when it is read afterwards.
+    // The status first: the output of a finished command is complete when it is read afterwards.
     const command = await findCommand(database.read, commandId);
     if (!command) return;
     const pieces = await readOutput(database.read, { commandId, afterSeq });

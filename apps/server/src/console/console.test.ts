@@ -47,11 +47,11 @@ function expectDocument(answer: LightMyRequestResponse): void {
   expect(answer.body).toContain('<title>Tidegate</title>');
 }
 
-/** The routes of the console, as its router names them. */
+/** The routes of the console, as in its router. */
 const ROUTER = fileURLToPath(new URL('../../../console/src/router.tsx', import.meta.url));
 
 describe('the built console', () => {
-  test('every page that the console has is answered by its address, also when it is loaded anew', async () => {
+  test('every page of the console is served at its address, also after a reload', async () => {
     const router = await readFile(ROUTER, 'utf8');
     const paths = [...router.matchAll(/(?:age\(|path: )'([^']+)'/g)].map(([, path = '']) => path);
     expect(paths.map((path) => path.replaceAll('$', ':')).toSorted()).toEqual([...PAGES].toSorted());
@@ -62,7 +62,7 @@ describe('the built console', () => {
     for (const path of PAGES) expectDocument(await http.inject({ url: `${path.replace(':id', 'x')}?q=1` }));
   });
 
-  test('what is named by its hash is kept by the browser for good, the rest is asked for again', async () => {
+  test('the browser caches files named by their hash for good, and revalidates the rest', async () => {
     const { http } = await built(SQLITE);
     const script = await http.inject({ url: '/assets/index-abc.js' });
     expect([script.statusCode, script.headers['cache-control']]).toEqual([
@@ -79,7 +79,7 @@ describe('the built console', () => {
     expect(again.statusCode).toBe(304);
   });
 
-  test('who takes it compressed gets it as it was compressed by the build', async () => {
+  test('clients that accept compression get the file as the build compressed it', async () => {
     const { http } = await built(SQLITE);
     const answer = await http.inject({
       url: '/assets/index-abc.js',
@@ -90,14 +90,14 @@ describe('the built console', () => {
     expect(gunzipSync(answer.rawPayload).toString()).toBe('export {};');
   });
 
-  test('nothing else in the folder, or beside it, is there', async () => {
+  test('no other file in the folder, or beside it, is served', async () => {
     const { http } = await built(SQLITE);
     for (const path of ABSENT) {
       expect([path, (await http.inject({ url: path })).statusCode]).toEqual([path, 404]);
     }
   });
 
-  test('without a build each page says how to make one', async () => {
+  test('without a build each page names the command that makes one', async () => {
     const { http } = await createTestApp(SQLITE, { consoleDir: '/nonexistent' });
     const answer = await http.inject({ url: '/' });
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([503, 'text/plain; charset=utf-8']);

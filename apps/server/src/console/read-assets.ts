@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** What a page names: never the document itself, and never the manifest of the build. */
+/** Files that pages link to: never the document itself, and never the manifest of the build. */
 const SERVED = /^(assets\/\w[\w.-]*\.(js|css|woff2|svg|png)|[\w-]+\.svg)$/;
 
-/** The files beside the document that may be served, as paths of URLs; null where no console was built. */
+/** URL paths of the files beside the document that may be served; null if no console was built. */
 export async function readAssets(folder: string): Promise<readonly string[] | null> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
     (error: NodeJS.ErrnoException) => {

@@ -41,11 +41,11 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
   test.each([
     ['lab', 'prod', 'revoked'],
     ['lab', null, 'revoked'],
-    // Whether the credentials live is no business of another group's token.
+    // Another group's token must not learn whether the credentials are live.
     ['lab', 'prod', 'live'],
     ['Prod', 'prod', 'revoked'],
   ] as const)(
-    'a token of %j takes no machine of %j (%s): 409, an event, no seat',
+    'a token of %j cannot enrol a machine of %j (%s): 409, an event, no seat',
     async (token, host, how) => {
       const it = createAgentsApp(await engine.open());
       const { body } = await register(it, host);
@@ -67,7 +67,7 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
     },
   );
 
-  test('the refusal tells the caller neither the group nor the agent', async () => {
+  test('the refusal names neither the group nor the agent to the caller', async () => {
     const it = createAgentsApp(await engine.open());
     const { body } = await register(it, 'prod-eu');
     await end(it, body.agent_id, 'revoked');
@@ -79,7 +79,7 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
     ['prod', 'prod', 'prod'],
     [null, 'prod', 'prod'],
     [null, null, null],
-  ])('a token of %j takes a revoked machine of %j, which is of %j then', async (token, host, after) => {
+  ])('a token of %j enrols a revoked machine of %j, which is then of %j', async (token, host, after) => {
     const it = createAgentsApp(await engine.open());
     const { body } = await register(it, host);
     await end(it, body.agent_id, 'revoked');
@@ -89,7 +89,7 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
     expect(await refusals(it)).toEqual([]);
   });
 
-  test('a machine whose host was deleted is a new host in the group of the token', async () => {
+  test('the machine of a deleted host is a new host in the group of the token', async () => {
     const it = createAgentsApp(await engine.open());
     const { body } = await register(it, 'prod');
     await end(it, body.agent_id, 'deleted');
@@ -99,7 +99,7 @@ describe.each(ENGINES)('the groups of a registration token on $name', (engine) =
     expect((await agentOf(it, again.body.agent_id)).group).toBe('lab');
   });
 
-  test('a host that was moved is of its new group: a token of the old one does not bring it back', async () => {
+  test('a moved host belongs to its new group: a token of the old one cannot enrol it', async () => {
     const it = createAgentsApp(await engine.open());
     const { body } = await register(it, 'lab');
     const moved = { agent_ids: [body.agent_id], group: 'prod' };

@@ -30,10 +30,10 @@ export interface Registration {
 }
 
 /**
- * Enrols a host: agent, seat, family and event in one transaction; a refused registration uses no seat. A machine
- * whose agent is revoked or whose family has expired keeps its agent id and its group. Refused are a token of another
- * group, which must not cross into that agent's group, and any token while the family lives: a leaked registration
- * token must not evict a host.
+ * Enrols a host: agent, seat, family and event in one transaction; a refused registration uses no seat. A
+ * machine whose agent is revoked or whose family has expired keeps its agent id and its group. A token of
+ * another group is refused, because it must not cross into that agent's group. While the family is live any
+ * token is refused: a leaked registration token must not evict a host.
  */
 export async function registerAgent(
   {
@@ -59,7 +59,7 @@ export async function registerAgent(
     if (isTooOld(host.agent_version, minAgentVersion)) return { ok: false, code: 'agent_too_old' } as const;
     await lockMachine(tx, { engine: platform.database.engine, machineId });
     const known = await findAgentOfMachine(tx, machineId);
-    // Before anything else about the agent: another group's token learns nothing of its credentials.
+    // First check on the agent: another group's token learns nothing of its credentials.
     if (known && !covers(token, known)) {
       await recordCrossing(tx, platform, { token, known, host });
       return { ok: false, code: 'machine_in_another_group' } as const;
@@ -74,7 +74,7 @@ export async function registerAgent(
     const group = known ? known.group_name : token.group_name;
     if (known) {
       await reviveAgent(tx, { agentId, set: { ...described(host), group_name: group, enrolled_at: nowMs } });
-      // Whoever else had the identity has none now.
+      // Revokes the credentials of any former holder of the identity.
       await closeSuspicion(tx, { agentId, atMs: nowMs });
       await forgetBoots(tx, { agentId, but: null });
     } else
@@ -102,7 +102,7 @@ export async function registerAgent(
   });
 }
 
-/** A token without a group is made by those who see every host and covers all; any other covers its group alone. */
+/** A token without a group needs an operator of the whole fleet and covers all hosts, others their group. */
 function covers(token: RegistrationTokenRow, known: AgentRow): boolean {
   return token.group_name === null || token.group_name === known.group_name;
 }
@@ -142,7 +142,7 @@ function described(host: RegisterRequest) {
   };
 }
 
-/** What every new agent starts with; enrolment binds it to the machine that it names. */
+/** Initial values of an agent; enrolment binds it to the machine that it names. */
 function newAgent(nowMs: number) {
   return {
     status: 'active',

@@ -20,7 +20,7 @@ export type CreateOutcome =
   | { ok: true; row: RegistrationTokenRow; secret: string }
   | { ok: false; message: string };
 
-/** Makes a registration token; its secret is in this answer and nowhere else. */
+/** Creates a registration token; its secret is only in this answer. */
 export async function createRegistrationToken(
   platform: Platform,
   { request, actor }: { request: CreateRegistrationToken; actor: string },
@@ -28,7 +28,7 @@ export async function createRegistrationToken(
   const nowMs = platform.now();
   const expiresAtMs =
     request.expires_at === undefined ? nowMs + REGISTRATION_TOKEN_DEFAULT_MS : Date.parse(request.expires_at);
-  // Written so that a time that is none (2026-02-31) is refused too.
+  // Also refuses invalid times (2026-02-31): NaN fails both comparisons.
   if (!(expiresAtMs > nowMs && expiresAtMs <= nowMs + REGISTRATION_TOKEN_MAX_MS)) {
     return { ok: false, message: 'must be in the future and at most 90 days away' };
   }
@@ -55,7 +55,7 @@ export async function createRegistrationToken(
   return { ok: true, row, secret };
 }
 
-/** No host enrols with the token any more; those that did stay. False where there is no such token, or no more. */
+/** Ends enrolments with the token; enrolled hosts stay. False if the token is missing or already deleted. */
 export async function withdrawRegistrationToken(
   platform: Platform,
   { id, scope, actor }: { id: string; scope: GroupScope; actor: string },

@@ -24,7 +24,7 @@ async function register(it: AgentsApp, token: string | undefined, machineId?: st
 }
 
 describe.each(ENGINES)('enrolment on $name', (engine) => {
-  test('a registration token enrols a host, which is bound and can renew at once (R1, R2)', async () => {
+  test('a registration token enrols a host, which is bound and can renew immediately (R1, R2)', async () => {
     const it = createAgentsApp(await engine.open());
     const answer = await register(it, await makeRegistrationToken(it), 'machine-1');
     expect(answer.status).toBe(201);
@@ -47,7 +47,7 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect((await renewal(it, answer.body.refresh_token)).status).toBe(200);
   });
 
-  test('50 registrations at once share three seats: three hosts join, no seat is given twice', async () => {
+  test('50 concurrent registrations share three seats: three hosts join, no seat is given twice', async () => {
     const it = createAgentsApp(await engine.open());
     const token = await makeRegistrationToken(it, 3);
     const answers = await Promise.all(
@@ -60,7 +60,7 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect(body.items[0]).toMatchObject({ seats: 3, seats_used: 3 });
   });
 
-  test('20 registrations of one machine at once: one agent, one seat, 19 refused (409)', async () => {
+  test('20 concurrent registrations of one machine: one agent, one seat, 19 refused (409)', async () => {
     const it = createAgentsApp(await engine.open());
     const token = await makeRegistrationToken(it, 50);
     const answers = await Promise.all(Array.from({ length: 20 }, () => register(it, token, 'machine-1')));
@@ -93,12 +93,12 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect((await call(it, 'GET', TOKENS, { token: 'admin' })).body.items[0].seats_used).toBe(0);
     expect(await it.platform.database.read.selectFrom('agents').selectAll().execute()).toEqual([]);
     expect(await eventTypes(it)).toEqual([]);
-    // Who has no valid token is not told which versions are taken.
+    // Callers without a valid token do not learn the accepted versions.
     expect((await enrolAs('1.1.9', 'guess')).code).toBe('registration_token_invalid');
     expect((await enrolAs('1.2.0')).status).toBe(201);
   });
 
-  test('I23: enrolment again is 409 while the family lives; after revocation the agent keeps its id', async () => {
+  test('I23: enrolling again is 409 while the family is live; after revocation the agent keeps its id', async () => {
     const it = createAgentsApp(await engine.open());
     const first = await enrol(it, 'machine-1');
     expect((await register(it, await makeRegistrationToken(it), 'machine-1')).status).toBe(409);
@@ -171,7 +171,7 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     expect(JSON.stringify(rows)).not.toContain(token.slice(4));
   });
 
-  test('a host gets the group of its registration token; one that enrols again without keeps its own', async () => {
+  test('a host gets the group of its registration token; enrolling again without one keeps its group', async () => {
     const it = createAgentsApp(await engine.open());
     const make = async (body: object) =>
       (await call(it, 'POST', TOKENS, { token: 'admin', body: { label: 'x', ...body } })).body;
@@ -191,7 +191,7 @@ describe.each(ENGINES)('enrolment on $name', (engine) => {
     );
   });
 
-  test('who is bound to groups makes, sees and withdraws the registration tokens of those alone', async () => {
+  test('operators bound to groups create, see and withdraw only the registration tokens of those groups', async () => {
     const it = createAgentsApp(await engine.open());
     const token = 'admin@web,edge';
     const make = (who: string, group: string | null) =>
@@ -239,7 +239,7 @@ describe.each(ENGINES.slice(0, 1))('limits and shapes of enrolment', (sqlite) =>
     expect((await call(it, 'POST', TOKENS, { token: 'admin', body })).code).toBe('invalid_request');
   });
 
-  test('90 days is the longest life of a registration token', async () => {
+  test('a registration token lives at most 90 days', async () => {
     const it = createAgentsApp(await sqlite.open());
     const body = { label: 'x', expires_at: '2027-02-19T09:00:00Z' };
     expect((await call(it, 'POST', TOKENS, { token: 'admin', body })).status).toBe(201);

@@ -26,7 +26,7 @@ declare module '../platform/db/tables.ts' {
       secret_hash: string;
       seats: number;
       seats_used: number;
-      /** The group of hosts that enrol with it; null: a host stays in its group, a new one is in none. */
+      /** The group for hosts that enrol with it; null: a host keeps its group, a new one has none. */
       group_name: string | null;
       created_by: string;
       created_at: number;

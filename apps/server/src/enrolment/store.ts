@@ -20,7 +20,7 @@ export async function insertRegistrationToken(
   return token;
 }
 
-/** Null where there is none, or no more, and where its group is out of the scope. */
+/** Null if it is missing, deleted, or its group is out of the scope. */
 export async function findRegistrationToken(
   db: Db,
   { id, scope }: { id: string; scope: GroupScope },
@@ -30,8 +30,8 @@ export async function findRegistrationToken(
 }
 
 /**
- * The token of a secret while it is neither deleted nor expired; it may have no free seat. Its row is this transaction's
- * from then on, so that a seat is taken of what was opened.
+ * Locks the token of a secret if it is neither deleted nor expired; it may have no free seat. The lock
+ * ensures that the seat is taken from the opened row.
  */
 export async function lockUsableToken(
   tx: Tx,
@@ -48,7 +48,7 @@ export async function lockUsableToken(
   return opened(tx, 'registration_tokens', row);
 }
 
-/** Takes a seat of a token that the transaction has locked; false when the last one is gone. */
+/** Takes a seat of a token that the transaction has locked; false if no seat is left. */
 export async function takeSeat(tx: Tx, token: RegistrationTokenRow): Promise<boolean> {
   if (token.seats_used >= token.seats) return false;
   const seats_used = token.seats_used + 1;
@@ -57,7 +57,7 @@ export async function takeSeat(tx: Tx, token: RegistrationTokenRow): Promise<boo
   return true;
 }
 
-/** False when there is no such token, or no more. */
+/** False if the token is missing or already deleted. */
 export async function markTokenDeleted(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<boolean> {
   const result = await tx
     .updateTable('registration_tokens')
@@ -68,7 +68,7 @@ export async function markTokenDeleted(tx: Tx, { id, atMs }: { id: string; atMs:
   return result.numUpdatedRows === 1n;
 }
 
-/** Newest first: ids rise with time. `before` is the id of the last row of the page before. */
+/** Newest first: ids rise with time. `before` is the last id of the previous page. */
 export async function listRegistrationTokens(
   db: Db,
   { scope, limit, before }: { scope: GroupScope; limit: number; before: string | null },
@@ -89,7 +89,7 @@ export async function countRegistrationTokens(db: Db, scope: GroupScope): Promis
   return Number(row.total);
 }
 
-/** Not withdrawn, and of a group of the scope: a token that puts hosts into no group is for those who see them all. */
+/** Not withdrawn, and in the scope: only operators of the whole fleet see tokens without a group. */
 function present(db: Db, scope: GroupScope) {
   const query = db.selectFrom('registration_tokens').where('deleted_at', 'is', null);
   return scope === null ? query : query.where(groupInScope(scope, 'group_name'));

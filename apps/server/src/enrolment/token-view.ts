@@ -2,7 +2,7 @@ import type { RegistrationTokenItem } from '@tidegate/protocol/enrolment-api';
 import { rfc3339 } from '../platform/clock.ts';
 import type { RegistrationTokenRow } from './store.ts';
 
-/** What may be shown of a registration token: never the hash of its secret. */
+/** The public members of a registration token: never the hash of its secret. */
 export function tokenView(row: RegistrationTokenRow): RegistrationTokenItem {
   return {
     id: row.id,

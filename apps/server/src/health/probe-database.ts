@@ -3,14 +3,14 @@ import type { Database } from '../platform/db/engine.ts';
 import { ping, pingWrite } from '../platform/db/ping.ts';
 
 const PROBE_TIMEOUT_MS = 1_000;
-/** Health is asked without a limit: an answer this young is given again. */
+/** Health has no rate limit: a result younger than this is reused. */
 const PROBE_REUSE_MS = 1_000;
 
 type Probed = Pick<Database, 'read' | 'transact' | 'writeFaults'>;
 
 /**
- * Whether the database answers within a second; one question at a time, however many ask. Reads may still work where
- * the disk is full or read-only: once a write has failed, one has to work again before the answer is `ok`.
+ * Checks that the database answers within a second; concurrent callers share one check. Reads may still work
+ * while the disk is full or read-only: after a failed write, one must succeed before the answer is `ok`.
  */
 export function createDatabaseProbe({
   database,
@@ -44,7 +44,7 @@ export function createDatabaseProbe({
 async function probe(question: () => Promise<void>, timeoutMs: number): Promise<'ok' | 'down'> {
   const { promise: late, resolve } = Promise.withResolvers<'down'>();
   const timer = setTimeout(() => resolve('down'), timeoutMs);
-  // Whatever a database throws, it is not to be used.
+  // Any error means that the database is unusable.
   const answer = question().then(
     () => 'ok' as const,
     () => 'down' as const,

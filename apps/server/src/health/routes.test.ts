@@ -25,7 +25,7 @@ describe.each(ENGINES)('E6 on $name', (engine) => {
     expect((await send('GET', '/api/health')).json()).toMatchObject({ status, checks: { advisories } });
   });
 
-  test('says within its time that the database is down', async () => {
+  test('reports within its time limit that the database is down', async () => {
     const { send, database, clock } = await createOperatorApp(engine);
     expect((await send('GET', '/api/health')).json().status).toBe('ok');
     await database.close();

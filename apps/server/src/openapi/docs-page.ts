@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type Html, html } from '../platform/http/html-page.ts';
 
-/** The parts of the document that the page shows. */
+/** The parts of the document on the page. */
 const Media = Type.Record(Type.String(), Type.Object({ schema: Type.Optional(Type.Unknown()) }));
 const Operation = Type.Object({
   summary: Type.String(),
@@ -17,7 +17,7 @@ const Document = Type.Object({
   paths: Type.Record(Type.String(), Type.Record(Type.String(), Operation)),
 });
 
-/** The document as one page that is read without a script: every operation, by tag. */
+/** Renders the document as one page without a script: every operation, by tag. */
 export function docsPage(document: unknown): Html {
   const parsed = Value.Parse(Document, document);
   const byTag = new Map<string, Html[]>();

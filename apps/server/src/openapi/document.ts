@@ -22,20 +22,20 @@ const securitySchemes = {
   [OPERATOR]: {
     type: 'http',
     scheme: 'bearer',
-    description: 'ADMIN_JWT that the login answers, or an API token (`tg_…`) where the route takes one.',
+    description: 'ADMIN_JWT of the login, or an API token (`tg_…`) if the route accepts one.',
   },
   [COOKIE]: {
     type: 'apiKey',
     in: 'cookie',
     name: 'tidegate_session',
     description:
-      "The console's cookie (with the prefix __Host- over https); changes also take the header X-CSRF-Token.",
+      "The console's cookie (with the prefix __Host- over https); changes also need the header X-CSRF-Token.",
   },
 } as const;
 
 /**
- * Collects every route from now on into an OpenAPI 3.1 document, which is `app.swagger()` once the app is ready: call
- * it, and await it, before any route is mounted. Routes without a summary are pages and stay out.
+ * Collects every route mounted later into an OpenAPI 3.1 document, `app.swagger()` once the app is ready. Await this
+ * function before any route is mounted. Routes without a summary are pages and are left out.
  */
 export async function installOpenApi(app: App, { version }: { version: string }): Promise<void> {
   await app.register(swagger, {
@@ -99,7 +99,7 @@ function describeAccess(access: Access, method: string): string {
     case 'anyone':
       return `Open to everybody.${limit}`;
     case 'own':
-      return `Takes a credential of its own.${limit}`;
+      return `Checks its own credential.${limit}`;
     case 'agent':
       return `For the agent itself.${limit}`;
     case 'operator':
@@ -108,11 +108,11 @@ function describeAccess(access: Access, method: string): string {
 }
 
 function stepUpOf({ stepUp }: OperatorAccess): string {
-  return stepUp ? ' Asks for a fresh second factor where one is enrolled.' : '';
+  return stepUp ? ' Requires a fresh second factor from operators who have one.' : '';
 }
 
 function tokensOf(access: OperatorAccess, method: string): string {
   const scope = scopeNeeded(access, method);
-  const fleet = access.reach === 'fleet' ? ' Refused to who is bound to groups of hosts.' : '';
+  const fleet = access.reach === 'fleet' ? ' Refused to operators who are bound to groups of hosts.' : '';
   return `${scope === null ? ' No API token.' : ` API tokens: scope \`${scope}\`.`}${fleet}`;
 }

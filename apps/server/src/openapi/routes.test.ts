@@ -6,7 +6,7 @@ const [engine] = ENGINES.slice(0, 1);
 if (!engine) throw new Error('SQLite is always there');
 
 describe('the document', () => {
-  test('is OpenAPI 3.1 with the schemas that validate, who may call, and problems', async () => {
+  test('is OpenAPI 3.1 with the validating schemas, access rules, and problems', async () => {
     const { send } = await createOperatorApp(engine);
     const answer = await send('GET', '/api/openapi.json');
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -33,7 +33,7 @@ describe('the document', () => {
     expect(Object.keys(document.paths)).not.toContain('/setup/{secret}');
   });
 
-  test('is there as a page without script', async () => {
+  test('is also a page without script', async () => {
     const { send } = await createOperatorApp(engine);
     const page = await send('GET', '/api/docs');
     expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -61,7 +61,7 @@ describe('security headers', () => {
     expect(policy).not.toContain('unsafe');
   });
 
-  test('promise https only where there is https', async () => {
+  test('promises https only over https', async () => {
     const { send } = await createOperatorApp(engine);
     expect((await send('GET', '/api/health')).headers).not.toHaveProperty('strict-transport-security');
   });

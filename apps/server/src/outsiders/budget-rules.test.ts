@@ -14,7 +14,7 @@ test.each([
   expect(judgeCharge({ used, added, budget })).toBe(charged);
 });
 
-test('budgets begin anew at midnight UTC', () => {
+test('budgets reset at midnight UTC', () => {
   const midnight = Date.UTC(2026, 10, 22);
   expect(dayOf(midnight) - dayOf(midnight - 1)).toBe(1);
   expect(secondsToNextDay(midnight - 1_500)).toBe(2);

@@ -6,21 +6,21 @@ export interface Amount {
   readonly bytes: number;
 }
 
-/** What one outsider may have written of a kind in a day (UTC), and all of them together where they are strangers. */
+/** Daily limits (UTC) of one outsider for a kind, and the shared limit of all strangers. */
 export interface Budget extends Amount {
   readonly all?: Amount;
 }
 
 /**
- * Everything that somebody outside writes and the server keeps. What an honest fleet writes stays far below: a new host
- * of 1,500 packages with 120 plans writes 8 MiB on its first day.
+ * Everything that outsiders write and the server keeps. An honest fleet stays far below: a new host of 1,500
+ * packages with 120 plans writes 8 MiB on its first day.
  */
 export const BUDGETS = {
-  /** Inventories that changed, and plans, by host: their packages, updates and actions, and the bytes of their JSON. */
+  /** Changed inventories and plans, by host: packages, updates and actions, and the bytes of their JSON. */
   reports: { rows: 1_000_000, bytes: 64 * MIB },
-  /** Versions that the fleet had not seen before, by host. */
+  /** Versions new to the fleet, by host. */
   first_seen: { rows: 100_000, bytes: 16 * MIB },
-  /** Events that an agent sends, by host. */
+  /** Events of agents, by host. */
   agent_events: { rows: 2_000, bytes: 4 * MIB },
   /** Failed machine checks, by host. */
   machine_mismatches: { rows: 500, bytes: MIB },
@@ -33,10 +33,10 @@ export const BUDGETS = {
 } as const satisfies Record<string, Budget>;
 export type BudgetKind = keyof typeof BUDGETS;
 
-/** Under this name stands what all strangers of a kind wrote. */
+/** The subject for the shared budget of all strangers of a kind. */
 export const ALL = '*';
 
-/** `spent_now`: this one goes past the budget, and none before it did. */
+/** `spent_now`: this charge exceeds the budget, and none before it did. */
 export type Charged = 'within' | 'spent_now' | 'spent';
 
 /** The day of an instant, counted from the epoch in UTC. */
@@ -44,12 +44,12 @@ export function dayOf(nowMs: number): number {
   return Math.floor(nowMs / DAY_MS);
 }
 
-/** Seconds until budgets begin anew, at least one. */
+/** Seconds until budgets reset, at least one. */
 export function secondsToNextDay(nowMs: number): number {
   return Math.max(1, Math.ceil(((dayOf(nowMs) + 1) * DAY_MS - nowMs) / 1_000));
 }
 
-/** `used` is what was written today with this amount in it. */
+/** `used` is today's sum, with this amount included. */
 export function judgeCharge({
   used,
   added,

@@ -31,7 +31,7 @@ async function setUp(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('what outsiders write, on $name', (engine) => {
-  test('a spent budget leaves one event, stops its owner alone, and begins anew the next day', async () => {
+  test('a spent budget leaves one event, stops only its owner, and resets the next day', async () => {
     const it = await setUp(engine);
     const { rows } = BUDGETS.failed_logins;
     expect(await it.charge('192.0.2.1', rows)).toBe(true);
@@ -44,7 +44,7 @@ describe.each(ENGINES)('what outsiders write, on $name', (engine) => {
     expect(await it.charge('192.0.2.1', 1)).toBe(true);
   });
 
-  test('many strangers together have a budget too, and leave no rows once it is spent', async () => {
+  test('all strangers share a budget, and leave no rows once it is spent', async () => {
     const it = await setUp(engine);
     const { rows, all } = BUDGETS.failed_logins;
     for (let i = 0; i < all.rows / rows; i++) expect(await it.charge(`192.0.2.${i}`, rows)).toBe(true);
@@ -56,7 +56,7 @@ describe.each(ENGINES)('what outsiders write, on $name', (engine) => {
     expect(kept.map(({ subject }) => subject)).not.toContain('198.51.100.2');
   });
 
-  test('a host that floods the log of events is cut off, and the others are not', async () => {
+  test('a host that floods the event log is cut off, and the others are not', async () => {
     const it = await setUp(engine);
     const { agentId } = await insertTestAgent(it.database, { n: 1 });
     const { agentId: other } = await insertTestAgent(it.database, { n: 2 });
@@ -94,7 +94,7 @@ describe.each(ENGINES)('what outsiders write, on $name', (engine) => {
     expect([await append(), await append(), await append()]).toEqual([true, true, false]);
   });
 
-  test("a report past the budget is 429 until midnight, and what one host spends is not the other one's", async () => {
+  test("a report past the budget is 429 until midnight, and one host does not spend another host's budget", async () => {
     const it = await setUp(engine);
     const { agentId } = await insertTestAgent(it.database, { n: 1 });
     const { agentId: other } = await insertTestAgent(it.database, { n: 2 });

@@ -15,7 +15,7 @@ import {
 } from './budget-rules.ts';
 import { addUsage, readUsage } from './store.ts';
 
-/** Who writes: an agent, or the key of an address, operator or token. */
+/** The writer: an agent, or the key of an address, operator or token. */
 export type Subject = { readonly agentId: string } | { readonly key: string };
 
 interface Charge extends Amount {
@@ -24,8 +24,8 @@ interface Charge extends Amount {
 }
 
 /**
- * Counts what an outsider is about to write against its budget of the day. The one that goes past it leaves an event;
- * what comes after is counted and should be dropped. Returns whether it may be written.
+ * Charges a write of an outsider to its daily budget. The charge that exceeds it leaves an event; later ones
+ * are counted, and the caller should drop them. Returns whether it may be written.
  */
 export async function charge(
   tx: Tx,
@@ -84,8 +84,8 @@ function nameOf(subject: Subject): string {
 }
 
 /**
- * Appends an event that an outsider causes, within its budget: the chain is kept for ever, and nobody outside may make
- * it grow without end. Returns whether it was written.
+ * Appends an event that an outsider causes, within its budget: the chain is kept for ever, and no outsider
+ * may grow it without end. Returns whether it was written.
  */
 export async function appendOutsiderEvent(
   tx: Tx,
@@ -98,7 +98,7 @@ export async function appendOutsiderEvent(
   return true;
 }
 
-/** Charges a report of a host before anything of it is written; throws 429 until the next day where the budget is spent. */
+/** Charges a host's report before any write; throws 429 until the next day if the budget is spent. */
 export async function chargeReport(
   platform: Pick<Platform, 'database' | 'newId' | 'now'>,
   { agentId, rows, bytes }: { agentId: string } & Amount,
@@ -109,7 +109,7 @@ export async function chargeReport(
   if (isWithin) return;
   const { rows: rowsMax, bytes: bytesMax } = BUDGETS.reports;
   throw new Refusal('host_budget_spent', {
-    detail: `A host may report ${rowsMax} rows and ${bytesMax} bytes a day; this one has. It begins anew at midnight UTC.`,
+    detail: `A host may report ${rowsMax} rows and ${bytesMax} bytes a day; this host has. The budget resets at midnight UTC.`,
     retryAfterSeconds: secondsToNextDay(platform.now()),
   });
 }

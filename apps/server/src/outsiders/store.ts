@@ -6,7 +6,7 @@ import type { Amount } from './budget-rules.ts';
 export type UsageRow = Tables['outsider_usage'];
 type Of = Pick<UsageRow, 'kind' | 'subject' | 'day'>;
 
-/** Adds to what was written, refused attempts too, and returns the sum. */
+/** Adds to today's sum, refused attempts included, and returns it. */
 export async function addUsage(tx: Tx, row: UsageRow): Promise<Amount> {
   return tx
     .insertInto('outsider_usage')
@@ -32,7 +32,7 @@ export async function readUsage(db: Db, of: Of): Promise<Amount | null> {
   return row ?? null;
 }
 
-/** Who wrote most of a kind since a day, the heaviest first. */
+/** The subjects that wrote most of a kind since a day, the heaviest first. */
 export async function heaviestUsage(
   db: Db,
   of: { kind: string; sinceDay: number; limit: number },

@@ -4,16 +4,16 @@ import { dayOf } from './budget-rules.ts';
 import { deleteUsageBefore } from './store.ts';
 
 const INTERVAL_MS = 3_600_000;
-/** Usage of today and of the days before that doctor shows. */
+/** Days of usage that doctor shows, besides today. */
 export const USAGE_DAYS = 2;
 
-/** Tidies one thing that outsiders wrote; ends early where the server stops. Returns how many rows went. */
+/** Removes obsolete rows of one kind; ends early if the server stops. Returns how many it removed. */
 export interface TidyTask {
   readonly what: string;
   run(isStopped: () => boolean): Promise<number>;
 }
 
-/** Every hour: what outsiders wrote and nobody needs any more goes. */
+/** Removes obsolete rows of outsiders every hour. */
 export function createOutsiderUpkeep(platform: Platform, tasks: readonly TidyTask[]): BackgroundWork {
   const usage: TidyTask = {
     what: 'usage of outsiders',
@@ -31,7 +31,7 @@ export function createOutsiderUpkeep(platform: Platform, tasks: readonly TidyTas
           const removed = await task.run(isStopped);
           if (removed > 0) platform.log.info('tidied', { what: task.what, removed });
         } catch (error) {
-          // A database that is away must not end the process: the next run tries again.
+          // An unavailable database must not end the process: the next run tries again.
           platform.log.error('tidying failed', { what: task.what, error: String(error) });
         }
       }

@@ -7,7 +7,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The first of so many days up to the one that lasts. */
+/** The first of `days` days that end today. */
 export function firstDayOf(nowMs: number, days: number): string {
   return dayOf(nowMs - (days - 1) * DAY_MS);
 }
@@ -17,7 +17,7 @@ export function oldestDay(nowMs: number): string {
   return firstDayOf(nowMs, HISTORY_DAYS_MAX);
 }
 
-/** The age that so great a part of the updates does not exceed; null where there are none. */
+/** The age that the given share of the updates does not exceed; null if there are none. */
 export function ageAt(
   part: number,
   ages: readonly { readonly ageMs: number; readonly updates: number }[],

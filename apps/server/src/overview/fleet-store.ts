@@ -4,9 +4,9 @@ import { CHECK_IN_INTERVAL_SECONDS, ONLINE_INTERVALS } from '../agents/presence.
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 
-/** Hosts that one statement counts. */
+/** Hosts per statement. */
 const STEP_HOSTS = 5_000;
-/** Updates with a stop that one statement looks up. */
+/** Updates per statement that looks up stops. */
 const STEP_STOPPED = 2_000;
 
 export interface HostCounts {
@@ -15,9 +15,9 @@ export interface HostCounts {
   readonly unbound: number;
   readonly revoked: number;
   readonly online: number;
-  /** Heard of once, and not lately. */
+  /** Seen once, but not lately. */
   readonly offline: number;
-  /** Heard of in the last 24 hours. */
+  /** Seen in the last 24 hours. */
   readonly seen: number;
 }
 export const NO_HOSTS: HostCounts = {
@@ -30,7 +30,7 @@ export const NO_HOSTS: HostCounts = {
   seen: 0,
 };
 
-/** Hosts that are there, a part at a time; the rules are those of the list of hosts. */
+/** Counts hosts in parts; the rules are those of the list of hosts. */
 export async function* countHosts(
   db: Db,
   { nowMs, scope }: { nowMs: number; scope: GroupScope },
@@ -79,7 +79,7 @@ export function addHosts(a: HostCounts, b: HostCounts): HostCounts {
   return mapped((name) => a[name] + b[name]);
 }
 
-/** Pending updates that the gate stopped once, or handed back; a part at a time. */
+/** Pending updates that the gate stopped, or returned; in parts. */
 export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator<number> {
   let after = '';
   for (;;) {
@@ -113,7 +113,7 @@ export async function* stoppedUpdates(db: Db, scope: GroupScope): AsyncGenerator
 }
 
 export interface SmallCounts {
-  /** Approvals whose command is due and was not given to its host. */
+  /** Approvals whose command is due but was not delivered. */
   readonly undelivered: number;
   readonly clones: number;
   readonly divergences: number;
@@ -148,7 +148,7 @@ export async function smallCounts(
 
 type EventType = SecurityEventType | SystemEventType;
 
-/** How many events of these types were written since; those of no host belong to nobody's groups. */
+/** How many events of these types were written since; events without a host belong to no group. */
 export async function countEventsSince(
   db: Db,
   { types, sinceMs, scope }: { types: readonly EventType[]; sinceMs: number; scope: GroupScope },
@@ -164,7 +164,7 @@ export async function countEventsSince(
   return new Map(rows.map(({ type, total }) => [type, Number(total)]));
 }
 
-/** Events are written in the order of their times, so that the place is found by halving. */
+/** Finds the position by bisection, because events are in the order of their times. */
 async function firstPositionSince(db: Db, sinceMs: number): Promise<number> {
   const ends = await db
     .selectFrom('events')

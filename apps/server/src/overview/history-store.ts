@@ -3,7 +3,7 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type DayRow = Tables['fleet_days'];
 
-/** Writes a day, or writes it anew. */
+/** Writes a day, or overwrites it. */
 export async function writeDay(tx: Tx, row: DayRow): Promise<void> {
   const { day: _, ...set } = row;
   await tx
@@ -39,7 +39,7 @@ export async function servedSlots(db: Db): Promise<Set<number>> {
   return new Set(rows.map(({ slot }) => slot));
 }
 
-/** What the heartbeats of a host are told from; null where there is no such host. */
+/** The data of a host's heartbeats; null if the host does not exist. */
 export async function findBeats(db: Db, agentId: string) {
   const row = await db
     .selectFrom('agents as a')

@@ -29,7 +29,7 @@ async function openScene(engine: TestEngine) {
       const answer = await app.inject({ method: 'GET', url });
       return { status: answer.statusCode, body: answer.json() };
     },
-    /** An open update that the fleet was told of so many hours ago. */
+    /** An open update that was reported the given number of hours ago. */
     async addUpdate(n: number, args: { agentId: string; hoursAgo: number; fields?: object }) {
       const { agentId, hoursAgo, fields = {} } = args;
       const now = platform.now();
@@ -44,7 +44,7 @@ async function openScene(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
-  test('is written every hour for the day that lasts, and stays as it was last', async () => {
+  test('is written every hour for the current day, and keeps its last values', async () => {
     const { keep, get, clock, addUpdate, database, platform } = await openScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const seen = { agent_id: agentId, last_seen_at: platform.now() };
@@ -101,7 +101,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
     expect((await get(`/api/v1/overview/history?days=${days}`)).status).toBe(400);
   });
 
-  test('of a host: when it was heard of, and when nobody listened', async () => {
+  test('of a host: when it was seen, and when no server ran', async () => {
     const { keep, get, clock, platform, database } = await openScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const checkIn = async () => {
@@ -133,7 +133,7 @@ describe.each(ENGINES)('the history of the fleet on $name', (engine) => {
 });
 
 describe('days and ages', () => {
-  test('a day is one of UTC, and so many days end with it', () => {
+  test('a day is in UTC, and a range of days ends with it', () => {
     const now = Date.UTC(2026, 2, 1, 23, 59);
     expect([dayOf(now), firstDayOf(now, 1), firstDayOf(now, 2)]).toEqual([
       '2026-03-01',
@@ -143,7 +143,7 @@ describe('days and ages', () => {
     expect(oldestDay(now)).toBe('2025-01-26');
   });
 
-  test('the age of a part is that of the list of all, by nearest rank', () => {
+  test('the age of a share is that in the sorted list, by nearest rank', () => {
     const group = fc.record({ ageMs: fc.nat(1_000), updates: fc.integer({ min: 1, max: 20 }) });
     fc.assert(
       fc.property(fc.array(group, { minLength: 1 }), fc.constantFrom(0.5, 0.95), (ages, part) => {

@@ -9,7 +9,7 @@ import { verdictsOf } from './overview-view.ts';
 import { type Snapshot, totalOf } from './take-snapshot.ts';
 import { HOUR_MS } from './update-counts-store.ts';
 
-/** How often counts are taken anew though nobody asks: whoever does then is answered at once. */
+/** Interval of counts without requests, so that the next request is answered immediately. */
 const EVERY_MS = 60_000;
 
 export interface HistoryDeps {
@@ -17,7 +17,7 @@ export interface HistoryDeps {
   snapshots: Snapshots;
 }
 
-/** Writes down each day what the fleet is like, anew every hour while the day lasts, and that a server listens. */
+/** Records the state of the fleet each day, refreshed every hour, and that a server runs. */
 export function createHistoryKeeper(deps: HistoryDeps): BackgroundWork {
   const { platform } = deps;
   const state: HistoryState = { hour: -1, slot: -1 };
@@ -33,13 +33,13 @@ export function createHistoryKeeper(deps: HistoryDeps): BackgroundWork {
   });
 }
 
-/** What was written last, so that it is not written again. */
+/** The last written values, which are not written again. */
 export interface HistoryState {
   hour: number;
   slot: number;
 }
 
-/** One look: writes what is due. */
+/** One run: writes what is due. */
 export async function keepHistory({ platform, snapshots }: HistoryDeps, state: HistoryState): Promise<void> {
   const nowMs = platform.now();
   const slot = slotOf(nowMs);
@@ -59,7 +59,7 @@ export async function keepHistory({ platform, snapshots }: HistoryDeps, state: H
 
 function dayRow({ asOfMs, updates, hosts }: Snapshot) {
   const verdicts = verdictsOf(updates);
-  // The middle of the hour in which the fleet was told of it.
+  // The middle of the hour in which it was reported.
   const ages = updates.map(({ hour, updates: count }) => ({
     ageMs: Math.max(0, asOfMs - (hour + 0.5) * HOUR_MS),
     updates: count,

@@ -3,21 +3,21 @@ import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Snapshot, takeSnapshot } from './take-snapshot.ts';
 
-/** Counts that are younger are answered as they are, in milliseconds. */
+/** Younger counts are answered unchanged, in milliseconds. */
 const FRESH_MS = 5_000;
-/** Counting takes at most this part of the time. */
+/** Maximum share of time spent on counting. */
 const SHARE = 20;
-/** How long an answer waits for new counts where there are older ones, in milliseconds. */
+/** How long an answer waits for new counts if there are older ones, in milliseconds. */
 const WAIT_MS = 40;
-/** Sets of groups whose counts are kept. */
+/** Sets of groups whose counts are cached. */
 const SCOPES_MAX = 50;
 
 export interface Snapshots {
-  /** The counts of the moment, or of moments ago: each says of when it is. */
+  /** Current or slightly older counts, with their time. */
   of(scope: GroupScope): Promise<Snapshot>;
-  /** Counts the whole fleet, however long that takes; where that is being done already, waits for it. */
+  /** Counts the whole fleet, however long that takes; waits for a count in progress. */
   count(): Promise<Snapshot>;
-  /** Waits for what is being counted. */
+  /** Waits for counts in progress. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ interface Kept {
   running: Promise<Snapshot> | null;
 }
 
-/** Counts at most every few seconds, however many ask, and lets nobody wait who was answered once. */
+/** Counts at most every few seconds for all callers; only a first caller waits long. */
 export function createSnapshots(
   platform: Pick<Platform, 'database' | 'now' | 'log'>,
   { take = takeSnapshot }: { take?: typeof takeSnapshot } = {},
@@ -37,7 +37,7 @@ export function createSnapshots(
   function keptOf(scope: GroupScope): Kept {
     const key = scope === null ? '' : JSON.stringify([...scope].sort());
     const found = kept.get(key) ?? { snapshot: null, tookMs: 0, running: null };
-    // The one that was asked for last is the last to be forgotten.
+    // Moves the latest used entry to the end, so that it is dropped last.
     kept.delete(key);
     kept.set(key, found);
     const [oldest] = kept.keys();

@@ -4,10 +4,10 @@ import { rfc3339 } from '../platform/clock.ts';
 import { type Snapshot, totalOf } from './take-snapshot.ts';
 import type { UpdateGroup } from './update-counts-store.ts';
 
-/** How far the clock may be behind what was written, in milliseconds. */
+/** Tolerated clock difference to stored times, in milliseconds. */
 const CLOCK_SLACK_MS = 5_000;
 
-/** What the counts say, for a caller of this reach; what belongs to the whole fleet is for its admins alone. */
+/** The counts for a caller of this reach; only admins see those of the whole fleet. */
 export function overviewOf(
   snapshot: Snapshot,
   { isFleetAdmin, advisories }: { isFleetAdmin: boolean; advisories: AdvisoryCheck },

@@ -13,7 +13,7 @@ import { takeSnapshot } from './take-snapshot.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Where a list is. */
+/** The path of a list. */
 const PATHS: Readonly<Record<string, string>> = {
   divergences: 'artifacts/divergences',
   'signing-keys': 'admin/signing-keys',
@@ -35,7 +35,7 @@ async function openApp(engine: TestEngine) {
   return { app, platform: app.platform, get };
 }
 
-/** A fleet with something of every kind; hosts 1 to 4 are there, 5 is deleted. */
+/** A fleet with every kind of row; hosts 1 to 4 exist, 5 is deleted. */
 async function fillFleet(platform: OperatorPlatform, { group = null }: { group?: string | null } = {}) {
   const { database } = platform;
   const nowMs = platform.now();
@@ -148,7 +148,7 @@ function counts(part: object): Record<string, unknown> {
 }
 
 describe.each(ENGINES)('the overview on $name', (engine) => {
-  test('counts what needs somebody, what changed, and what may not be as it says', async () => {
+  test('counts what needs action, what changed, and what may be out of date', async () => {
     const { platform, get } = await openApp(engine);
     await fillFleet(platform);
     const { status, body }: { status: number; body: Overview } = await get('/api/v1/overview');
@@ -236,7 +236,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
     expect(history.json()).toEqual({ items: [] });
   });
 
-  test('counts in parts what no part holds alone, and events since a time', async () => {
+  test('counts in parts what no single part has, and events since a time', async () => {
     const database = await engine.open();
     const platform = createTestPlatform(database);
     const { agentId } = await insertTestAgent(database, { n: 1 });
@@ -289,7 +289,7 @@ describe('who asks', () => {
     };
   }
 
-  test('together is counted for once, and soon after not again', async () => {
+  test('concurrent callers share one count, and soon after it is reused', async () => {
     const { platform, snapshots, taken } = await openScene();
     await Promise.all([snapshots.of(null), snapshots.of(null), snapshots.of(['a'])]);
     platform.clock.advance(1_000);
@@ -297,7 +297,7 @@ describe('who asks', () => {
     expect(taken).toEqual([null, ['a']]);
   });
 
-  test('later is told the counts of before where the new ones take long, with their time', async () => {
+  test('a later caller gets the previous counts with their time while new ones take long', async () => {
     const { platform, snapshots, taken, holdUntil } = await openScene();
     const first = await snapshots.of(null);
     platform.clock.advance(HOUR_MS);
@@ -309,7 +309,7 @@ describe('who asks', () => {
     expect(taken).toEqual([null, null]);
   });
 
-  test('is told the counts of before where the database is away, and an error where there are none', async () => {
+  test('an unavailable database gives the previous counts, or an error if there are none', async () => {
     const { platform, snapshots, holdUntil } = await openScene();
     const gone = () => Promise.reject(new Error('away'));
     holdUntil(gone());

@@ -1,7 +1,7 @@
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // One row for each day (UTC), written anew while the day lasts.
+  // One row for each day (UTC), overwritten until the day ends.
   `CREATE TABLE fleet_days (
     day TEXT PRIMARY KEY,
     as_of BIGINT NOT NULL,
@@ -15,7 +15,7 @@ export const schema: readonly Statement[] = [
     hosts_seen BIGINT NOT NULL
   )`,
 
-  // The half hours in which a server listened: in any other nothing is known of any host.
+  // The half hours in which a server ran: in any other nothing is known of any host.
   'CREATE TABLE served_slots (slot BIGINT PRIMARY KEY)',
 ];
 

@@ -21,7 +21,7 @@ import {
   type UpdateGroup,
 } from './update-counts-store.ts';
 
-/** Age at which the key that signs is to be replaced. */
+/** Age at which the signing key should be replaced. */
 const KEY_MAX_AGE_MS = 365 * 86_400_000;
 
 /** Events that the overview counts. */
@@ -34,7 +34,7 @@ export const COUNTED_EVENTS = [
   'REFRESH_TOKEN_REUSE',
 ] as const;
 
-/** Everything that the overview says, as it was at one moment. */
+/** All counts of the overview at one moment. */
 export interface Snapshot {
   readonly asOfMs: number;
   readonly scope: GroupScope;
@@ -42,14 +42,14 @@ export interface Snapshot {
   readonly updates: readonly UpdateGroup[];
   readonly stopped: number;
   readonly small: SmallCounts;
-  /** Begin of an hour, 24 hours ago at least. */
+  /** Start of an hour, at least 24 hours ago. */
   readonly sinceMs: number;
   readonly events: ReadonlyMap<string, number>;
   readonly newUpdates: number;
   readonly service: ServiceFacts;
 }
 
-/** Counts, with a turn of the event loop between the parts: whoever waits for an answer meanwhile gets it. */
+/** Counts in parts, with a turn of the event loop between them for other requests. */
 export async function takeSnapshot(
   platform: Pick<Platform, 'database' | 'now'>,
   scope: GroupScope,
@@ -90,7 +90,7 @@ async function* inTurns<T>(parts: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Adds up groups that have the same in common. */
+/** Adds up groups that share the same fields. */
 function createTally() {
   const tally = new Map<string, UpdateGroup>();
   return {
@@ -102,7 +102,7 @@ function createTally() {
         tally.set(key, { ...group, updates: before + sign * updates });
       }
     },
-    // What moved from one state to another between two parts must not become less than nothing.
+    // A row that changed state between two parts must not make a count negative.
     groups: () => [...tally.values()].filter(({ updates }) => updates > 0),
   };
 }

@@ -2,22 +2,22 @@ import { sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import { agentInScope, type GroupScope, groupInScope } from '../platform/db/group-scope.ts';
 
-/** States of an update that is neither on its host nor given up. */
+/** States of an update that is neither installed nor closed. */
 export const OPEN_STATES = ['pending', 'awaiting_plan', 'approved', 'installing', 'failed'] as const;
-/** Rows that one statement counts: on SQLite nothing else runs meanwhile. */
+/** Rows per statement: on SQLite nothing else runs meanwhile. */
 const STEP_ROWS = 10_000;
-/** Hosts whose updates one statement counts. */
+/** Hosts per statement. */
 const STEP_HOSTS = 500;
 export const HOUR_MS = 3_600_000;
 
-/** So many updates that have all of this in common. */
+/** The number of updates that share these fields. */
 export interface UpdateGroup {
   readonly state: string;
   readonly verdict: string | null;
   readonly knownExploited: boolean;
   /** Whether they fix known vulnerabilities. */
   readonly exposed: boolean;
-  /** Hour in which the fleet was told of them, since 1970. */
+  /** Hour in which they were first reported, since 1970. */
   readonly hour: number;
   readonly updates: number;
 }
@@ -35,7 +35,7 @@ interface Row {
   updates: number;
 }
 
-/** All open updates, those of deleted hosts included; reads an index alone, a part at a time. */
+/** All open updates, also of deleted hosts; reads only an index, in parts. */
 export async function* openUpdates(db: Db): AsyncGenerator<UpdateGroup[]> {
   for (const state of OPEN_STATES) {
     let after = -1;
@@ -64,7 +64,7 @@ async function endOfStep(db: Db, { state, after }: { state: string; after: numbe
   return row?.discovered_at ?? null;
 }
 
-/** Open updates of some hosts: those in the groups that are there, or those that are deleted. */
+/** Open updates of some hosts: those in existing groups, or the deleted ones. */
 export async function* openUpdatesOf(
   db: Db,
   which: { readonly scope: GroupScope } | 'deleted',
@@ -87,7 +87,7 @@ export async function* openUpdatesOf(
   }
 }
 
-/** Updates that are over already of those that the fleet was told of since. */
+/** Closed updates among those reported since. */
 export async function closedUpdatesSince(
   db: Db,
   { sinceMs, scope }: { sinceMs: number; scope: GroupScope },
