@@ -85,31 +85,31 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   });
   closing.defer(() => http.close());
   const { routes } = http;
-  mountEvents(http, { platform, apart: clientErrorsApart });
-  mountRateLimits(http, rateLimits);
+  mountEvents(routes, { platform, apart: clientErrorsApart });
+  mountRateLimits(routes, rateLimits);
   mountAgentCredentials(routes, {
     ...agents.credentials,
     directory: agentDirectory,
     resync: createResyncGate(journal),
   });
-  mountAgents(http, { platform });
-  mountSigningKeys(http, { platform, keyRing, keyFolder });
-  mountEnrolment(http, agents.credentials);
-  mountArtifacts(http, { platform });
-  mountSetAside(http, { platform });
-  mountUpdates(http, { platform, gateOf: createGateOf(approvals) });
-  mountCommands(http, { platform });
-  mountHostCommands(http, { platform });
-  mountAgentCommands(http, { platform, config });
-  mountInventory(http, { platform, large });
+  mountAgents(routes, { platform });
+  mountSigningKeys(routes, { platform, keyRing, keyFolder });
+  mountEnrolment(routes, agents.credentials);
+  mountArtifacts(routes, { platform });
+  mountSetAside(routes, { platform });
+  mountUpdates(routes, { platform, gateOf: createGateOf(approvals) });
+  mountCommands(routes, { platform });
+  mountHostCommands(routes, { platform });
+  mountAgentCommands(routes, { platform, config });
+  mountInventory(routes, { platform, large });
   mountCheckIn(routes, agents.checkIn);
   mountApprovalRoutes(http, parts, approvals);
   mountOperatorRoutes(http, operators);
   mountApiTokens(routes, { platform });
-  mountResync(http, { platform });
-  mountStream(http, { platform, watch: changeWatch, identify });
-  mountOverview(http, { platform, snapshots, advisories: sources.advisories.status });
-  mountHealth(http, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
+  mountResync(routes, { platform });
+  mountStream(routes, { platform, watch: changeWatch, identify });
+  mountOverview(routes, { platform, snapshots, advisories: sources.advisories.status });
+  mountHealth(routes, { platform, version: VERSION, bootedAt, advisories: sources.advisories.status });
   mountClientErrors(routes, { platform });
   mountViews(routes, { platform });
   mountOpenApi(http);

@@ -12,10 +12,11 @@ import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
   positionOf,
@@ -38,70 +39,68 @@ export interface AgentsDeps {
 }
 
 const tags = ['hosts'];
-const reach = { of: 'agent', by: 'agent_id' } as const;
-const lists = { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'scope' } as const;
-const reads = { ...lists, reach } as const;
-const acts = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach, scope: 'hosts' } as const;
+const lists: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
+const reads: OperatorAccess = { ...lists, reach: { of: 'agent', by: 'agent_id' } };
+const acts: OperatorAccess = { ...reads, role: 'admin', limit: 'admin_operations', scope: 'hosts' };
 const AgentPath = Type.Object({ agent_id: Type.String() });
 const Filter = strict(AgentFilter);
 const ListQuery = strict({ ...SortedPageQuery, sort: Type.Optional(AgentSort), ...AgentFilter });
 
 /** Hosts as operators see and manage them, with the rebind of E2. */
-export function mountAgents(app: App, deps: AgentsDeps): void {
+export function mountAgents(routes: Routes, deps: AgentsDeps): void {
   const { platform } = deps;
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/agents',
-    config: { access: lists },
+    access: lists,
     schema: {
       tags,
       summary: 'Hosts, sorted and filtered, page by page',
       querystring: ListQuery,
       response: { 200: sortedPageOf(AgentItem), 400: Problem },
     },
-    async handler(request) {
-      const { limit: _, cursor, sort = AGENT_SORT_DEFAULT, ...filter } = request.query;
-      const limit = pageLimit(request.query);
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = AGENT_SORT_DEFAULT, ...filter } = query;
+      const limit = pageLimit(query);
       const nowMs = platform.now();
       const presence = { nowMs, ...PATIENCE };
       const order = agentOrder(sort, presence);
       const of = { sort, filter, key: order.parts };
-      const selection = { filter: filterOf(filter), scope: operatorOf(request).groups, presence };
+      const selection = { filter: filterOf(filter), scope: operator.groups, presence };
       const list = { ...selection, order, after: positionOf(cursor, of), limit: limit + 1 };
       const { rows, count } = await listAgents(platform.database.read, list);
       const { page, next_cursor } = pageOfRows(rows, { limit, of, positionOf: ({ position }) => position });
       return { items: page.map((row) => agentItem(row, nowMs)), next_cursor, ...totalOf(count) };
     },
   });
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/agents/:agent_id',
-    config: { access: reads },
+    access: reads,
     schema: { tags, summary: 'One host', params: AgentPath, response: { 200: AgentItem } },
-    async handler({ params }) {
+    handler: async ({ params }) => {
       const row = isAgentId(params.agent_id) && (await findAgent(platform.database.read, params.agent_id));
       if (!row) throw unknownAgent();
       return agentItem(row, platform.now());
     },
   });
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: '/api/v1/agents/:agent_id',
-    config: { access: acts },
+    access: acts,
     schema: { tags, summary: 'Delete a host; its machine may enrol anew', params: AgentPath },
-    async handler(request, reply) {
-      await revokeOr404(platform, request.params.agent_id, {
+    handler: async ({ operator, params }) => {
+      await revokeOr404(platform, params.agent_id, {
         act: 'delete',
         reason: null,
-        actor: operatorOf(request).username,
+        actor: operator.username,
       });
-      return reply.code(204).send();
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/revoke',
-    config: { access: acts },
+    access: acts,
     schema: {
       tags,
       summary: 'Revoke the credentials of a host; forward only',
@@ -109,19 +108,19 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       body: RevokeRequest,
       response: { 200: AgentItem },
     },
-    async handler(request) {
-      const row = await revokeOr404(platform, request.params.agent_id, {
+    handler: async ({ operator, params, body }) => {
+      const row = await revokeOr404(platform, params.agent_id, {
         act: 'revoke',
-        reason: request.body?.reason ?? null,
-        actor: operatorOf(request).username,
+        reason: body?.reason ?? null,
+        actor: operator.username,
       });
       return agentItem(row, platform.now());
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/dismiss-clone',
-    config: { access: acts },
+    access: acts,
     schema: {
       tags,
       summary: 'Say that a suspected clone is one machine',
@@ -129,20 +128,20 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       body: DismissCloneRequest,
       response: { 200: AgentItem },
     },
-    async handler(request) {
-      const { agent_id: agentId } = request.params;
+    handler: async ({ operator, params, body }) => {
+      const { agent_id: agentId } = params;
       if (!isAgentId(agentId)) throw unknownAgent();
-      const actor = operatorOf(request).username;
-      const outcome = await dismissClone(platform, { agentId, reason: request.body.reason, actor });
+      const actor = operator.username;
+      const outcome = await dismissClone(platform, { agentId, reason: body.reason, actor });
       if (outcome.ok) return agentItem(outcome.agent, platform.now());
       if (outcome.why === 'unknown') throw unknownAgent();
       throw new Refusal('conflict', { detail: 'No clone of the agent is suspected.' });
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/admin/agents/:agent_id/rebind-machine-id',
-    config: { access: { ...acts, stepUp: true } },
+    access: { ...acts, stepUp: true },
     schema: {
       tags,
       summary: 'Clear the machine binding of a host (E2)',
@@ -150,11 +149,11 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       body: RebindRequest,
       response: { 200: RebindAnswer },
     },
-    async handler(request) {
-      const { agent_id: agentId } = request.params;
+    handler: async ({ operator, params, body }) => {
+      const { agent_id: agentId } = params;
       if (!isAgentId(agentId)) throw unknownAgent();
-      const actor = operatorOf(request).username;
-      const outcome = await rebindMachine(platform, { agentId, reason: request.body.reason, actor });
+      const actor = operator.username;
+      const outcome = await rebindMachine(platform, { agentId, reason: body.reason, actor });
       if (outcome.ok) {
         return { agent_id: agentId, machine_id: null, rebind_at: rfc3339(outcome.atMs) };
       }
@@ -162,7 +161,7 @@ export function mountAgents(app: App, deps: AgentsDeps): void {
       throw new Refusal('conflict', { detail: 'The agent is revoked: its host has to enrol again.' });
     },
   });
-  mountGroups(app, deps);
+  mountGroups(routes, deps);
 }
 
 function unknownAgent(): Refusal {

@@ -5,10 +5,11 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
   type AgeExceptionRow,
@@ -23,16 +24,16 @@ const URL = '/api/v1/admin/age-exceptions';
 const tags = ['age exceptions'];
 /** An exception always ends; longest life in milliseconds. */
 const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
-const change = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' } as const;
+const change: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 
 /** Exceptions from the age gate for exactly `name@version`: they expire and are audited (reading 1). */
-export function mountAgeExceptions(app: App, { platform }: { platform: Platform }): void {
+export function mountAgeExceptions(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
       summary: 'Exceptions from the age gate, newest first',
       tags,
@@ -53,10 +54,10 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: `${URL}/:id`,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
       summary: 'One exception',
       tags,
@@ -70,20 +71,21 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: URL,
-    // A way past a block, so for a token what an override is.
-    config: { access: { ...change, scope: 'override' }, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    // It passes what the gate stops, so an API token needs the scope of an override.
+    access: { ...change, scope: 'override' },
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Except one version from the age gate',
       tags,
       body: AgeExceptionRequest,
       response: { 201: AgeException, 400: Problem },
     },
-    handler: async (request, reply) => {
-      const { ecosystem, name, version, reason, expires_at } = request.body;
-      const actor = operatorOf(request).username;
+    handler: async ({ operator, body }) => {
+      const { ecosystem, name, version, reason, expires_at } = body;
+      const actor = operator.username;
       const nowMs = platform.now();
       const wanted = {
         id: platform.newId(),
@@ -114,24 +116,24 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
         });
         return made;
       });
-      return reply.code(201).send(view(row));
+      return view(row);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: { access: change },
+    access: change,
     schema: {
       summary: 'End an exception',
       tags,
       params: strict({ id: Uuid }),
       response: { 204: Type.Null(), 404: Problem },
     },
-    handler: async (request, reply) => {
-      const actor = operatorOf(request).username;
+    handler: async ({ operator, params }) => {
+      const actor = operator.username;
       const ended = await database.transact(async (tx) => {
-        const row = await deleteAgeException(tx, { id: request.params.id, nowMs: platform.now() });
+        const row = await deleteAgeException(tx, { id: params.id, nowMs: platform.now() });
         if (!row) return false;
         const { id, ecosystem, name, version } = row;
         await appendEvent(tx, platform, {
@@ -145,7 +147,6 @@ export function mountAgeExceptions(app: App, { platform }: { platform: Platform 
         return true;
       });
       if (!ended) throw new Refusal('not_found', { detail: 'There is no such exception.' });
-      return reply.code(204).send(null);
     },
   });
 }

@@ -2,11 +2,10 @@ import { Envelope } from '@tidegate/protocol/documents';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { ownAgent } from '../agents/own-agent.ts';
 import { findLiveApproval } from '../approval-tokens/store.ts';
 import { divergencesOfApproval } from '../commands/diverging-approval.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type AgentStateDeps, signAgentState } from './agent-state.ts';
 
@@ -16,11 +15,11 @@ export interface AgentApprovalsDeps {
 }
 
 /** The signed token that a command names, for the agent that it is for, and whether it still stands. */
-export function mountAgentApprovals(app: App, { platform, keyRing }: AgentApprovalsDeps): void {
-  app.route({
+export function mountAgentApprovals(routes: Routes, { platform, keyRing }: AgentApprovalsDeps): void {
+  routes.agent({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/state',
-    config: { access: { kind: 'agent', limit: 'agent_checkin', old: true } },
+    access: { limit: 'agent_checkin', old: true },
     schema: {
       summary:
         'The signed state for an agent that is about to install: which of its approvals were taken back',
@@ -28,26 +27,24 @@ export function mountAgentApprovals(app: App, { platform, keyRing }: AgentApprov
       params: strict({ agent_id: Uuid }),
       response: { 200: Envelope },
     },
-    handler: async (request) => {
-      const { agentId } = ownAgent(request, request.params.agent_id);
+    handler: async ({ agent: { agentId } }) => {
       return signAgentState({ platform, keyRing }, agentId);
     },
   });
 
-  app.route({
+  routes.agent({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/approvals/:token_id',
     // `old`: an agent below the minimum version fetches the approval of its own update.
-    config: { access: { kind: 'agent', limit: 'agent_checkin', old: true } },
+    access: { limit: 'agent_checkin', old: true },
     schema: {
       summary: 'An approval that a command names',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, token_id: Uuid }),
       response: { 200: Envelope, 404: Problem },
     },
-    handler: async (request) => {
-      const { agentId } = ownAgent(request, request.params.agent_id);
-      const tokenId = request.params.token_id;
+    handler: async ({ agent: { agentId }, params }) => {
+      const tokenId = params.token_id;
       const live = { tokenId, agentId, nowMs: platform.now() };
       const row = await findLiveApproval(platform.database.read, live);
       if (!row) throw new Refusal('not_found', { detail: 'There is no such approval.' });

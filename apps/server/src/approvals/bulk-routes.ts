@@ -2,54 +2,52 @@ import { BulkApproveAnswer } from '@tidegate/protocol/approvals-api';
 import { BulkProgress } from '@tidegate/protocol/bulk-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
-import type { FastifyRequest } from 'fastify';
+import type { OperatorAccess, OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { answerOf, progressOf, readRun } from './bulk-progress.ts';
 
-const config = {
-  // The caller's own requests: nobody else's are there.
-  access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'none' },
-} as const;
+// Operators see only their own requests.
+const access: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'none' };
 const tags = ['approvals'];
 const params = strict({ progress_id: Uuid });
 
 /** How far one's own bulk requests are, and their answers for an hour. */
-export function mountBulkProgress(app: App, platform: Pick<Platform, 'database' | 'now'>): void {
-  async function runOf(request: FastifyRequest<{ Params: { progress_id: string } }>) {
-    const { operatorId: operator_id } = operatorOf(request);
-    const row = await readRun(platform, { operator_id, progress_id: request.params.progress_id });
+export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'database' | 'now'>): void {
+  async function runOf({ operatorId: operator_id }: OperatorCaller, progress_id: string) {
+    const row = await readRun(platform, { operator_id, progress_id });
     if (!row)
       throw new Refusal('not_found', { detail: 'You have sent no such request within the last hour.' });
     return row;
   }
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/bulk/:progress_id',
-    config,
+    access,
     schema: {
       summary: 'How far a bulk request is',
       tags,
       params,
       response: { 200: BulkProgress, 404: Problem },
     },
-    handler: async (request) => progressOf(await runOf(request), platform.now()),
+    handler: async ({ operator, params }) =>
+      progressOf(await runOf(operator, params.progress_id), platform.now()),
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/bulk/:progress_id/result',
-    config,
+    access,
     schema: {
       summary: 'The answer of a bulk request that has ended, whoever went away meanwhile',
       tags,
       params,
       response: { 200: BulkApproveAnswer, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const row = await runOf(request);
+    handler: async ({ operator, params }) => {
+      const row = await runOf(operator, params.progress_id);
       const answer = answerOf(row);
       if (answer) return answer;
       const { state, done, total } = progressOf(row, platform.now());

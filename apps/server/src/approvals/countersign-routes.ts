@@ -2,22 +2,19 @@ import { CountersignAnswer, CountersignRequest } from '@tidegate/protocol/approv
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countersignApproval } from './countersign.ts';
 
 /** Beside the server's signature, for hosts whose own policy wants more than that. */
-export function mountCountersign(app: App, { platform }: { platform: Platform }): void {
-  app.route({
+export function mountCountersign(routes: Routes, { platform }: { platform: Platform }): void {
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/countersign',
-    config: {
-      access: {
-        kind: 'operator',
-        role: 'approver',
-        limit: 'admin_operations',
-        reach: { of: 'update', by: 'id' },
-      },
+    access: {
+      role: 'approver',
+      limit: 'admin_operations',
+      reach: { of: 'update', by: 'id' },
     },
     schema: {
       summary: 'Add a signature to the approval of an update',
@@ -26,13 +23,12 @@ export function mountCountersign(app: App, { platform }: { platform: Platform })
       body: CountersignRequest,
       response: { 200: CountersignAnswer, 400: Problem, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const { id } = request.params;
-      const operator = operatorOf(request).username;
+    handler: async ({ operator: { username: operator }, params, body }) => {
+      const { id } = params;
       const outcome = await countersignApproval(platform, {
         updateId: id,
         operator,
-        signature: request.body,
+        signature: body,
       });
       switch (outcome.kind) {
         case 'signed':

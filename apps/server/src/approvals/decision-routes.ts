@@ -2,33 +2,37 @@ import { DecisionDetail, DecisionItem } from '@tidegate/protocol/decisions-api';
 import { Envelope } from '@tidegate/protocol/documents';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { findUpdate } from '../updates/store.ts';
 import { type StatementSigner, signDecision } from './decision-statement.ts';
 import { countDecisions, findDecision, listDecisions } from './decision-store.ts';
 import { decisionDetail, decisionItem } from './read-decision.ts';
 
-const viewer = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
-const ofUpdate = { access: { ...viewer, reach: { of: 'update', by: 'id' } } } as const;
-const reading = { access: { ...viewer, reach: { of: 'decision', by: 'id' } } } as const;
+const ofUpdate: OperatorAccess = {
+  role: 'viewer',
+  limit: 'admin_reads',
+  reach: { of: 'update', by: 'id' },
+};
+const reading: OperatorAccess = { ...ofUpdate, reach: { of: 'decision', by: 'id' } };
 const tags = ['decisions'];
 const params = strict({ id: Uuid });
 const none = 'There is no such decision.';
 
 /** What the decisions of the gate rested on, and each as a signed statement. */
 export function mountDecisions(
-  app: App,
+  routes: Routes,
   { platform, keyRing }: { platform: Platform; keyRing: StatementSigner },
 ): void {
   const { database, now } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/updates/:id/decisions',
-    config: ofUpdate,
+    access: ofUpdate,
     schema: {
       summary: 'Decisions about an update, newest first',
       tags,
@@ -53,10 +57,10 @@ export function mountDecisions(
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/decisions/:id',
-    config: reading,
+    access: reading,
     schema: {
       summary: 'One decision with all that it rested on',
       tags,
@@ -70,10 +74,10 @@ export function mountDecisions(
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/decisions/:id/statement',
-    config: reading,
+    access: reading,
     schema: {
       summary: 'One decision as an in-toto statement, signed now by the key in use',
       tags,

@@ -11,9 +11,10 @@ import {
 } from '@tidegate/protocol/approvals-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import { demandOverride } from '../platform/http/token-scopes.ts';
 import { type ApproveOutcome, approveUpdate } from './approve-update.ts';
@@ -25,11 +26,13 @@ import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
 import { previewUpdate } from './preview-update.ts';
 
-const reach = { of: 'update', by: 'id' } as const;
-const approver = { kind: 'operator', role: 'approver', limit: 'approvals' } as const;
-const approving = { access: { ...approver, reach } } as const;
-const approvingMany = { access: { ...approver, reach: 'scope' } } as const;
-const acting = { access: { ...approver, limit: 'admin_operations', reach } } as const;
+const approving: OperatorAccess = {
+  role: 'approver',
+  limit: 'approvals',
+  reach: { of: 'update', by: 'id' },
+};
+const approvingMany: OperatorAccess = { ...approving, reach: 'scope' };
+const acting: OperatorAccess = { ...approving, limit: 'admin_operations' };
 const tags = ['approvals'];
 const params = strict({ id: Uuid });
 /** When to ask again for a verdict that is not there yet, in seconds. */
@@ -38,12 +41,13 @@ const PENDING_RETRY_SECONDS = 5;
 const NOT_BEFORE_MAX_MS = 365 * 24 * 3_600_000;
 
 /** E3, E4, and the other decisions of an operator about an update. */
-export function mountApprovals(app: App, deps: ApprovalDeps): void {
-  mountBulkProgress(app, deps.platform);
-  app.route({
+export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
+  mountBulkProgress(routes, deps.platform);
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/approve',
-    config: { ...approving, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    access: approving,
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Approve one update (E3)',
       tags,
@@ -58,47 +62,53 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
         503: Problem,
       },
     },
-    handler: async (request, reply) => {
-      const { id } = request.params;
-      if (request.body?.override_supply_chain) demandOverride(operatorOf(request));
+    handler: async ({ operator, params: { id }, body, reply }) => {
+      if (body?.override_supply_chain) demandOverride(operator);
       // An override passes what the gate stops: it takes more than a session that was left open.
-      if (request.body?.override_supply_chain) demandFreshFactor(operatorOf(request));
+      if (body?.override_supply_chain) demandFreshFactor(operator);
       const outcome = await approveUpdate(deps, {
         updateId: id,
-        operator: operatorOf(request).username,
-        override: request.body?.override_supply_chain ?? false,
-        overrideReason: request.body?.override_reason ?? null,
-        notBeforeMs: notBeforeOf(request.body?.not_before, deps.platform.now()),
+        operator: operator.username,
+        override: body?.override_supply_chain ?? false,
+        overrideReason: body?.override_reason ?? null,
+        notBeforeMs: notBeforeOf(body?.not_before, deps.platform.now()),
       });
       if (outcome.kind === 'approved') {
         const { token, warnings } = outcome;
         return { update_id: id, state: 'approved' as const, token, warnings: warningsOf(warnings) };
       }
       if (outcome.kind === 'awaiting_plan') {
-        return reply.code(202).send({ update_id: id, state: 'awaiting_plan' });
+        reply.code(202);
+        return { update_id: id, state: 'awaiting_plan' as const };
       }
       throw refusalOf(outcome);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/approve',
-    config: { ...approvingMany, bodyMaxBytes: BULK_BODY_MAX_BYTES },
+    access: approvingMany,
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
       summary: 'Approve several updates (E4); takes no override (A6)',
       tags,
       body: BulkApproveRequest,
       response: { 200: BulkApproveAnswer, 400: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const { username: operator, groups: scope, operatorId } = operatorOf(request);
-      const { progress_id } = request.body;
+    handler: async ({ operator, body }) => {
+      const { groups: scope, operatorId } = operator;
+      const { progress_id } = body;
       const progress =
         progress_id === undefined
           ? NO_PROGRESS
           : createProgress(deps.platform, { operator_id: operatorId, progress_id });
-      const outcome = await bulkApprove(deps, { request: request.body, operator, scope, progress });
+      const outcome = await bulkApprove(deps, {
+        request: body,
+        operator: operator.username,
+        scope,
+        progress,
+      });
       switch (outcome.kind) {
         case 'done':
           return outcome.answer;
@@ -117,27 +127,28 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/preview',
-    config: acting,
+    access: acting,
     schema: {
       summary: "The gate's verdict, minting nothing",
       tags,
       params,
       response: { 200: GateReport, 404: Problem, 503: Problem },
     },
-    handler: async (request) => {
-      const outcome = await previewUpdate(deps, request.params.id);
+    handler: async ({ params }) => {
+      const outcome = await previewUpdate(deps, params.id);
       if (outcome.kind === 'report') return outcome.report;
       throw refusalOf(outcome);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/reject',
-    config: { ...acting, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    access: acting,
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Reject an update',
       tags,
@@ -145,22 +156,23 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
       body: RejectRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const { id } = request.params;
+    handler: async ({ operator, params, body }) => {
+      const { id } = params;
       const change = {
         updateId: id,
-        operator: operatorOf(request).username,
-        reason: request.body?.reason ?? null,
+        operator: operator.username,
+        reason: body?.reason ?? null,
       };
       demandChanged(await rejectUpdate(deps, change));
       return { update_id: id, state: 'rejected' as const };
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/reopen',
-    config: { ...acting, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    access: acting,
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Back to pending; also takes an approval back',
       tags,
@@ -168,12 +180,12 @@ export function mountApprovals(app: App, deps: ApprovalDeps): void {
       body: ReopenRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const { id } = request.params;
+    handler: async ({ operator, params, body }) => {
+      const { id } = params;
       const change = {
         updateId: id,
-        operator: operatorOf(request).username,
-        reason: request.body?.reason ?? null,
+        operator: operator.username,
+        reason: body?.reason ?? null,
       };
       demandChanged(await reopenUpdate(deps, change));
       return { update_id: id, state: 'pending' as const };

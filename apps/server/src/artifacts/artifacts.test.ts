@@ -32,7 +32,7 @@ async function setUp(engine: TestEngine) {
   for (const n of [1, 2, 3]) agents.push((await insertTestAgent(database, { n })).agentId);
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
-  mountArtifacts(app, { platform });
+  mountArtifacts(app.routes, { platform });
   async function call(method: 'GET' | 'POST', path: string, payload?: object) {
     const answer = await app.inject({ method, url: PATH + path, ...(payload && { payload }) });
     return { status: answer.statusCode, body: answer.json() };

@@ -11,10 +11,11 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { decideDivergence, undoDecision } from './decide-divergence.ts';
 import { decideMany } from './decide-many.ts';
@@ -33,25 +34,25 @@ import {
 const SIGHTINGS_MAX = 500;
 const PATH = '/api/v1/artifacts/divergences';
 const tags = ['artifacts'];
-const reading = {
-  access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
-} as const;
-// A way past a block, so for a token what an override is.
-const deciding = {
-  access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
-  bodyMaxBytes: BULK_BODY_MAX_BYTES,
-} as const;
+const reading: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'fleet' };
+// An accepted hash passes what the gate stops, so an API token needs the scope of an override.
+const deciding: OperatorAccess = {
+  role: 'approver',
+  limit: 'approvals',
+  reach: 'fleet',
+  scope: 'override',
+};
 const params = strict({ id: Uuid });
 const none = 'There is no such divergence.';
 
 /** Artifacts that the fleet was told of with different hashes, and the operator's word about each. */
-export function mountArtifacts(app: App, { platform }: { platform: Platform }): void {
+export function mountArtifacts(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: PATH,
-    config: reading,
+    access: reading,
     schema: {
       summary: 'Artifacts with more than one hash, newest first',
       tags,
@@ -78,10 +79,10 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: `${PATH}/:id`,
-    config: reading,
+    access: reading,
     schema: {
       summary: 'One artifact with more than one hash',
       tags,
@@ -95,10 +96,10 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: `${PATH}/:id/sightings`,
-    config: reading,
+    access: reading,
     schema: {
       summary: 'Who said what of an artifact with more than one hash, the oldest first',
       tags,
@@ -120,24 +121,26 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${PATH}/decide`,
-    config: deciding,
+    access: deciding,
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
       summary: 'Decide many, each for itself; what cannot be decided is told',
       tags,
       body: DecideManyRequest,
       response: { 200: DecideManyResult, 400: Problem },
     },
-    handler: async (request) =>
-      decideMany(platform, { request: request.body, operator: operatorOf(request).username }),
+    handler: async ({ operator, body }) =>
+      decideMany(platform, { request: body, operator: operator.username }),
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${PATH}/:id/decide`,
-    config: deciding,
+    access: deciding,
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
       summary: 'Accept one hash of an artifact, or all of them; the others stay blocked',
       tags,
@@ -145,9 +148,8 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
       body: DecideDivergenceRequest,
       response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const operator = operatorOf(request).username;
-      const asked = { id: request.params.id, request: request.body, operator };
+    handler: async ({ operator: { username: operator }, params, body }) => {
+      const asked = { id: params.id, request: body, operator };
       const outcome = await decideDivergence(platform, asked);
       switch (outcome.kind) {
         case 'decided':
@@ -173,10 +175,11 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${PATH}/:id/undo`,
-    config: deciding,
+    access: deciding,
+    bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
       summary: "Take an operator's decision back: registry and hosts decide again",
       tags,
@@ -184,9 +187,8 @@ export function mountArtifacts(app: App, { platform }: { platform: Platform }): 
       body: UndoDecisionRequest,
       response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const operator = operatorOf(request).username;
-      const asked = { id: request.params.id, request: request.body, operator };
+    handler: async ({ operator: { username: operator }, params, body }) => {
+      const asked = { id: params.id, request: body, operator };
       const outcome = await undoDecision(platform, asked);
       switch (outcome.kind) {
         case 'undone':

@@ -6,7 +6,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countSetAside, listSetAside } from './distrust-store.ts';
 import { trustHost } from './trust-host.ts';
@@ -15,13 +15,13 @@ const PATH = '/api/v1/artifacts/hosts-set-aside';
 const tags = ['artifacts'];
 
 /** Hosts whose word about artifacts does not count, and the operator who trusts them again. */
-export function mountSetAside(app: App, { platform }: { platform: Platform }): void {
+export function mountSetAside(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: PATH,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
       summary: 'Hosts whose word about artifacts does not count',
       tags,
@@ -43,14 +43,12 @@ export function mountSetAside(app: App, { platform }: { platform: Platform }): v
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${PATH}/:agent_id/trust`,
-    // A way past a block, so for a token what an override is.
-    config: {
-      access: { kind: 'operator', role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
-      bodyMaxBytes: REASON_BODY_MAX_BYTES,
-    },
+    // It passes what the gate stops, so an API token needs the scope of an override.
+    access: { role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Let the word of a host about artifacts count again',
       tags,
@@ -58,13 +56,11 @@ export function mountSetAside(app: App, { platform }: { platform: Platform }): v
       body: TrustHostRequest,
       response: { 204: Type.Null(), 400: Problem, 404: Problem },
     },
-    handler: async (request, reply) => {
-      const { username: operator } = operatorOf(request);
-      const asked = { agentId: request.params.agent_id, reason: request.body.reason, operator };
+    handler: async ({ operator: { username: operator }, params, body }) => {
+      const asked = { agentId: params.agent_id, reason: body.reason, operator };
       if (!(await trustHost(platform, asked))) {
         throw new Refusal('not_found', { detail: 'There is no such host among those that are set aside.' });
       }
-      return reply.status(204).send(null);
     },
   });
 }

@@ -2,29 +2,28 @@ import { CommandQueued, PollingRequest, RebootRequest, ScanRequest } from '@tide
 import { Type } from 'typebox';
 import { lockBinding, setPollingInterval } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
 
 const tags = ['hosts'];
+const acts: OperatorAccess = {
+  role: 'admin',
+  limit: 'admin_operations',
+  reach: { of: 'agent', by: 'agent_id' },
+  scope: 'hosts',
+};
 const AgentPath = Type.Object({ agent_id: Type.String() });
 
 /** What an operator can ask of a host: queued for its next check-in, answered 202. */
-export function mountHostCommands(app: App, deps: { platform: Platform }): void {
-  app.route({
+export function mountHostCommands(routes: Routes, deps: { platform: Platform }): void {
+  routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/scan',
-    config: {
-      access: {
-        kind: 'operator',
-        role: 'approver',
-        limit: 'admin_operations',
-        reach: { of: 'agent', by: 'agent_id' },
-        scope: 'hosts',
-      },
-    },
+    access: { ...acts, role: 'approver' },
     schema: {
       tags,
       summary: 'Ask a host to scan',
@@ -32,29 +31,21 @@ export function mountHostCommands(app: App, deps: { platform: Platform }): void 
       body: ScanRequest,
       response: { 202: CommandQueued },
     },
-    async handler(request, reply) {
-      const ecosystems = request.body?.ecosystems;
+    handler: async ({ operator, params, body }) => {
+      const ecosystems = body?.ecosystems;
       const command_id = await queueForHost(deps, {
-        agentId: request.params.agent_id,
+        agentId: params.agent_id,
         action: 'scan',
         params: ecosystems ? { ecosystems } : {},
-        createdBy: operatorOf(request).username,
+        createdBy: operator.username,
       });
-      return reply.code(202).send({ command_id });
+      return { command_id };
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/reboot',
-    config: {
-      access: {
-        kind: 'operator',
-        role: 'admin',
-        limit: 'admin_operations',
-        reach: { of: 'agent', by: 'agent_id' },
-        scope: 'hosts',
-      },
-    },
+    access: acts,
     schema: {
       tags,
       summary: 'Ask a host to reboot',
@@ -62,28 +53,20 @@ export function mountHostCommands(app: App, deps: { platform: Platform }): void 
       body: RebootRequest,
       response: { 202: CommandQueued },
     },
-    async handler(request, reply) {
+    handler: async ({ operator, params }) => {
       const command_id = await queueForHost(deps, {
-        agentId: request.params.agent_id,
+        agentId: params.agent_id,
         action: 'reboot',
         params: {},
-        createdBy: operatorOf(request).username,
+        createdBy: operator.username,
       });
-      return reply.code(202).send({ command_id });
+      return { command_id };
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/polling',
-    config: {
-      access: {
-        kind: 'operator',
-        role: 'admin',
-        limit: 'admin_operations',
-        reach: { of: 'agent', by: 'agent_id' },
-        scope: 'hosts',
-      },
-    },
+    access: acts,
     schema: {
       tags,
       summary: 'Set how often a host checks in',
@@ -91,15 +74,20 @@ export function mountHostCommands(app: App, deps: { platform: Platform }): void 
       body: PollingRequest,
       response: { 202: CommandQueued },
     },
-    async handler(request, reply) {
-      const { interval_seconds } = request.body;
-      const agentId = request.params.agent_id;
-      const createdBy = operatorOf(request).username;
-      const command = { agentId, action: 'set_polling', params: { interval_seconds }, createdBy } as const;
+    handler: async ({ operator, params, body }) => {
+      const { interval_seconds } = body;
+      const agentId = params.agent_id;
+      const createdBy = operator.username;
+      const command: NewCommand = {
+        agentId,
+        action: 'set_polling',
+        params: { interval_seconds },
+        createdBy,
+      };
       const command_id = await queueForHost(deps, command, (tx) =>
         setPollingInterval(tx, { agentId, seconds: interval_seconds }),
       );
-      return reply.code(202).send({ command_id });
+      return { command_id };
     },
   });
 }

@@ -16,8 +16,8 @@ describe.each(ENGINES)('commands over HTTP on $name', (engine) => {
     const platform = createTestPlatform(database);
     const keyRing = createTestKeyRing();
     const app = createSliceApp(platform);
-    mountCommands(app, { platform });
-    mountAgentCommands(app, { platform, config: { minAgentVersion: null } });
+    mountCommands(app.routes, { platform });
+    mountAgentCommands(app.routes, { platform, config: { minAgentVersion: null } });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
     const { agentId } = key;

@@ -14,9 +14,10 @@ import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
 import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import type { Db } from '../platform/db/engine.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
   positionOf,
@@ -38,39 +39,37 @@ export interface CommandsDeps {
 /** Live outputs that are watched at once. */
 const STREAMS_MAX = 200;
 
-const reach = { of: 'command', by: 'id' } as const;
-const viewer = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
-const listing = { access: { ...viewer, reach: 'scope' } } as const;
-const reading = { access: { ...viewer, reach } } as const;
-const acting = { access: { kind: 'operator', role: 'approver', limit: 'admin_operations', reach } } as const;
+const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
+const reading: OperatorAccess = { ...listing, reach: { of: 'command', by: 'id' } };
+const acting: OperatorAccess = { ...reading, role: 'approver', limit: 'admin_operations' };
 const tags = ['commands'];
 const params = strict({ id: Uuid });
 
 /** What operators see of commands and do with them. */
-export function mountCommands(app: App, { platform }: CommandsDeps): void {
+export function mountCommands(routes: Routes, { platform }: CommandsDeps): void {
   const { database } = platform;
   const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/commands',
-    config: listing,
+    access: listing,
     schema: {
       summary: 'Commands by creation, the newest first unless told otherwise',
       tags,
       querystring: strict({ ...SortedPageQuery, sort: Type.Optional(CommandSort), ...CommandFilter }),
       response: { 200: sortedPageOf(CommandItem), 400: Problem },
     },
-    handler: async (request) => {
-      const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = request.query;
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = COMMAND_SORT_DEFAULT, ...filter } = query;
       const { agent_id: agentId, update_id: updateId, status, action, since, until } = filter;
-      const limit = pageLimit(request.query);
+      const limit = pageLimit(query);
       const { descending } = directionOf(sort, COMMAND_SORTS);
       const of = { sort, filter, key: commandOrder(descending).parts };
       const { rows, count } = await listPageOfCommands(database.read, {
         selection: {
           filter: { agentId, updateId, status, action },
-          scope: operatorOf(request).groups,
+          scope: operator.groups,
           sinceMs: since === undefined ? undefined : Date.parse(since),
           untilMs: until === undefined ? undefined : Date.parse(until),
         },
@@ -82,32 +81,31 @@ export function mountCommands(app: App, { platform }: CommandsDeps): void {
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/commands/:id',
-    config: reading,
+    access: reading,
     schema: { summary: 'One command', tags, params, response: { 200: CommandItem, 404: Problem } },
-    handler: async (request) => {
-      const command = await findHostedCommand(database.read, request.params.id);
+    handler: async ({ params }) => {
+      const command = await findHostedCommand(database.read, params.id);
       if (!command) throw unknown();
       return commandItem(command);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/commands/:id/cancel',
-    config: acting,
+    access: acting,
     schema: {
       summary: 'Cancels a command that its agent has not acknowledged',
       tags,
       params,
       response: { 200: CommandItem, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
-      const { username } = operatorOf(request);
+    handler: async ({ operator: { username }, params }) => {
       const command = await database.transact(async (tx) => {
-        const found = await findCommand(tx, request.params.id);
+        const found = await findCommand(tx, params.id);
         if (!found) throw unknown();
         await demandHost(tx, found);
         const outcome = await cancelCommand(tx, platform, { command: found, by: username });
@@ -133,46 +131,42 @@ export function mountCommands(app: App, { platform }: CommandsDeps): void {
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/commands/:id/retry',
-    config: acting,
+    access: acting,
     schema: {
       summary: 'Queues a command that ended without success once more, as a new one',
       tags,
       params,
       response: { 202: CommandQueued, 404: Problem, 409: Problem },
     },
-    handler: async (request, reply) => {
-      const { username } = operatorOf(request);
+    handler: async ({ operator: { username }, params }) => {
       const commandId = await database.transact(async (tx) => {
-        const command = await findCommand(tx, request.params.id);
+        const command = await findCommand(tx, params.id);
         if (!command) throw unknown();
         await demandHost(tx, command);
         const outcome = await retryCommand(tx, platform, { command, by: username });
         if (outcome.kind === 'refused') throw new Refusal('conflict', { detail: outcome.detail });
         return outcome.commandId;
       });
-      return reply.code(202).send({ command_id: commandId });
+      return { command_id: commandId };
     },
   });
 
   let streams = 0;
-  const stopping = new AbortController();
-  // A graceful stop waits for requests under way, and a watched output is one that lasts.
-  app.addHook('preClose', async () => stopping.abort());
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/commands/:id/output',
-    config: reading,
+    access: reading,
     schema: {
       summary: 'Output of a command as it comes (server-sent events; Last-Event-ID goes on from there)',
       tags,
       params,
       response: { 200: Type.Unsafe<Readable>(Type.String()), 404: Problem, 503: Problem },
     },
-    handler: async (request, reply) => {
-      const command = await findCommand(database.read, request.params.id);
+    handler: async ({ params, request, reply }) => {
+      const command = await findCommand(database.read, params.id);
       if (!command) throw unknown();
       if (streams >= STREAMS_MAX) {
         throw new Refusal('unavailable', { detail: 'Too many outputs are watched.', retryAfterSeconds: 30 });
@@ -180,7 +174,7 @@ export function mountCommands(app: App, { platform }: CommandsDeps): void {
       const lastId = request.headers['last-event-id'];
       const afterSeq = typeof lastId === 'string' && /^\d{1,15}$/.test(lastId) ? Number(lastId) : -1;
       const closed = new AbortController();
-      const signal = AbortSignal.any([closed.signal, stopping.signal]);
+      const signal = AbortSignal.any([closed.signal, routes.stopping]);
       const events = streamOutput(database, { commandId: command.id, afterSeq, signal });
       streams++;
       reply.raw.once('close', () => {

@@ -30,9 +30,9 @@ export function mountApprovalRoutes(
   { platform, keyRing }: Pick<ApplicationParts, 'platform' | 'keyRing'>,
   deps: ApprovalDeps,
 ): void {
-  mountApprovals(http, deps);
-  mountDecisions(http, deps);
-  mountCountersign(http, deps);
-  mountAgeExceptions(http, deps);
-  mountAgentApprovals(http, { platform, keyRing });
+  mountApprovals(http.routes, deps);
+  mountDecisions(http.routes, deps);
+  mountCountersign(http.routes, deps);
+  mountAgeExceptions(http.routes, deps);
+  mountAgentApprovals(http.routes, { platform, keyRing });
 }

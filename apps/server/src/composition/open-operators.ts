@@ -55,13 +55,13 @@ export function openOperators(opening: Opening) {
 }
 
 export function mountOperatorRoutes(http: App, { platform, auth, knownPasswords }: Operators): void {
-  mountAuth(http, auth);
-  mountSessions(http, { ...auth, passwords: knownPasswords });
-  mountFactors(http, auth);
-  mountNotices(http, { platform });
-  mountPasskeys(http, auth);
+  mountAuth(http.routes, auth);
+  mountSessions(http.routes, { ...auth, passwords: knownPasswords });
+  mountFactors(http.routes, auth);
+  mountNotices(http.routes, { platform });
+  mountPasskeys(http.routes, auth);
   mountSetupPage(http, auth);
-  mountOperators(http, { platform, passwords: knownPasswords, endTokens: revokeTokensOf });
+  mountOperators(http.routes, { platform, passwords: knownPasswords, endTokens: revokeTokensOf });
 }
 
 function firstOperatorOf({

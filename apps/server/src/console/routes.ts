@@ -1,10 +1,11 @@
 import fastifyStatic from '@fastify/static';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
+import type { PublicAccess } from '../platform/http/access.ts';
 import type { App } from '../platform/http/server.ts';
 import { readAssets } from './read-assets.ts';
 
-const access = { kind: 'public', limit: null } as const;
+const access: PublicAccess = { limit: null };
 const ASSET_MAX_AGE_SECONDS = 31_536_000;
 /** A page reads its filters out of the query; the server has no use for it. */
 const ANY_QUERY = Type.Unknown();
@@ -58,21 +59,21 @@ export async function mountConsole(app: App, { folder }: { folder: string }): Pr
     return reply.header('cache-control', 'no-cache').sendFile('index.html');
   };
   for (const url of PAGES) {
-    app.route({
+    app.routes.page({
       method: 'GET',
       url,
-      config: { access },
+      access,
       schema: { querystring: ANY_QUERY },
-      handler: (_request, reply) => page(reply),
+      handler: async ({ reply }) => page(reply),
     });
   }
   for (const path of assets ?? []) {
     const isNamedByHash = path.startsWith('assets/');
-    app.route({
+    app.routes.page({
       method: 'GET',
       url: `/${path}`,
-      config: { access },
-      handler: (_request, reply) =>
+      access,
+      handler: async ({ reply }) =>
         reply
           .header(
             'cache-control',

@@ -8,7 +8,7 @@ import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { isMachineId } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { type RegisterFault, registerAgent } from './register-agent.ts';
@@ -25,14 +25,14 @@ export interface EnrolmentDeps {
 }
 
 /** How a host joins, and the tokens that let it. */
-export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
+export function mountEnrolment(routes: Routes, deps: EnrolmentDeps): void {
   const { accessTokens, keyRing } = deps;
-  app.route({
+  routes.own({
     method: 'POST',
     url: '/api/v1/agents/register',
-    config: { access: { kind: 'own', limit: 'agent_registration', counts: 'requests' } },
+    access: { limit: 'agent_registration', counts: 'requests' },
     // Before the body is read: guesses cost what well-formed requests cost.
-    onRequest: async (request) => {
+    beforeBody: ({ request }) => {
       if (bearerToken(request.headers.authorization) === null) {
         throw new Refusal('unauthenticated', { detail: 'A registration token is required.' });
       }
@@ -43,19 +43,19 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
       body: RegisterRequest,
       response: { 201: RegisterAnswer, 426: Problem },
     },
-    async handler(request, reply) {
+    handler: async ({ body, request, reply }) => {
       reply.header('cache-control', 'no-store');
       const header = request.headers[MACHINE_ID_HEADER];
       const outcome = await registerAgent(deps, {
         secret: bearerToken(request.headers.authorization) ?? '',
         machineId: isMachineId(header) ? header : null,
-        host: request.body,
+        host: body,
       });
       if (!outcome.ok) throw refusalOf(outcome.code, deps);
       const { agentId, family } = outcome;
       const access = await accessTokens.issue({ agentId, familyId: family.familyId });
       const { keys, envelope, root } = keyRing.keySet();
-      return reply.code(201).send({
+      return {
         agent_id: agentId,
         access_token: access.token,
         expires_in: access.expiresInSeconds,
@@ -65,10 +65,10 @@ export function mountEnrolment(app: App, deps: EnrolmentDeps): void {
         keys,
         key_set: envelope,
         ...(root && { root }),
-      });
+      };
     },
   });
-  mountRegistrationTokens(app, deps);
+  mountRegistrationTokens(routes, deps);
 }
 
 function refusalOf(code: RegisterFault, { minAgentVersion }: EnrolmentDeps): Refusal {

@@ -6,10 +6,11 @@ import {
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { demandGroup } from '../agents/move-hosts.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createRegistrationToken, withdrawRegistrationToken } from './registration-tokens.ts';
 import { countRegistrationTokens, findRegistrationToken, listRegistrationTokens } from './store.ts';
@@ -17,32 +18,30 @@ import { tokenView } from './token-view.ts';
 
 const URL = '/api/v1/admin/registration-tokens';
 const tags = ['enrolment'];
-const reads = {
-  kind: 'operator',
+const reads: OperatorAccess = {
   role: 'admin',
   limit: 'admin_reads',
   reach: 'scope',
   scope: 'hosts',
-} as const;
-const acts = { ...reads, limit: 'admin_operations' } as const;
+};
+const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 const TokenPath = Type.Object({ id: Type.String() });
 
 /** Registration tokens, for admins: list, make, withdraw. */
-export function mountRegistrationTokens(app: App, { platform }: { platform: Platform }): void {
+export function mountRegistrationTokens(routes: Routes, { platform }: { platform: Platform }): void {
   const db = platform.database.read;
-  app.route({
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access: reads },
+    access: reads,
     schema: {
       tags,
       summary: 'List registration tokens, newest first',
       querystring: strict(PageQuery),
       response: { 200: pageOf(RegistrationTokenItem) },
     },
-    async handler(request) {
-      const { query } = request;
-      const scope = operatorOf(request).groups;
+    handler: async ({ operator, query }) => {
+      const scope = operator.groups;
       const limit = pageLimit(query);
       const before = query.cursor === undefined ? null : positionOf(query.cursor);
       const rows = await listRegistrationTokens(db, { scope, limit: limit + 1, before });
@@ -55,58 +54,57 @@ export function mountRegistrationTokens(app: App, { platform }: { platform: Plat
       };
     },
   });
-  app.route({
+  routes.operator({
     method: 'GET',
     url: `${URL}/:id`,
-    config: { access: reads },
+    access: reads,
     schema: {
       tags,
       summary: 'One registration token',
       params: TokenPath,
       response: { 200: RegistrationTokenItem },
     },
-    async handler(request) {
-      const { id } = request.params;
-      const scope = operatorOf(request).groups;
+    handler: async ({ operator, params }) => {
+      const { id } = params;
+      const scope = operator.groups;
       const row = isUuid(id) && (await findRegistrationToken(db, { id, scope }));
       if (!row) throw unknownToken();
       return tokenView(row);
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: URL,
-    config: { access: acts },
+    access: acts,
     schema: {
       tags,
       summary: 'Make a registration token; the secret is shown once',
       body: CreateRegistrationToken,
       response: { 201: CreatedRegistrationToken },
     },
-    async handler(request, reply) {
-      const { username: actor, groups } = operatorOf(request);
-      demandGroup(groups, request.body.group ?? null);
-      const created = await createRegistrationToken(platform, { request: request.body, actor });
+    handler: async ({ operator, body }) => {
+      const { username: actor, groups } = operator;
+      demandGroup(groups, body.group ?? null);
+      const created = await createRegistrationToken(platform, { request: body, actor });
       if (!created.ok) {
         throw new Refusal('invalid_request', {
           detail: 'The body is not valid.',
           errors: [{ path: '/expires_at', message: created.message }],
         });
       }
-      return reply.code(201).send({ ...tokenView(created.row), token: created.secret });
+      return { ...tokenView(created.row), token: created.secret };
     },
   });
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: { access: acts },
+    access: acts,
     schema: { tags, summary: 'Withdraw a registration token', params: TokenPath },
-    async handler(request, reply) {
-      const { id } = request.params;
-      const { username: actor, groups: scope } = operatorOf(request);
+    handler: async ({ operator, params }) => {
+      const { id } = params;
+      const { username: actor, groups: scope } = operator;
       const withdrawn = isUuid(id) && (await withdrawRegistrationToken(platform, { id, scope, actor }));
       if (!withdrawn) throw unknownToken();
-      return reply.code(204).send();
     },
   });
 }

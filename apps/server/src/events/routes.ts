@@ -5,9 +5,10 @@ import { nullable, strict, Timestamp, Uuid } from '@tidegate/protocol/scalars';
 import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { badCursor, pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
   positionOf,
@@ -46,14 +47,17 @@ const EventItem = Type.Object({
   hash: Type.String(),
 });
 
-const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 
 /** E9: security and system events, newest first. */
-export function mountEvents(app: App, { platform, apart }: { platform: Platform; apart: EventsApart }): void {
-  app.route({
+export function mountEvents(
+  routes: Routes,
+  { platform, apart }: { platform: Platform; apart: EventsApart },
+): void {
+  routes.operator({
     method: 'GET',
     url: '/api/v1/events',
-    config: { access: { ...reading, reach: 'scope' } },
+    access: listing,
     schema: {
       summary: 'E9: events in the order of the log, the newest first unless told otherwise',
       description:
@@ -62,12 +66,12 @@ export function mountEvents(app: App, { platform, apart }: { platform: Platform;
       querystring: EventQuery,
       response: { 200: sortedPageOf(EventItem), 400: Problem },
     },
-    handler: async (request) => {
-      const { limit: _, cursor, sort = EVENT_SORT_DEFAULT, ...filter } = request.query;
-      const limit = pageLimit(request.query);
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = EVENT_SORT_DEFAULT, ...filter } = query;
+      const limit = pageLimit(query);
       const of = { sort, filter, key: [] };
       const after = positionOf(cursor, of);
-      const { groups } = operatorOf(request);
+      const { groups } = operator;
       const { descending } = directionOf(sort, EVENT_SORTS);
       if (filter.type === apart.type) {
         // They name no host: nothing for who is bound to groups.
@@ -91,20 +95,20 @@ export function mountEvents(app: App, { platform, apart }: { platform: Platform;
       return { items: page.map((row) => itemOf(row, groups)), next_cursor, ...totalOf(count) };
     },
   });
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/events/:id',
-    config: { access: { ...reading, reach: { of: 'event', by: 'id' } } },
+    access: { ...listing, reach: { of: 'event', by: 'id' } },
     schema: {
       summary: 'E9: one event',
       tags: ['events'],
       params: strict({ id: Uuid }),
       response: { 200: EventItem, 404: Problem },
     },
-    handler: async (request) => {
-      const row = await findEvent(platform.database.read, request.params.id);
-      if (row) return itemOf(row, operatorOf(request).groups);
-      const found = await apart.find(platform.database.read, request.params.id);
+    handler: async ({ operator, params }) => {
+      const row = await findEvent(platform.database.read, params.id);
+      if (row) return itemOf(row, operator.groups);
+      const found = await apart.find(platform.database.read, params.id);
       if (!found) throw new Refusal('not_found', { detail: 'There is no such event.' });
       return apartItemOf(found);
     },

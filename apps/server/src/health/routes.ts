@@ -1,5 +1,5 @@
 import { type AdvisoryCheck, Health } from '@tidegate/protocol/health-api';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createDatabaseProbe } from './probe-database.ts';
 
@@ -11,12 +11,12 @@ export interface HealthDeps {
 }
 
 /** E6: status and version, and nothing that helps an attacker. */
-export function mountHealth(app: App, { platform, version, bootedAt, advisories }: HealthDeps): void {
+export function mountHealth(routes: Routes, { platform, version, bootedAt, advisories }: HealthDeps): void {
   const probe = createDatabaseProbe(platform);
-  app.route({
+  routes.public({
     method: 'GET',
     url: '/api/health',
-    config: { access: { kind: 'public', limit: null } },
+    access: { limit: null },
     schema: { tags: ['service'], summary: 'Health and version (E6)', response: { 200: Health } },
     handler: async (): Promise<Health> => {
       const checks = { database: await probe(), advisories: advisories() };

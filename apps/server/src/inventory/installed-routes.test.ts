@@ -36,7 +36,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     const app = createSliceApp(platform);
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
-    mountInventory(app, { platform, large });
+    mountInventory(app.routes, { platform, large });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(counted.database, { n: 1 });
     async function report(body: InventoryReport, { of = key, ecosystem = 'apt' as Ecosystem } = {}) {

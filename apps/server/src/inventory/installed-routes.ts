@@ -15,7 +15,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
   positionOf,
@@ -40,16 +40,15 @@ import type { ReportRow } from './store.ts';
 const CURSOR_MAX_CHARS = 8_192;
 
 /** What is installed on a host, as operators read it. */
-export function mountInstalled(app: App, { platform }: { platform: Pick<Platform, 'database'> }): void {
+export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Platform, 'database'> }): void {
   const db = platform.database.read;
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/inventory',
-    config: {
-      access: {
-        ...({ kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const),
-        reach: { of: 'agent', by: 'agent_id' },
-      },
+    access: {
+      role: 'viewer',
+      limit: 'admin_reads',
+      reach: { of: 'agent', by: 'agent_id' },
     },
     schema: {
       summary: 'What a host reported to have installed, page by page',
@@ -72,7 +71,7 @@ export function mountInstalled(app: App, { platform }: { platform: Pick<Platform
         404: Problem,
       },
     },
-    async handler({ params: { agent_id: agentId }, query }) {
+    handler: async ({ params: { agent_id: agentId }, query }) => {
       if (!isAgentId(agentId) || !(await findAgent(db, agentId))) {
         throw new Refusal('not_found', { detail: 'There is no such agent.' });
       }

@@ -62,7 +62,7 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     };
     const deps = { platform: { ...platform, database: counted }, large };
     const app = createSliceApp(platform);
-    mountInventory(app, deps);
+    mountInventory(app.routes, deps);
     onTestFinished(() => app.close());
     const key = { ...(await insertTestAgent(database, { n: 1 })), machineId: 'machine-1' };
     async function put(body: InventoryReport, options: { of?: typeof key } = {}) {

@@ -46,7 +46,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     const app = createSliceApp(counted);
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
-    mountInventory(app, { platform: counted, large });
+    mountInventory(app.routes, { platform: counted, large });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
     async function put(body: unknown, { encoding = 'identity', ecosystem = 'apt', of = key.agentId } = {}) {

@@ -7,12 +7,11 @@ import {
 } from '@tidegate/protocol/agent-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { Ecosystem, Sha256Hex, strict, Uuid } from '@tidegate/protocol/scalars';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { ownAgent } from '../agents/own-agent.ts';
 import { demandRoomFor } from '../platform/http/large-work.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import type { App } from '../platform/http/server.ts';
-import { compileValidator } from '../platform/http/validate.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { mountInstalled } from './installed-routes.ts';
 import { LARGE_COMPRESSED_BYTES, SMALL_REPORT_MAX_BYTES } from './large-reports.ts';
 import { takePart } from './take-part.ts';
@@ -24,43 +23,31 @@ const LARGE = { plain: SMALL_REPORT_MAX_BYTES, compressed: LARGE_COMPRESSED_BYTE
 const PartNumber = Type.String({ pattern: '^[0-9]{1,2}$' });
 
 /** The reports of agents: what is installed, what could be updated, and with which plan; and what operators read of them. */
-export function mountInventory(app: App, deps: TakeDeps): void {
-  app.route({
+export function mountInventory(routes: Routes, deps: TakeDeps): void {
+  routes.agent({
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/inventory/:ecosystem',
-    config: {
-      access: { kind: 'agent', limit: 'agent_reports' },
-      bodyMaxBytes: INVENTORY_MAX_BYTES,
-      parseLater: true,
-    },
-    onRequest: async (request) => demandRoomFor(deps.large, request, LARGE),
+    access: { limit: 'agent_reports' },
+    bodyMaxBytes: INVENTORY_MAX_BYTES,
+    rawBody: InventoryReport,
+    beforeBody: (caller) => demandRoomFor(deps.large, caller, LARGE),
     schema: {
       summary: 'What is installed and what could be updated, of one ecosystem',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, ecosystem: Ecosystem }),
-      body: InventoryReport,
       response: { 200: InventoryAnswer, 400: Problem, 409: Problem, 413: Problem, 503: Problem },
     },
-    // The body is hashed first, and parsed only where it is not the one that is stored.
-    validatorCompiler: (route) => (route.httpPart === 'body' ? () => true : compileValidator(route)),
-    handler: async (request) => {
-      const { agentId } = ownAgent(request, request.params.agent_id);
-      const bytes = request.rawBody;
-      if (!bytes) throw new Refusal('invalid_request', { detail: 'The body is missing.' });
-      // It may be handed to another thread: nobody reads it here again.
-      request.rawBody = null;
-      return takeReport(deps, { agentId, ecosystem: request.params.ecosystem, bytes });
+    handler: async ({ agent: { agentId }, params, request }) => {
+      return takeReport(deps, { agentId, ecosystem: params.ecosystem, bytes: takeBytes(request) });
     },
   });
-  app.route({
+  routes.agent({
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/inventory/:ecosystem/parts/:report_sha256/:part',
-    config: {
-      access: { kind: 'agent', limit: 'agent_reports' },
-      bodyMaxBytes: INVENTORY_MAX_BYTES,
-      parseLater: true,
-    },
-    onRequest: async (request) => demandRoomFor(deps.large, request, LARGE),
+    access: { limit: 'agent_reports' },
+    bodyMaxBytes: INVENTORY_MAX_BYTES,
+    rawBody: InventoryReport,
+    beforeBody: (caller) => demandRoomFor(deps.large, caller, LARGE),
     schema: {
       summary:
         'One part of a report that is larger than one request may be; recorded when all parts are there',
@@ -74,18 +61,15 @@ export function mountInventory(app: App, deps: TakeDeps): void {
         part: PartNumber,
       }),
       querystring: strict({ parts: PartNumber }),
-      body: InventoryReport,
       response: {
         ...{ 200: InventoryAnswer, 202: PartAnswer },
         ...{ 400: Problem, 409: Problem, 413: Problem, 503: Problem },
       },
     },
-    validatorCompiler: (route) => (route.httpPart === 'body' ? () => true : compileValidator(route)),
-    handler: async (request, reply) => {
-      const { agentId } = ownAgent(request, request.params.agent_id);
-      const { ecosystem, report_sha256: report } = request.params;
-      const part = Number(request.params.part);
-      const parts = Number(request.query.parts);
+    handler: async ({ agent: { agentId }, params, query, request, reply }) => {
+      const { ecosystem, report_sha256: report } = params;
+      const part = Number(params.part);
+      const parts = Number(query.parts);
       if (parts < 2 || parts > INVENTORY_MAX_PARTS || part < 1 || part > parts) {
         throw new Refusal('invalid_request', {
           detail: 'There is no such part.',
@@ -94,17 +78,24 @@ export function mountInventory(app: App, deps: TakeDeps): void {
           ],
         });
       }
-      const bytes = request.rawBody;
-      if (!bytes) throw new Refusal('invalid_request', { detail: 'The body is missing.' });
-      request.rawBody = null;
+      const bytes = takeBytes(request);
       const outcome = await takePart(deps, { agentId, ecosystem, report, part, parts, bytes });
       switch (outcome.kind) {
         case 'kept':
-          return reply.code(202).send(outcome.answer);
+          reply.code(202);
+          return outcome.answer;
         case 'recorded':
           return outcome.answer;
       }
     },
   });
-  mountInstalled(app, deps);
+  mountInstalled(routes, deps);
+}
+
+/** Takes the bytes out of the request, because another thread may get them. */
+function takeBytes(request: Pick<FastifyRequest, 'rawBody'>): Buffer {
+  const bytes = request.rawBody;
+  if (!bytes) throw new Refusal('invalid_request', { detail: 'The body is missing.' });
+  request.rawBody = null;
+  return bytes;
 }

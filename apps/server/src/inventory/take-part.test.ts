@@ -32,7 +32,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     const large = createLargeReports(platform);
     onTestFinished(large.stop);
     const app = createSliceApp(platform);
-    mountInventory(app, { platform, large });
+    mountInventory(app.routes, { platform, large });
     onTestFinished(() => app.close());
     const key = await insertTestAgent(database, { n: 1 });
     async function put(path: string, body: string) {

@@ -1,29 +1,30 @@
 import { Type } from 'typebox';
+import type { PublicAccess } from '../platform/http/access.ts';
 import { sendPage } from '../platform/http/html-page.ts';
 import type { App } from '../platform/http/server.ts';
 import { docsPage } from './docs-page.ts';
 
-const access = { kind: 'public', limit: 'public_access' } as const;
+const access: PublicAccess = { limit: 'public_access' };
 const tags = ['service'];
 
 /** The document of all routes, and the same as a page. */
 export function mountOpenApi(app: App): void {
   let text: string | null = null;
-  app.route({
+  app.routes.public({
     method: 'GET',
     url: '/api/openapi.json',
-    config: { access },
+    access,
     schema: { tags, summary: 'This document, OpenAPI 3.1', response: { 200: Type.Unknown() } },
-    handler: async (_request, reply) => {
+    handler: async ({ reply }) => {
       text ??= JSON.stringify(app.swagger());
-      return reply.header('content-type', 'application/json; charset=utf-8').serializer(String).send(text);
+      reply.header('content-type', 'application/json; charset=utf-8');
+      return text;
     },
   });
-  app.route({
+  app.routes.page({
     method: 'GET',
     url: '/api/docs',
-    config: { access },
-    handler: async (_request, reply) =>
-      sendPage(reply, { title: 'Tidegate API', body: docsPage(app.swagger()) }),
+    access,
+    handler: async ({ reply }) => sendPage(reply, { title: 'Tidegate API', body: docsPage(app.swagger()) }),
   });
 }

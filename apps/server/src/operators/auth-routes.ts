@@ -8,7 +8,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { rfc3339, rfc3339Seconds } from '../platform/clock.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step-up.ts';
 import { addressKey } from '../rate-limits/keys.ts';
 import type { GivenCode } from './codes/prove-code.ts';
@@ -34,52 +34,46 @@ export type AuthDeps = LogInDeps & {
 };
 
 /** Log in, log out, who am I, and the first operator by the one-time link. */
-export function mountAuth(app: App, deps: AuthDeps): void {
+export function mountAuth(routes: Routes, deps: AuthDeps): void {
   const { platform, passwords, cookies } = deps;
-  app.route({
+  routes.public({
     method: 'POST',
     url: '/api/v1/auth/login',
-    config: { access: { kind: 'public', limit: 'login' } },
+    access: { limit: 'login' },
     schema: { tags, summary: 'Log in', body: LoginRequest, response: { 200: LoginAnswer } },
-    handler: async (request, reply) => {
+    handler: async ({ body, request, reply }) => {
       demandSameOrigin(request);
-      const { username, password } = request.body;
-      const given = givenCode(request.body);
+      const { username, password } = body;
+      const given = givenCode(body);
       const site = fitSite(request, deps.baseUrl);
       const { cookie: cookieHeader } = request.headers;
       const asked = { username, password, given, client: clientOf(request), cookieHeader, site };
       return answerLogIn(deps, reply, await logIn(deps, asked));
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/auth/logout',
-    config: {
-      access: { kind: 'operator', role: 'viewer', limit: 'admin_operations', reach: 'none', toEnrol: true },
-    },
+    access: { role: 'viewer', limit: 'admin_operations', reach: 'none', toEnrol: true },
     schema: { tags, summary: 'Log out: the token is dead from now on' },
-    handler: async (request, reply) => {
-      const { sessionId } = operatorOf(request);
+    handler: async ({ operator: { sessionId }, reply }) => {
       await platform.database.transact((tx) => revokeSession(tx, sessionId, platform.now()));
-      return reply.code(204).header('set-cookie', cookies.close()).send();
+      reply.header('set-cookie', cookies.close());
     },
   });
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/auth/session',
-    config: {
-      access: {
-        kind: 'operator',
-        role: 'viewer',
-        limit: 'admin_reads',
-        reach: 'none',
-        scope: 'read',
-        toEnrol: true,
-      },
+    access: {
+      role: 'viewer',
+      limit: 'admin_reads',
+      reach: 'none',
+      scope: 'read',
+      toEnrol: true,
     },
     schema: { tags, summary: 'Whose session or API token this is', response: { 200: SessionAnswer } },
-    handler: async (request) => {
-      const { operatorId, sessionId, username, role, groups, token } = operatorOf(request);
+    handler: async ({ operator: caller }) => {
+      const { operatorId, sessionId, username, role, groups, token } = caller;
       const operator = identityView({ id: operatorId, username, role, groups });
       if (token) {
         const factors = { totp: false, passkeys: 0, recovery_codes_left: 0 };
@@ -110,20 +104,20 @@ export function mountAuth(app: App, deps: AuthDeps): void {
       };
     },
   });
-  app.route({
+  routes.public({
     method: 'POST',
     url: '/api/v1/auth/setup',
-    config: { access: { kind: 'public', limit: 'login' } },
+    access: { limit: 'login' },
     schema: {
       tags,
       summary: 'Make the first operator with the one-time secret; not there once one exists',
       body: SetupRequest,
       response: { 201: OperatorIdentity },
     },
-    handler: async (request, reply) => {
-      const operator = await setUpFirstOperator(platform, passwords, request.body);
+    handler: async ({ body, request }) => {
+      const operator = await setUpFirstOperator(platform, passwords, body);
       platform.log.info('first operator created', { address: addressKey(request) });
-      return reply.code(201).send(identityOfRow(operator));
+      return identityOfRow(operator);
     },
   });
 }

@@ -8,9 +8,10 @@ import {
 } from '@tidegate/protocol/factors-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { strict, Uuid } from '@tidegate/protocol/scalars';
+import type { OperatorAccess, PublicAccess } from '../platform/http/access.ts';
 import { ASSERTION_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageOf } from '../platform/http/lists.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { type AuthDeps, answerLogIn, demandSameOrigin } from './auth-routes.ts';
 import { changesFactor } from './factor-routes.ts';
 import {
@@ -30,112 +31,111 @@ const URL = '/api/v1/auth/passkeys';
 const LOGIN = '/api/v1/auth/login/passkey';
 const tags = ['second factors'];
 const params = strict({ id: Uuid });
-const reads = {
-  kind: 'operator',
+const reads: OperatorAccess = {
   role: 'viewer',
   limit: 'admin_reads',
   reach: 'none',
   toEnrol: true,
-} as const;
-const logsIn = { access: { kind: 'public', limit: 'login' }, bodyMaxBytes: ASSERTION_MAX_BYTES } as const;
+};
+const logsIn: PublicAccess = { limit: 'login' };
 
 /** An operator's own passkeys, and logging in by them. */
-export function mountPasskeys(app: App, deps: AuthDeps): void {
+export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   const { platform, baseUrl } = deps;
-  app.route({
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access: reads },
+    access: reads,
     schema: { tags, summary: 'Your passkeys', response: { 200: pageOf(Passkey) } },
-    handler: async (request) => {
-      const items = (await listPasskeys(platform.database.read, operatorOf(request).operatorId)).map(
-        passkeyView,
-      );
+    handler: async ({ operator }) => {
+      const items = (await listPasskeys(platform.database.read, operator.operatorId)).map(passkeyView);
       return { items, next_cursor: null, total: items.length };
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${URL}/options`,
-    config: changesFactor,
+    access: changesFactor,
     schema: { tags, summary: 'Begin with a new passkey', response: { 200: PasskeyOptions } },
-    handler: async (request) =>
-      beginPasskey(platform, { owner: operatorOf(request), site: passkeySiteOf(request, baseUrl) }),
+    handler: async ({ operator, request }) =>
+      beginPasskey(platform, { owner: operator, site: passkeySiteOf(request, baseUrl) }),
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: URL,
-    config: { ...changesFactor, bodyMaxBytes: LIST_BODY_MAX_BYTES },
+    access: changesFactor,
+    bodyMaxBytes: LIST_BODY_MAX_BYTES,
     schema: {
       tags,
       summary: 'Keep the passkey that the browser made; the first factor brings recovery codes, once',
       body: NewPasskey,
       response: { 201: PasskeyAdded },
     },
-    handler: async (request, reply) => {
-      const { challenge_id: challengeId, name, credential } = request.body;
+    handler: async ({ operator, body, request }) => {
+      const { challenge_id: challengeId, name, credential } = body;
       const site = passkeySiteOf(request, baseUrl);
-      const asked = { owner: operatorOf(request), site, challengeId, name, credential };
+      const asked = { owner: operator, site, challengeId, name, credential };
       const { passkey, recoveryCodes } = await addPasskey(platform, asked);
-      return reply.code(201).send({ passkey, recovery_codes: recoveryCodes });
+      return { passkey, recovery_codes: recoveryCodes };
     },
   });
-  app.route({
+  routes.operator({
     method: 'PATCH',
     url: `${URL}/:id`,
-    config: changesFactor,
+    access: changesFactor,
     schema: { tags, summary: 'Rename a passkey', params, body: PasskeyChange, response: { 200: Passkey } },
-    handler: async (request) => {
-      const { id } = request.params;
-      return changePasskey(platform, { owner: operatorOf(request), id, name: request.body.name });
+    handler: async ({ operator, params, body }) => {
+      const { id } = params;
+      return changePasskey(platform, { owner: operator, id, name: body.name });
     },
   });
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    config: changesFactor,
+    access: changesFactor,
     schema: { tags, summary: 'Remove a passkey', params },
-    handler: async (request, reply) => {
-      await removePasskey(platform, { owner: operatorOf(request), id: request.params.id });
-      return reply.code(204).send();
+    handler: async ({ operator, params }) => {
+      await removePasskey(platform, { owner: operator, id: params.id });
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: '/api/v1/auth/step-up/options',
-    config: { access: { ...reads, limit: 'login' } },
+    access: { ...reads, limit: 'login' },
     schema: { tags, summary: 'Begin to step up by a passkey', response: { 200: PasskeyOptions } },
-    handler: async (request) =>
-      beginPasskeyStepUp(platform, { caller: operatorOf(request), site: passkeySiteOf(request, baseUrl) }),
+    handler: async ({ operator, request }) =>
+      beginPasskeyStepUp(platform, { caller: operator, site: passkeySiteOf(request, baseUrl) }),
   });
-  app.route({
+  routes.public({
     method: 'POST',
     url: `${LOGIN}/options`,
-    config: logsIn,
+    access: logsIn,
+    bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags: ['authentication'],
       summary: 'Begin to log in by a passkey, without a username',
       response: { 200: PasskeyOptions },
     },
-    handler: async (request) => {
+    handler: async ({ request }) => {
       demandSameOrigin(request);
       return beginPasskeyLogIn(platform, passkeySiteOf(request, baseUrl));
     },
   });
-  app.route({
+  routes.public({
     method: 'POST',
     url: LOGIN,
-    config: logsIn,
+    access: logsIn,
+    bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags: ['authentication'],
       summary: 'Log in by a passkey: alone, or after the password with the challenge that its answer brought',
       body: PasskeyAnswer,
       response: { 200: LoginAnswer },
     },
-    handler: async (request, reply) => {
+    handler: async ({ body, request, reply }) => {
       demandSameOrigin(request);
       const site = passkeySiteOf(request, baseUrl);
-      const asked = { answer: request.body, client: clientOf(request), site };
+      const asked = { answer: body, client: clientOf(request), site };
       return answerLogIn(deps, reply, await logInByPasskey(deps, asked));
     },
   });

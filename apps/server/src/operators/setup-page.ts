@@ -2,6 +2,7 @@ import { SetupRequest } from '@tidegate/protocol/operators-api';
 import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { createRoutes } from '../platform/http/create-routes.ts';
 import { type Html, html, sendPage } from '../platform/http/html-page.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { App } from '../platform/http/server.ts';
@@ -12,9 +13,8 @@ import { passwordFault } from './passwords/password-rules.ts';
 import type { Passwords } from './passwords/passwords.ts';
 
 const FORM_MAX_BYTES = 4_096;
-const see = { kind: 'public', limit: 'public_access' } as const;
-const use = { kind: 'public', limit: 'login' } as const;
 const Form = Compile(SetupRequest);
+const Secret = Type.Object({ secret: Type.String() });
 const text = Type.String({ maxLength: FORM_MAX_BYTES });
 const Fields = Compile(strict({ username: text, password: text, repeated: text }));
 const NO_FIELDS = { username: '', password: '', repeated: '' };
@@ -31,24 +31,25 @@ export function mountSetupPage(
       { parseAs: 'string', bodyLimit: FORM_MAX_BYTES },
       (_request, body, done) => done(null, readForm(body)),
     );
-    scope.route<{ Params: { secret: string } }>({
+    const routes = createRoutes(scope);
+    routes.page({
       method: 'GET',
       url: '/setup/:secret',
-      config: { access: see },
-      handler: async (request, reply) => {
-        if (!(await isSetupOpen(platform, request.params.secret))) throw notFound();
+      access: { limit: 'public_access' },
+      schema: { params: Secret },
+      handler: async ({ params: { secret }, reply }) => {
+        if (!(await isSetupOpen(platform, secret))) throw notFound();
         return sendPage(reply, { title: 'Set up Tidegate', body: form({ username: '', fault: null }) });
       },
     });
-    scope.route<{ Params: { secret: string } }>({
+    routes.page({
       method: 'POST',
       url: '/setup/:secret',
-      config: { access: use },
+      access: { limit: 'login' },
       // The handler validates the form: people get the form again with the fault, not a problem document.
-      schema: { body: Type.Unknown() },
-      handler: async (request, reply) => {
-        const { secret } = request.params;
-        const fields = Fields.Check(request.body) ? request.body : NO_FIELDS;
+      schema: { params: Secret, body: Type.Unknown() },
+      handler: async ({ params: { secret }, body, reply }) => {
+        const fields = Fields.Check(body) ? body : NO_FIELDS;
         const { username, password, repeated } = fields;
         const asked = { secret, username, password };
         if (!(await isSetupOpen(platform, secret))) throw notFound();

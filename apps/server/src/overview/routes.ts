@@ -13,8 +13,9 @@ import { Type } from 'typebox';
 import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { dayOf, firstDayOf } from './day-rules.ts';
 import { type DayRow, daysSince, findBeats, servedSlots } from './history-store.ts';
@@ -29,33 +30,33 @@ export interface OverviewDeps {
 
 const DAYS_DEFAULT = 30;
 const tags = ['overview'];
-const reads = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
+const reads: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 const HOUR_MS = 3_600_000;
 
 /** The first screen, its pictures, and the last day of a host. */
-export function mountOverview(app: App, { platform, snapshots, advisories }: OverviewDeps): void {
+export function mountOverview(routes: Routes, { platform, snapshots, advisories }: OverviewDeps): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/overview',
-    config: { access: { ...reads, reach: 'scope' } },
+    access: reads,
     schema: {
       summary: 'What needs somebody, what changed, and whether anything may not be as it says',
       tags,
       response: { 200: Overview },
     },
-    handler: async (request) => {
-      const { groups: scope, role } = operatorOf(request);
+    handler: async ({ operator }) => {
+      const { groups: scope, role } = operator;
       const isFleetAdmin = scope === null && role === 'admin';
       return overviewOf(await snapshots.of(scope), { isFleetAdmin, advisories: advisories() });
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/overview/history',
-    config: { access: { ...reads, reach: 'scope' } },
+    access: reads,
     schema: {
       summary: 'The fleet day by day, oldest first',
       tags,
@@ -69,20 +70,20 @@ export function mountOverview(app: App, { platform, snapshots, advisories }: Ove
       }),
       response: { 200: OverviewHistory, 400: Problem },
     },
-    handler: async (request) => {
+    handler: async ({ operator, query }) => {
       // Kept for the whole fleet alone.
-      if (operatorOf(request).groups !== null) return { items: [] };
+      if (operator.groups !== null) return { items: [] };
       const nowMs = platform.now();
-      const first = firstDayOf(nowMs, Number(request.query.days ?? DAYS_DEFAULT));
+      const first = firstDayOf(nowMs, Number(query.days ?? DAYS_DEFAULT));
       const today = dayOf(nowMs);
       return { items: (await daysSince(database.read, first)).map((row) => dayView(row, today)) };
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/heartbeats',
-    config: { access: { ...reads, reach: { of: 'agent', by: 'agent_id' } } },
+    access: { ...reads, reach: { of: 'agent', by: 'agent_id' } },
     schema: {
       summary: 'When a host was heard of in the last 24 hours',
       tags: ['hosts'],

@@ -1,48 +1,49 @@
 import { RateLimits as RateLimitsBody, RateLimitsChange } from '@tidegate/protocol/rate-limits-api';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import { wireBudget } from './merge-budgets.ts';
 import type { RateLimits } from './rate-limits.ts';
 
 const URL = '/api/v1/admin/rate-limits';
-const access = { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' } as const;
+const access: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 const tags = ['rate limits'];
 
 /** E5: what is in force, a change of it, and the way back to the defaults. */
-export function mountRateLimits(app: App, rateLimits: RateLimits): void {
-  app.route({
+export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access },
+    access,
     schema: { tags, summary: 'Rate limits in force (E5)', response: { 200: RateLimitsBody } },
     handler: async () => show(rateLimits),
   });
-  app.route({
+  routes.operator({
     method: 'PUT',
     url: URL,
-    config: { access: { ...access, stepUp: true } },
+    access: { ...access, stepUp: true },
     schema: {
       tags,
       summary: 'Change rate limits; what is left out stays (E5)',
       body: RateLimitsChange,
       response: { 200: RateLimitsBody },
     },
-    handler: async (request) => {
-      const outcome = await rateLimits.change(request.body.classes, operatorOf(request).username);
+    handler: async ({ operator, body }) => {
+      const outcome = await rateLimits.change(body.classes, operator.username);
       if (!outcome.ok) {
         throw new Refusal('invalid_request', { detail: 'The body is not valid.', errors: outcome.errors });
       }
       return show(rateLimits);
     },
   });
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${URL}/reset`,
-    config: { access: { ...access, stepUp: true } },
+    access: { ...access, stepUp: true },
     schema: { tags, summary: 'Back to the default rate limits (E5)', response: { 200: RateLimitsBody } },
-    handler: async (request) => {
-      await rateLimits.reset(operatorOf(request).username);
+    handler: async ({ operator }) => {
+      await rateLimits.reset(operator.username);
       return show(rateLimits);
     },
   });

@@ -19,7 +19,7 @@ async function setUp(engine: TestEngine) {
   const app = createSliceApp(platform);
   const large = createLargeReports(platform);
   onTestFinished(large.stop);
-  mountInventory(app, { platform, large });
+  mountInventory(app.routes, { platform, large });
   async function report(of: typeof first, packages: object[], { ecosystem = 'apt', updates = [{}] } = {}) {
     platform.clock.advance(1_000);
     const answer = await app.inject({

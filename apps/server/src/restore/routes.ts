@@ -4,9 +4,10 @@ import { parseStrictJson } from '@tidegate/protocol/strict-json';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readFleet } from '../signing-keys/store.ts';
 import { closeOpenResync, openNewResync } from './resync.ts';
@@ -14,18 +15,16 @@ import { countActiveFamilies, countResynced, newestRestoreEvent, openResync } fr
 
 const URL = '/api/v1/admin/resync';
 const tags = ['restore'];
-const changing = {
-  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet' },
-} as const;
+const changing: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 
 /** What operators see and decide after a restore (notes, section 3.5). */
-export function mountResync(app: App, { platform }: { platform: Platform }): void {
+export function mountResync(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: URL,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
       summary: 'The newest restore, and the resync that is open',
       tags,
@@ -34,40 +33,40 @@ export function mountResync(app: App, { platform }: { platform: Platform }): voi
     handler: () => stateOf(platform),
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: URL,
-    config: { ...changing, bodyMaxBytes: REASON_BODY_MAX_BYTES },
+    access: changing,
+    bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
       summary: 'Take hosts along whose tokens are newer than the restored database, once each',
       tags,
       body: ResyncRequest,
       response: { 201: ResyncState, 400: Problem, 409: Problem },
     },
-    async handler(request, reply) {
-      const opening = { ...request.body, actor: operatorOf(request).username };
+    handler: async ({ operator, body }) => {
+      const opening = { ...body, actor: operator.username };
       if (!(await database.transact((tx) => openNewResync(tx, platform, opening)))) {
         throw new Refusal('conflict', { detail: 'A resync is open already: close it first.' });
       }
-      return reply.code(201).send(await stateOf(platform));
+      return stateOf(platform);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'DELETE',
     url: URL,
-    config: changing,
+    access: changing,
     schema: {
       summary: 'Close the resync before its time',
       tags,
       response: { 204: Type.Null(), 404: Problem },
     },
-    async handler(request, reply) {
-      const actor = operatorOf(request).username;
+    handler: async ({ operator }) => {
+      const actor = operator.username;
       if (!(await database.transact((tx) => closeOpenResync(tx, platform, actor)))) {
         throw new Refusal('not_found', { detail: 'No resync is open.' });
       }
-      return reply.code(204).send(null);
     },
   });
 }

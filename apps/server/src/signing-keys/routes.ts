@@ -9,9 +9,10 @@ import { agentsBehindKeySet } from '../agents/key-set-store.ts';
 import { countAgentsWithKeySet } from '../agents/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { addKey, putKeyInUse, revokeVersion } from './change-keys.ts';
 import { awaitsRoot } from './install-key-set.ts';
@@ -36,9 +37,7 @@ const VersionParams = strict({ version: Type.String({ pattern: '^[1-9][0-9]{0,8}
 const Version = Type.String({ pattern: '^(0|[1-9][0-9]{0,8})$' });
 const SinceQuery = strict({ since: Type.Optional(Version), root_since: Type.Optional(Version) });
 const ForceQuery = strict({ force: Type.Optional(Type.Enum(['true', 'false'])) });
-const admin = {
-  access: { kind: 'operator', role: 'admin', limit: 'admin_operations', reach: 'fleet', stepUp: true },
-} as const;
+const admin: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet', stepUp: true };
 const path = '/api/v1/admin/signing-keys';
 
 export interface SigningKeysDeps {
@@ -48,13 +47,13 @@ export interface SigningKeysDeps {
 }
 
 /** E8 and the operators' key list: rotation is `add`, then `use`, then `revoke` of the old version. */
-export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
+export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
   const { platform, keyRing } = deps;
 
-  app.route({
+  routes.public({
     method: 'GET',
     url: '/api/v1/public-keys',
-    config: { access: { kind: 'public', limit: 'public_access' } },
+    access: { limit: 'public_access' },
     schema: {
       summary: 'E8: active signing keys, and the key sets that lead from the one that the caller has',
       tags: ['agents'],
@@ -71,10 +70,10 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: path,
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'fleet' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
       summary: 'Signing keys',
       tags: ['signing keys'],
@@ -99,45 +98,45 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: path,
-    config: admin,
+    access: admin,
     schema: {
       summary: 'Add a signing key: made by the server, or by its public half',
       tags: ['signing keys'],
       body: strict({ public_key_hex: Type.Optional(PublicKeyHex) }),
       response: { 201: KeyAnswer, 400: Problem, 409: Problem },
     },
-    handler: async (request, reply) => {
+    handler: async ({ operator, body }) => {
       await keyRing.reload();
       const keyId = platform.newId();
-      const publicKeyHex = request.body.public_key_hex ?? makeKey(deps, keyId);
+      const publicKeyHex = body.public_key_hex ?? makeKey(deps, keyId);
       requireSound(keyId, publicKeyHex);
       if (keyRing.rows().some((row) => row.public_key_hex === publicKeyHex)) {
         throw new Refusal('conflict', { detail: 'This key is known already.' });
       }
       const key = { keyId, publicKeyHex, inUse: false };
-      const change = { key, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
+      const change = { key, vouchers: keyRing.vouchers(), actor: operator.username };
       const row = await platform.database.transact((tx) => addKey(tx, platform, change));
       await keyRing.reload();
-      return reply.code(201).send(answerOf(row));
+      return answerOf(row);
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${path}/:version/use`,
-    config: admin,
+    access: admin,
     schema: {
       summary: 'Sign with this key from now on',
       tags: ['signing keys'],
       params: VersionParams,
       response: { 200: KeyAnswer, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
+    handler: async ({ params }) => {
       await keyRing.reload();
-      const row = findVersion(keyRing, request.params.version);
+      const row = findVersion(keyRing, params.version);
       if (row.status === 'revoked') throw new Refusal('conflict', { detail: 'This key is revoked.' });
       if (awaitsRoot(row)) {
         throw new Refusal('conflict', { detail: 'This key waits for the signatures of the offline root.' });
@@ -150,14 +149,14 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       const outcome = await platform.database.transact((tx) => putKeyInUse(tx, platform, vouchers));
       if (outcome === 'not_active') throw new Refusal('conflict', { detail: 'This key is revoked.' });
       await keyRing.reload();
-      return answerOf(findVersion(keyRing, request.params.version));
+      return answerOf(findVersion(keyRing, params.version));
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'POST',
     url: `${path}/:version/revoke`,
-    config: admin,
+    access: admin,
     schema: {
       summary: 'Revoke a signing key, for good; `force` also where hosts would have to be enrolled again',
       tags: ['signing keys'],
@@ -165,11 +164,11 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
       querystring: ForceQuery,
       response: { 200: KeyAnswer, 404: Problem, 409: Problem },
     },
-    handler: async (request) => {
+    handler: async ({ operator, params, query }) => {
       await keyRing.reload();
-      const version = Number(request.params.version);
-      if (request.query.force !== 'true') await refuseToStrand();
-      const change = { version, vouchers: keyRing.vouchers(), actor: operatorOf(request).username };
+      const version = Number(params.version);
+      if (query.force !== 'true') await refuseToStrand();
+      const change = { version, vouchers: keyRing.vouchers(), actor: operator.username };
       const outcome = await platform.database.transact((tx) => revokeVersion(tx, platform, change));
       switch (outcome) {
         case 'unknown':
@@ -180,7 +179,7 @@ export function mountSigningKeys(app: App, deps: SigningKeysDeps): void {
           throw new Refusal('conflict', { detail: 'This key is revoked already.' });
         case 'revoked':
           await keyRing.reload();
-          return answerOf(findVersion(keyRing, request.params.version));
+          return answerOf(findVersion(keyRing, params.version));
       }
     },
   });

@@ -29,7 +29,7 @@ async function createScene(engine: TestEngine, { heartbeatMs = 60_000 } = {}) {
   const app = createSliceApp(platform);
   const watch = createChangeWatch(platform, { lookEveryMs: 10 });
   const scene = { caller: ADA as OperatorCaller | null };
-  mountStream(app, { platform, watch, heartbeatMs, identify: async () => scene.caller });
+  mountStream(app.routes, { platform, watch, heartbeatMs, identify: async () => scene.caller });
   onTestFinished(async () => {
     await app.close();
     await watch.stop();

@@ -7,7 +7,7 @@ import { type Static, Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorCaller } from '../platform/http/access.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { ChangeWatch } from './watch-changes.ts';
@@ -29,17 +29,14 @@ export interface StreamDeps {
 }
 
 /** What changed, for the console: topics and ids, never data, which everybody reads by their own rights. */
-export function mountStream(app: App, deps: StreamDeps): void {
+export function mountStream(routes: Routes, deps: StreamDeps): void {
   const { platform, watch, heartbeatMs = HEARTBEAT_MS } = deps;
   const open = createSeats();
-  const stopping = new AbortController();
-  // A graceful stop waits for requests under way, and this one lasts.
-  app.addHook('preClose', async () => stopping.abort());
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/stream',
-    config: { access: { kind: 'operator', role: 'viewer', limit: 'admin_reads', reach: 'scope' } },
+    access: { role: 'viewer', limit: 'admin_reads', reach: 'scope' },
     schema: {
       summary: 'What changed, as it happens (server-sent events)',
       description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Nothing is sent again after a reconnection.`,
@@ -51,15 +48,14 @@ export function mountStream(app: App, deps: StreamDeps): void {
       }),
       response: { 200: Type.Unsafe<Readable>(Type.String()), 400: Problem, 503: Problem },
     },
-    handler: async (request, reply) => {
-      const caller = operatorOf(request);
+    handler: async ({ operator: caller, query, request, reply }) => {
       const leave = open.take(caller.operatorId);
       const closed = new AbortController();
-      const { seconds } = request.query;
+      const { seconds } = query;
       const outbox = createOutbox({ withIds: caller.groups === null });
       reply.raw.once('close', () => closed.abort());
       const ended = seconds === undefined ? [] : [AbortSignal.timeout(Number(seconds) * 1_000)];
-      const signal = AbortSignal.any([closed.signal, stopping.signal, ...ended]);
+      const signal = AbortSignal.any([closed.signal, routes.stopping, ...ended]);
       try {
         const unlisten = await watch.listen((changes) => outbox.add(changes));
         const heartbeat = setInterval(() => {

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { createAccessTokens } from '../agent-credentials/access-tokens.ts';
 import { bearerToken } from '../agent-credentials/bearer.ts';
 import { refreshTagKey } from '../agent-credentials/refresh-tokens.ts';
@@ -15,7 +16,7 @@ import type { Database } from '../platform/db/engine.ts';
 import { LIMIT_CLASSES } from '../platform/http/access.ts';
 import { roleIncludes } from '../platform/http/identities.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { agentOf, createHttpServer } from '../platform/http/server.ts';
+import { createHttpServer } from '../platform/http/server.ts';
 import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import { createAddressGuard } from '../rate-limits/address-guard.ts';
 import { type Budget, createBudgets, DEFAULT_BUDGETS } from '../rate-limits/budgets.ts';
@@ -95,9 +96,9 @@ export function createAgentsApp(
     },
   });
   mountAgentCredentials(app.routes, { ...renewal, limiter, accessTokens });
-  mountAgents(app, { platform });
-  mountHostCommands(app, { platform });
-  mountEnrolment(app, {
+  mountAgents(app.routes, { platform });
+  mountHostCommands(app.routes, { platform });
+  mountEnrolment(app.routes, {
     platform,
     accessTokens,
     tagKey,
@@ -112,22 +113,24 @@ export function createAgentsApp(
       }),
     },
   });
-  app.route({
+  const schema = { summary: 'For tests', tags: ['test'], response: { 200: Type.Unknown() } };
+  app.routes.agent({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/check-in',
-    config: { access: { kind: 'agent', limit: 'agent_checkin', bind: true, old: true } },
-    async handler(request) {
-      const { agentId, machineId, bound } = agentOf(request);
+    access: { limit: 'agent_checkin', bind: true, old: true },
+    schema,
+    handler: async ({ agent: { agentId, machineId, bound } }) => {
       if (bound) return { bound: 'before' };
       const args = { agentId, machineId, by: 'check-in' } as const;
       return { bound: await database.transact((tx) => bindMachine(tx, platform, args)) };
     },
   });
-  app.route({
+  app.routes.agent({
     method: 'POST',
     url: '/api/v1/agents/:agent_id/events',
-    config: { access: { kind: 'agent', limit: 'agent_reports' } },
-    handler: async (request) => agentOf(request),
+    access: { limit: 'agent_reports' },
+    schema,
+    handler: async ({ agent }) => agent,
   });
   return { app, platform, renewal, accessTokens, queued, budgets };
 }

@@ -120,11 +120,11 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   };
   const app = createSliceApp(platform);
   onTestFinished(() => app.close());
-  mountApprovals(app, deps);
-  mountDecisions(app, deps);
-  mountCountersign(app, { platform });
-  mountAgentApprovals(app, { platform, keyRing });
-  mountAgeExceptions(app, { platform });
+  mountApprovals(app.routes, deps);
+  mountDecisions(app.routes, deps);
+  mountCountersign(app.routes, { platform });
+  mountAgentApprovals(app.routes, { platform, keyRing });
+  mountAgeExceptions(app.routes, { platform });
   const { agentId, familyId } = await insertTestAgent(database, { n: 1 });
 
   async function call(method: 'GET' | 'POST' | 'DELETE', url: string, payload?: object) {

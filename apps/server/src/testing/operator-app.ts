@@ -82,23 +82,28 @@ export async function createOperatorApp(engine: TestEngine, options: OperatorApp
   onTestFinished(() => app.close());
   await installOpenApi(app, { version: '1.2.3' });
   installSecurityHeaders(app, { https: secure });
-  mountRateLimits(app, rateLimits);
+  mountRateLimits(app.routes, rateLimits);
   const auth = {
     ...{ platform, throttle, devices, passwords, tokens, cookies, sessionIdleMs },
     baseUrl: options.baseUrl ?? null,
     factorKey: Buffer.alloc(32, 8),
     factorPolicy: options.factorPolicy ?? { who: 'optional', graceMs: 0 },
   };
-  mountAuth(app, auth);
-  mountSessions(app, auth);
-  mountFactors(app, auth);
-  mountNotices(app, { platform });
-  mountPasskeys(app, auth);
+  mountAuth(app.routes, auth);
+  mountSessions(app.routes, auth);
+  mountFactors(app.routes, auth);
+  mountNotices(app.routes, { platform });
+  mountPasskeys(app.routes, auth);
   mountSetupPage(app, { platform, passwords });
-  mountOperators(app, { platform, passwords, endTokens: revokeTokensOf });
+  mountOperators(app.routes, { platform, passwords, endTokens: revokeTokensOf });
   mountApiTokens(app.routes, { platform });
   mountClientErrors(app.routes, { platform });
-  mountHealth(app, { platform, version: '1.2.3', bootedAt, advisories: options.advisories ?? (() => 'ok') });
+  mountHealth(app.routes, {
+    platform,
+    version: '1.2.3',
+    bootedAt,
+    advisories: options.advisories ?? (() => 'ok'),
+  });
   mountOpenApi(app);
   const first = await prepareFirstOperator(platform, { passwords, configured: withAdmin ? ADMIN : null });
 

@@ -37,7 +37,7 @@ describe.each(ENGINES)('updates over HTTP on $name', (engine) => {
         return database.transact(work);
       },
     };
-    mountUpdates(app, {
+    mountUpdates(app.routes, {
       platform: { ...platform, database: held },
       gateOf: async (updateId) => ({ update_id: updateId, verdict: 'clear' }),
     });

@@ -13,12 +13,12 @@ import {
   UpdateSort,
 } from '@tidegate/protocol/updates-api';
 import { Type } from 'typebox';
-import { ownAgent } from '../agents/own-agent.ts';
+import type { OperatorAccess } from '../platform/http/access.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { pageLimit } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { type App, operatorOf } from '../platform/http/server.ts';
+import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
   positionOf,
@@ -42,36 +42,35 @@ export interface UpdatesDeps {
 
 const listOf = <Sort extends Type.TSchema>(sort: Sort) =>
   strict({ ...SortedPageQuery, sort: Type.Optional(sort), ...UpdateFilter.properties });
-const reading = { kind: 'operator', role: 'viewer', limit: 'admin_reads' } as const;
-const listing = { access: { ...reading, reach: 'scope' } } as const;
-const one = { access: { ...reading, reach: { of: 'update', by: 'id' } } } as const;
+const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
+const one: OperatorAccess = { ...listing, reach: { of: 'update', by: 'id' } };
 const tags = ['updates'];
 
 /** What is wrong with a plan, at most so much of it in one answer. */
 const PLAN_FAULTS_MAX = 20;
 /** A plan of more bytes is large before it is read: it is refused where there is no room. */
 const LARGE_PLAN_BYTES = 131_072;
-const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 } as const;
+const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 };
 
 /** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
-export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void {
+export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps): void {
   const { database, random } = platform;
   const large = createLargeWork({ ...LARGE_PLANS, random });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/updates',
-    config: listing,
+    access: listing,
     schema: {
       summary: 'Updates, sorted and filtered, page by page',
       tags,
       querystring: listOf(UpdateSort),
       response: { 200: sortedPageOf(UpdateItem), 400: Problem },
     },
-    handler: async (request) => {
-      const { limit: _, cursor, sort = UPDATE_SORT_DEFAULT, ...filter } = request.query;
-      const limit = pageLimit(request.query);
-      const scope = operatorOf(request).groups;
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = UPDATE_SORT_DEFAULT, ...filter } = query;
+      const limit = pageLimit(query);
+      const scope = operator.groups;
       const order = updateOrder(sort);
       const of = { sort, filter, key: order.parts };
       const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
@@ -82,19 +81,19 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/updates/:id',
-    config: one,
+    access: one,
     schema: {
       summary: 'One update with its plan, its history and the verdict of the gate',
       tags,
       params: strict({ id: Uuid }),
       response: { 200: UpdateDetail, 404: Problem },
     },
-    handler: async (request) => {
-      const { id } = request.params;
-      const row = await listedUpdate(database.read, { id, scope: operatorOf(request).groups });
+    handler: async ({ operator, params }) => {
+      const { id } = params;
+      const row = await listedUpdate(database.read, { id, scope: operator.groups });
       if (!row) throw new Refusal('not_found', { detail: 'There is no such update.' });
       const plan = row.plan_id === null ? null : await readPlan(database.read, row.plan_id);
       return {
@@ -106,20 +105,20 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
     },
   });
 
-  app.route({
+  routes.operator({
     method: 'GET',
     url: '/api/v1/packages',
-    config: listing,
+    access: listing,
     schema: {
       summary: 'Updates rolled up by package over hosts',
       tags,
       querystring: listOf(PackageSort),
       response: { 200: sortedPageOf(PackageItem), 400: Problem },
     },
-    handler: async (request) => {
-      const { limit: _, cursor, sort = PACKAGE_SORT_DEFAULT, ...filter } = request.query;
-      const limit = pageLimit(request.query);
-      const scope = operatorOf(request).groups;
+    handler: async ({ operator, query }) => {
+      const { limit: _, cursor, sort = PACKAGE_SORT_DEFAULT, ...filter } = query;
+      const limit = pageLimit(query);
+      const scope = operator.groups;
       const order = packageOrder(sort);
       const of = { sort, filter, key: order.parts };
       const list = { filter, scope, order, after: positionOf(cursor, of), limit: limit + 1 };
@@ -129,11 +128,12 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
     },
   });
 
-  app.route({
+  routes.agent({
     method: 'PUT',
     url: '/api/v1/agents/:agent_id/plans/:update_id',
-    config: { access: { kind: 'agent', limit: 'agent_reports' }, bodyMaxBytes: REPORT_MAX_BYTES },
-    onRequest: async (request) => demandRoomFor(large, request, { plain: LARGE_PLAN_BYTES }),
+    access: { limit: 'agent_reports' },
+    bodyMaxBytes: REPORT_MAX_BYTES,
+    beforeBody: (caller) => demandRoomFor(large, caller, { plain: LARGE_PLAN_BYTES }),
     schema: {
       summary: 'The plan of an update, as its agent resolved it',
       tags: ['agents'],
@@ -141,10 +141,8 @@ export function mountUpdates(app: App, { platform, gateOf }: UpdatesDeps): void 
       body: Plan,
       response: { 200: PlanAnswer, 400: Problem, 404: Problem, 503: Problem },
     },
-    handler: async (request) => {
-      const { agent_id, update_id: updateId } = request.params;
-      const { agentId } = ownAgent(request, agent_id);
-      const outcome = await takePlan({ platform, large }, { agentId, updateId, plan: request.body });
+    handler: async ({ agent: { agentId }, params: { update_id: updateId }, body }) => {
+      const outcome = await takePlan({ platform, large }, { agentId, updateId, plan: body });
       switch (outcome.kind) {
         case 'stored':
           return { update_id: updateId, state: outcome.state };

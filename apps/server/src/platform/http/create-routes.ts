@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
-import type { NoCaller, OwnCredential, Route, RouteSchema, Routes } from './routes.ts';
+import type { Context, NoCaller, OwnCredential, Route, RouteSchema, Routes } from './routes.ts';
 import { strictSchema } from './strict-routes.ts';
-import { createInputCheck, type InputCheck } from './validate.ts';
+import { createInputCheck, type InputCheck, type InputSchema } from './validate.ts';
 
 const SUCCESSES = [200, 201, 202];
 const NO_CONTENT = 204;
@@ -13,15 +13,11 @@ export function createRoutes(app: FastifyInstance): Routes {
   const stopping = new AbortController();
   app.addHook('preClose', async () => stopping.abort());
 
-  function mount<S extends RouteSchema, C>(
-    route: Route<S, unknown, C>,
-    access: Access,
-    callerOf: (request: FastifyRequest) => C,
-  ): void {
-    const { method, url, bodyMaxBytes, rawBody, beforeBody, schema, handler } = route;
+  function mount<S extends InputSchema, C>(route: Mountable<S, C>, admission: Admission<C>): void {
+    const { method, url, schema, bodyMaxBytes, rawBody, beforeBody, handler } = route;
+    const { access, callerOf, status } = admission;
     const strict = strictSchema(method, schema);
     const demandValid: InputCheck<S> = createInputCheck<S>(rawBody ? { ...strict, body: undefined } : strict);
-    const status = SUCCESSES.find((code) => schema.response?.[code] !== undefined) ?? NO_CONTENT;
     app.route({
       method,
       url,
@@ -40,28 +36,59 @@ export function createRoutes(app: FastifyInstance): Routes {
         const { params, body = null, query } = request;
         const input = { params, body, query };
         demandValid(input);
-        reply.code(status);
+        if (status !== null) reply.code(status);
         return handler({ ...callerOf(request), ...input, request, reply });
       },
     });
   }
 
+  function mountApi<S extends RouteSchema, A, C>(
+    route: Route<S, A, C>,
+    admission: Pick<Admission<C>, 'access' | 'callerOf'>,
+  ): void {
+    const status = SUCCESSES.find((code) => route.schema.response?.[code] !== undefined) ?? NO_CONTENT;
+    mount(route, { ...admission, status });
+  }
+
   return {
-    public: (route) => mount(route, { ...route.access, kind: 'public' }, publicCaller),
-    anyone: (route) => mount(route, { ...route.access, kind: 'anyone' }, anyoneCaller),
-    own: (route) => mount(route, { ...route.access, kind: 'own' }, ownCaller),
-    agent: (route) => {
-      const { handler } = route;
-      const forItself: typeof handler = (context) => {
-        demandOwnPath(context);
-        return handler(context);
-      };
-      mount({ ...route, handler: forItself }, { ...route.access, kind: 'agent' }, agentCaller);
-    },
-    operator: (route) => mount(route, { ...route.access, kind: 'operator' }, operatorCaller),
-    page: ({ access, ...route }) =>
-      app.route({ ...route, config: { access: { ...access, kind: 'public' } } }),
+    public: (route) =>
+      mountApi(route, { access: { ...route.access, kind: 'public' }, callerOf: publicCaller }),
+    anyone: (route) =>
+      mountApi(route, { access: { ...route.access, kind: 'anyone' }, callerOf: anyoneCaller }),
+    own: (route) => mountApi(route, { access: { ...route.access, kind: 'own' }, callerOf: ownCaller }),
+    agent: (route) =>
+      mountApi(forItself(route), { access: { ...route.access, kind: 'agent' }, callerOf: agentCaller }),
+    operator: (route) =>
+      mountApi(route, { access: { ...route.access, kind: 'operator' }, callerOf: operatorCaller }),
+    page: (route) =>
+      mount(route, { access: { ...route.access, kind: 'public' }, callerOf: publicCaller, status: null }),
     stopping: stopping.signal,
+  };
+}
+
+type Mountable<S, C> = Omit<Route<RouteSchema, unknown, C>, 'access' | 'schema' | 'handler'> & {
+  readonly schema?: S;
+  readonly handler: (context: Context<S, C>) => Promise<unknown>;
+};
+
+interface Admission<C> {
+  readonly access: Access;
+  readonly callerOf: (request: FastifyRequest) => C;
+  /** Null: the handler sets it. */
+  readonly status: number | null;
+}
+
+/** The route, with a handler that runs only for the agent that its path names. */
+function forItself<S extends RouteSchema, A, Url extends string>(
+  route: Route<S, A, { agent: AgentCaller }, Url>,
+): Route<S, A, { agent: AgentCaller }, Url> {
+  const { handler } = route;
+  return {
+    ...route,
+    handler: (context) => {
+      if (pathAgentIdOf(context.request) === context.agent.agentId) return handler(context);
+      throw new Refusal('not_found', { detail: 'There is no such agent.' });
+    },
   };
 }
 
@@ -99,11 +126,6 @@ function operatorCaller({ caller }: FastifyRequest): { operator: OperatorCaller 
 /** Default deny: a route that no guard has admitted answers 500, whatever hooks it is behind. */
 function notAdmitted(): Error {
   return new Error('no guard has admitted this request');
-}
-
-function demandOwnPath({ agent, request }: { agent: AgentCaller; request: FastifyRequest }): void {
-  if (pathAgentIdOf(request) === agent.agentId) return;
-  throw new Refusal('not_found', { detail: 'There is no such agent.' });
 }
 
 /** `{agent_id}` of the path; null where the path has none. */

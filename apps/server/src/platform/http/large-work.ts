@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { RandomBytes } from '../ids.ts';
 import { createTurnstile } from '../work-queue.ts';
+import type { AgentCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
-import { agentOf } from './server.ts';
 
 /** Seconds after which a host that was refused comes back: between this and twice this. */
 const RETRY_SECONDS = 10;
@@ -59,11 +59,11 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
 /** Refuses a body that is large already as it is sent, in bytes, before it is read, where there is no room for it. */
 export function demandRoomFor(
   work: Pick<LargeWork, 'demandRoom'>,
-  request: FastifyRequest,
+  { agent, request }: { agent: AgentCaller; request: Pick<FastifyRequest, 'headers'> },
   { plain, compressed = plain }: { plain: number; compressed?: number },
 ): void {
   const { headers } = request;
   const most = headers['content-encoding'] === undefined ? plain : compressed;
   if (Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= most) return;
-  work.demandRoom(agentOf(request).agentId);
+  work.demandRoom(agent.agentId);
 }

@@ -23,7 +23,7 @@ export interface Routes {
   agent<S extends RouteSchema>(route: Route<S, AgentAccess, { agent: AgentCaller }, AgentPath>): void;
   operator<S extends RouteSchema>(route: Route<S, OperatorAccess, { operator: OperatorCaller }>): void;
   /** A page for browsers: it answers through `reply` and stays out of the OpenAPI document. */
-  page(route: PageRoute): void;
+  page<S extends InputSchema>(route: PageRoute<S>): void;
   /** Aborted when the server begins to stop. A stop waits for open requests, so streams end with this. */
   readonly stopping: AbortSignal;
 }
@@ -60,12 +60,13 @@ export interface OwnCredential {
   markGenuine(): void;
 }
 
-export interface PageRoute {
+export interface PageRoute<S extends InputSchema> {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly access: PublicAccess;
-  readonly schema?: InputSchema;
-  readonly handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>;
+  readonly schema?: S;
+  /** Returns the reply that it has sent. */
+  readonly handler: (context: Context<S, NoCaller>) => Promise<unknown>;
 }
 
 export type NoCaller = Readonly<Record<never, never>>;

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { REQUEST_ID_HEADER } from '@tidegate/protocol/headers';
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { systemRandom } from '../ids.ts';
 import type { Log } from '../log.ts';
 import { createWorkQueue } from '../work-queue.ts';
-import type { AgentCaller, OperatorCaller } from './access.ts';
 import { admit, type Guards } from './admit.ts';
 import { demandKnownEncoding, installBodyParser } from './body.ts';
 import { SMALL_BODY_MAX_BYTES } from './body-sizes.ts';
@@ -16,6 +14,7 @@ import { createRoutes } from './create-routes.ts';
 import { headerFault } from './header-faults.ts';
 import { createErrorHandler, sendProblem } from './problem.ts';
 import { Refusal } from './refusal.ts';
+import type { Routes } from './routes.ts';
 import { strictSchema } from './strict-routes.ts';
 import { leaveUnreadBody } from './unread-body.ts';
 import { compileValidator } from './validate.ts';
@@ -35,7 +34,10 @@ export interface HttpOptions {
 /** Answers requests of one kind in front of the framework; whatever else comes goes on to `next`, with the body unread. */
 export type PlainRoute = (request: IncomingMessage, response: ServerResponse, next: RequestListener) => void;
 
-export type App = ReturnType<typeof createHttpServer>;
+export interface App extends FastifyInstance {
+  /** The only way for a slice to declare a route. */
+  readonly routes: Routes;
+}
 
 /** How long a request may take to arrive, in milliseconds. */
 export interface RequestTimes {
@@ -55,7 +57,7 @@ const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
 
 /** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
-export function createHttpServer(options: HttpOptions) {
+export function createHttpServer(options: HttpOptions): App {
   const { log, guards } = options;
   const handleError = createErrorHandler(log);
   let isClosing = false;
@@ -75,7 +77,7 @@ export function createHttpServer(options: HttpOptions) {
     return503OnClosing: false,
     serverFactory: (next) => createNodeServer(options, { next, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
-  }).withTypeProvider<TypeBoxTypeProvider>();
+  });
 
   app.setValidatorCompiler(compileValidator);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
@@ -188,16 +190,4 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
     pattern.length === path.length &&
     pattern.every((segment, i) => segment.startsWith(':') || segment === path[i])
   );
-}
-
-/** The caller of a route whose access is `agent`. */
-export function agentOf(request: FastifyRequest): AgentCaller {
-  if (request.caller?.kind !== 'agent') throw new Error('route without agent access');
-  return request.caller.agent;
-}
-
-/** The caller of a route whose access is `operator`. */
-export function operatorOf(request: FastifyRequest): OperatorCaller {
-  if (request.caller?.kind !== 'operator') throw new Error('route without operator access');
-  return request.caller.operator;
 }
