@@ -11,19 +11,19 @@ export interface PackageRecord {
 }
 
 export interface PackageDiff {
-  /** New, or known with other facts. */
+  /** New, or with changed facts. */
   put: PackageRecord[];
   gone: PackageRecord[];
 }
 
-/** Takes what is stored, then what is reported, each in as many pieces as the caller likes. */
+/** Takes the stored packages, then the reported ones, each in any number of pieces. */
 export interface PackageDiffing {
   addStored(records: readonly PackageRecord[]): void;
   addReported(packages: readonly InventoryPackage[]): void;
   result(): PackageDiff;
 }
 
-/** What has to be written so that the stored packages are those of the report. A package named twice counts once. */
+/** The writes that make the stored packages those of the report. A package named twice counts once. */
 export function createPackageDiff(): PackageDiffing {
   const left = new Map<string, PackageRecord>();
   const seen = new Set<string>();

@@ -19,7 +19,7 @@ const PACKAGES: InventoryPackage[] = [
   { name: 'zlib1g', version: '1.2.13-1', arch: ARCH, held: true },
   { name: 'openssl', version: '3.0.1-1', arch: ARCH, source_name: 'openssl', source_version: '3.0.1-1' },
   { name: 'libX_1', version: '1', arch: ARCH, origin: 'Debian:12' },
-  // Two versions of one package side by side, as of kernels.
+  // Two versions of one package, as for kernels.
   { name: 'kernel', version: '6.2', arch: ARCH },
   { name: 'kernel', version: '6.1', arch: ARCH },
 ];
@@ -62,7 +62,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     return { ...counted, platform, key, report, list, found };
   }
 
-  test('a host that has reported nothing yet has no report, which is not a report of nothing', async () => {
+  test('a host that has not reported yet has no report, which differs from an empty report', async () => {
     const { report, list } = await setUp();
     const nothing = { items: [], next_cursor: null, total: 0 };
     expect((await list()).body).toEqual({ ...nothing, reports: [] });
@@ -80,7 +80,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     ]);
   });
 
-  test('a package is shown as it was reported, with the open update of just this version', async () => {
+  test('a package is shown as reported, with the open update of exactly this version', async () => {
     const { report, list } = await setUp();
     await report(REPORT);
     const { body } = await list();
@@ -100,7 +100,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     expect(body.total).toBe(5);
   });
 
-  test('an update that is over is not shown, and a rejected one is', async () => {
+  test('a closed update is not shown, and a rejected one is', async () => {
     const { database, report, list, found } = await setUp();
     await report(REPORT);
     const setState = (name: string, state: string) =>
@@ -111,7 +111,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     expect((await list('q=openssl')).body.items[0].update).toBeNull();
   });
 
-  test('an update that names no architecture is of every one', async () => {
+  test('an update without an architecture matches every one', async () => {
     const { report, list } = await setUp();
     const { arch: _, ...offer } = OFFER;
     await report({ ...REPORT, updates: [offer] });
@@ -120,7 +120,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     ]);
   });
 
-  test('is narrowed by a part of the name, the ecosystem, updates and their verdict', async () => {
+  test('filters by a part of the name, the ecosystem, updates and their verdict', async () => {
     const { database, report, list, found } = await setUp();
     await report(REPORT);
     await report(
@@ -142,16 +142,16 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     expect(await found('update=false&ecosystem=apt')).toEqual(['kernel 6.1', 'libX_1 1', 'zlib1g 1.2.13-1']);
     expect(await found('verdict=vulnerable')).toEqual(['openssl 3.0.1-1']);
     expect(await found('verdict=clear')).toEqual([]);
-    // What is not judged yet is not unchecked either.
+    // A pending verdict is not `unchecked` either.
     expect(await found('verdict=unchecked')).toEqual([]);
-    // The reports are those of the host, whatever is asked for of them.
+    // The filter does not change the host's reports.
     expect((await list('q=nothing')).body.reports).toHaveLength(2);
     expect((await list('update=maybe')).status).toBe(400);
     expect((await list('sort=version')).status).toBe(400);
   });
 
   test.each(['name', '-name'])(
-    'by %s its pages are the whole, each in five reads however long it is',
+    'sorted by %s its pages are complete, with five reads each whatever its length',
     async (sort) => {
       const { report, list, found } = await setUp();
       await report(REPORT);
@@ -174,7 +174,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     },
   );
 
-  test('a package with the longest of everything is a place to go on from', async () => {
+  test('a package with values of maximum length works as a cursor', async () => {
     const { report, list } = await setUp();
     const longest = { name: '"'.repeat(214), version: '"'.repeat(256), arch: '\u0001'.repeat(256) };
     await report({ ...REPORT, packages: [longest, ...PACKAGES], updates: [] });
@@ -183,7 +183,7 @@ describe.each(ENGINES)('what is installed on a host, on $name', (engine) => {
     expect((await list(`limit=1&cursor=${body.next_cursor}`)).body.items).toMatchObject([{ name: 'kernel' }]);
   });
 
-  test('a host that is not there, or was deleted, is 404', async () => {
+  test('a missing or deleted host is 404', async () => {
     const { database, list } = await setUp();
     const gone = await insertTestAgent(database, { n: 2, deletedAtMs: 1 });
     for (const id of [gone.agentId, '01900000-0000-7000-8000-00000000ffff', 'x']) {

@@ -44,7 +44,7 @@ export type OfferRow = Pick<
   | 'security'
 >;
 
-/** By name, then by all else that tells two packages of a host apart. */
+/** By name, then by everything else that tells two packages of a host apart. */
 export function installedOrder(sort: InstalledSort = INSTALLED_SORT_DEFAULT): Order {
   const { descending } = directionOf(sort, INSTALLED_SORTS);
   return {
@@ -63,8 +63,8 @@ export function installedPosition({ name, ecosystem, arch, version }: InstalledR
 }
 
 /**
- * Packages of one host in the order, and how many there are: counted up to one more than TOTAL_MAX. All that the host
- * has is one stretch of the primary key, and few enough to be sorted.
+ * Packages of one host in order, and their total, counted up to one more than TOTAL_MAX. A host's packages
+ * are one range of the primary key, and few enough to be sorted.
  */
 export async function listInstalled(
   db: Db,
@@ -80,7 +80,7 @@ export async function listInstalled(
   return { rows, count: Number(counted.rows[0]?.total) };
 }
 
-/** The updates of a host that are not over, of packages of these names; the newest first. */
+/** The open updates of a host for packages of these names; the newest first. */
 export async function openOffers(
   db: Db,
   { agentId, names }: { agentId: string; names: readonly string[] },
@@ -122,7 +122,7 @@ function conditionsOf({
   ];
 }
 
-/** Whether an update is of this package, as `isOfferOf` says it of rows. */
+/** Whether an update is for this package; `isOfferOf` is the same for rows. */
 function hasOffer(more: readonly Condition[]): Condition {
   return sql<SqlBool>`EXISTS (SELECT 1 FROM updates AS u WHERE ${and([
     sql<SqlBool>`u.agent_id = p.agent_id AND u.ecosystem = p.ecosystem AND u.name = p.name`,
@@ -132,7 +132,7 @@ function hasOffer(more: readonly Condition[]): Condition {
   ])})`;
 }
 
-/** An update without an architecture is of any of them, as for a scan. */
+/** An update without an architecture matches any, as in a scan. */
 export function isOfferOf(offer: OfferRow, installed: InstalledRow): boolean {
   return (
     offer.ecosystem === installed.ecosystem &&

@@ -14,7 +14,7 @@ interface Limits {
 export const ONE_REQUEST: Limits = { packages: INVENTORY_MAX_PACKAGES, bytes: INVENTORY_MAX_BYTES };
 export const ALL_PARTS: Limits = { packages: INVENTORY_PARTS_MAX_PACKAGES, bytes: INVENTORY_PARTS_MAX_BYTES };
 
-/** The limit that a report is over, and the way in where it is that of one request. */
+/** The limit that a report exceeds, and how to send it in parts if the limit is that of one request. */
 export function tooLarge(where: 'in one request' | 'in all parts', { packages, bytes }: Limits): Refusal {
   return new Refusal('inventory_too_large', {
     detail: `A report may have at most ${packages} packages and ${bytes} bytes ${where}.`,

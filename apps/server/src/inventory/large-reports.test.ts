@@ -17,7 +17,7 @@ import { recordLargeReport } from './record-large-report.ts';
 import { mountInventory } from './routes.ts';
 
 const COUNT = 4_000;
-/** Rows that one transaction writes at most; see WRITTEN_ITEMS. */
+/** Maximum rows per transaction; see WRITTEN_ITEMS. */
 const ROWS_MAX = 250;
 
 function reportOf(version: string, { count = COUNT, complete = true, offered = 0 } = {}): InventoryReport {
@@ -110,7 +110,7 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     };
   }
 
-  test('one is read in a thread of its own, written in many short transactions, and stored as any other', async () => {
+  test('one is read in a separate thread, written in many short transactions, and stored like any other', async () => {
     const it = await setUp();
     const first = reportOf('1.0-1', { offered: 600 });
     expect(JSON.stringify(first).length).toBeGreaterThan(SMALL_REPORT_MAX_BYTES);
@@ -131,14 +131,14 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     await it.put(reportOf('2.0-1'));
     expect(await it.stored()).toEqual({ '2.0-1': COUNT });
     expect(new Set(await it.states())).toEqual(new Set(['installed']));
-    // A small report of a host with many packages is written in the same way.
+    // A small report of a host with many packages is written the same way.
     const most = it.transactions();
     await it.put(reportOf('2.0-1', { count: 3 }));
     expect(await it.stored()).toEqual({ '2.0-1': 3 });
     expect(it.transactions() - most).toBeGreaterThanOrEqual(COUNT / ROWS_MAX);
   });
 
-  test('one that is cut off is no complete report, closes nothing, and is whole when it comes again', async () => {
+  test('an interrupted one is incomplete, closes nothing, and is complete when it is repeated', async () => {
     const it = await setUp({ failPartAt: 29 });
     await it.put(reportOf('1.0-1', { offered: 10 }));
     expect((await it.reportRow()).complete).toBe(1);
@@ -163,7 +163,7 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     expect((await it.reportRow()).complete).toBe(0);
   });
 
-  test('of two at once on two servers the later takes over, and what is stored is what it says', async () => {
+  test('of two concurrent ones on two servers the later takes over, and its content is stored', async () => {
     const it = await setUp();
     const record = (version: string) =>
       recordLargeReport(it.deps, {
@@ -175,11 +175,11 @@ describe.each(ENGINES)('large inventory reports on $name', (engine) => {
     expect(await it.stored()).toEqual({ [digest]: COUNT });
   });
 
-  test('a host has one under way, and no more wait than there is room for: the others are told to come back', async () => {
+  test('a host has one in progress, and the queue is bounded: the others are told to retry', async () => {
     const it = await setUp();
     const again = await Promise.all([it.put(reportOf('1.0-1')), it.put(reportOf('1.0-1'))]);
     expect(again.map((answer) => answer.statusCode).toSorted()).toEqual([200, 503]);
-    // What is large already as it is sent is refused before it is read: this is no gzip at all.
+    // A body that is large already as sent is refused before it is read: this is not even gzip.
     const blocked = Promise.withResolvers<void>();
     const first = it.deps.large.admit(it.key.agentId, () => blocked.promise);
     const unread = await it.send(Buffer.alloc(LARGE_COMPRESSED_BYTES + 1));

@@ -3,12 +3,12 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { Section } from './store.ts';
 
-/** Pieces that are read in one statement. */
+/** Pieces per statement. */
 const READ_PIECES = 8;
 
 export type PieceRow = Tables['inventory_parts'];
 
-/** A part that is there whole. */
+/** A part that has arrived completely. */
 export interface StoredPart {
   part: number;
   digest: string;
@@ -22,7 +22,7 @@ export async function insertPieces(tx: Tx, rows: readonly Insertable<PieceRow>[]
   await tx.insertInto('inventory_parts').values(rows).execute();
 }
 
-/** The parts of a report that are there whole, in their order. */
+/** The complete parts of a report, in order. */
 export async function storedParts(
   db: Db,
   { agentId, ecosystem, report }: Section & { report: string },
@@ -46,7 +46,7 @@ export async function storedParts(
   }));
 }
 
-/** What a host has sent of reports of all ecosystems that are not whole yet, in bytes after decompression. */
+/** Bytes, after decompression, of a host's unfinished reports of all ecosystems. */
 export async function bytesUnderWay(db: Db, agentId: string): Promise<number> {
   const row = await db
     .selectFrom('inventory_parts')
@@ -57,7 +57,7 @@ export async function bytesUnderWay(db: Db, agentId: string): Promise<number> {
   return Number(row.bytes ?? 0);
 }
 
-/** The data of a part, some pieces at a time. */
+/** The data of a part, several pieces at a time. */
 export async function* readPieces(
   db: Db,
   { agentId, ecosystem, report, part }: Section & { report: string; part: number },
@@ -93,7 +93,7 @@ export async function dropPart(
     .execute();
 }
 
-/** Drops the parts of every report of an ecosystem, or of every one but `report`. */
+/** Drops the parts of every report of an ecosystem, or of every one except `report`. */
 export async function dropReports(
   tx: Tx,
   { agentId, ecosystem, but }: Section & { but: string | null },
@@ -105,7 +105,7 @@ export async function dropReports(
   await (but === null ? parts : parts.where('report', '<>', but)).execute();
 }
 
-/** Drops what came before that time, of any host: a report whose other parts never came. */
+/** Drops older parts of any host, whose reports were never completed. */
 export async function dropPartsBefore(tx: Tx, atMs: number): Promise<void> {
   await tx.deleteFrom('inventory_parts').where('received_at', '<', atMs).execute();
 }

@@ -15,20 +15,20 @@ import { firstFault } from '../platform/http/first-fault.ts';
 import type { FieldFault } from '../platform/http/refusal.ts';
 import { planDigest } from '../updates/store-plan.ts';
 
-/** An update of a report; its plan is sound, and digested where it was read. */
+/** An update of a report; its plan is sound, and was digested by the reader. */
 export type ReadUpdate = InventoryUpdate & { planSha256?: string };
 export type ReadReport = Omit<InventoryReport, 'updates'> & { updates: readonly ReadUpdate[] };
 
 export type Reading =
   | { ok: true; report: ReadReport }
   | { ok: false; kind: 'invalid'; detail: string; errors: readonly FieldFault[] }
-  /** More packages than one request may name. */
+  /** More packages than one request may have. */
   | { ok: false; kind: 'too_large' };
 
 const FAULTS_MAX = 20;
 const reports = Compile(InventoryReport);
 
-/** Parses and checks a report, by its schema and by what a schema cannot say of plans. */
+/** Parses and checks a report, by its schema and by the rules for plans that a schema cannot express. */
 export function readReport(ecosystem: Ecosystem, bytes: Uint8Array): Reading {
   const json = parseStrictJson(bytes, jsonLimits(INVENTORY_MAX_BYTES));
   if (!json.ok) {

@@ -27,21 +27,21 @@ import {
   storedPackages,
 } from './store.ts';
 
-/** Packages that are compared in one turn of the event loop. */
+/** Packages compared per turn of the event loop. */
 const COMPARED_ITEMS = 1_000;
-/** Packages, updates and actions of plans that one transaction writes: meanwhile nobody else writes to SQLite. */
+/** Packages, updates and actions of plans per transaction: meanwhile nobody else writes to SQLite. */
 const WRITTEN_ITEMS = 250;
 
 export type LargeOutcome =
   | { kind: 'recorded'; updates: ScannedUpdate[] }
   | { kind: 'gone' }
-  /** Another report of the same ecosystem came meanwhile, and this one wrote nothing more. */
+  /** A later report of the same ecosystem took over, and this one wrote nothing more. */
   | { kind: 'overtaken' };
 
 /**
- * Stores a report as `recordReport` does, in many short transactions. The first one marks what is stored as being
- * written: incomplete and without a digest, so that a report that is cut off is asked for again and proves nothing;
- * the last one says what it is. What adds comes first, what closes and removes last. Whoever begins later takes over.
+ * Stores a report like `recordReport`, in many short transactions. The first one marks the stored report as
+ * incomplete and without a digest, so that an interrupted report is requested again and proves nothing; the
+ * last one stores both. Additions come first, closures and removals last. A later report takes over.
  */
 export async function recordLargeReport(
   deps: ReportDeps,
@@ -60,7 +60,7 @@ export async function recordLargeReport(
   });
   if (!begun) return { kind: 'gone' };
 
-  /** False where another report has taken over, or the host is gone: then nothing is written. */
+  /** False if another report has taken over, or the host is gone: then nothing is written. */
   const write = (work: (tx: Tx) => Promise<void>): Promise<boolean> =>
     database.transact(async (tx) => {
       if (!(await lockAgent(tx, agentId)) || !(await holdWriting(tx, { ...section, writing }))) return false;
@@ -124,7 +124,7 @@ export async function recordLargeReport(
   return { kind: 'recorded', updates: await openUpdates(database.read, section) };
 }
 
-/** Compares with what is stored, which nobody else writes until another report takes over. */
+/** Compares with the stored packages, which nobody else writes until another report takes over. */
 async function compare(
   { platform: { database } }: ReportDeps,
   { section, packages }: { section: Section; packages: readonly InventoryPackage[] },
@@ -137,7 +137,7 @@ async function compare(
   return diff.result();
 }
 
-/** Parts of about as many items as one transaction writes. */
+/** Batches of about as many items as one transaction writes. */
 function partsOf<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
   return weighedChunks(items, { weigh, most: WRITTEN_ITEMS });
 }

@@ -15,8 +15,8 @@ export interface ReportDeps {
 }
 
 /**
- * Stores a report of moderate size in one transaction: the differences to the packages that are stored, its digest, and what it says about updates. An
- * incomplete report adds and changes packages but removes none. Null where the agent is gone.
+ * Stores a report of moderate size in one transaction: changed packages, its digest, and its updates. An
+ * incomplete report adds and changes packages but removes none. Null if the agent is gone.
  */
 export async function recordReport(
   tx: Tx,
@@ -29,7 +29,7 @@ export async function recordReport(
   for await (const page of storedPackages(tx, section)) diff.addStored(page);
   diff.addReported(report.packages);
   const { put, gone } = diff.result();
-  // Gone first: a new version of a package is another row than the old one.
+  // Removals first: a new version of a package is a separate row.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
   await noteSeen(tx, platform, { agentId, ecosystem, packages: put, actions: plannedBy(report.updates) });

@@ -7,7 +7,7 @@ function jobOf(body: unknown) {
   return { ecosystem: 'apt', body: Buffer.from(JSON.stringify(body)), knownDigest: null } as const;
 }
 
-/** A program for the thread, run anew with each of its replacements. */
+/** A program for the thread; each replacement runs it anew. */
 function program(text: string): URL {
   return new URL(
     `data:text/javascript,${encodeURIComponent(`import { parentPort } from 'node:worker_threads';\n${text}`)}`,
@@ -46,7 +46,7 @@ test.each([
     { timeoutMs: 300, cause: 'a report took longer than 300 ms' },
   ],
 ])(
-  'a thread that %s costs its report alone: the next one has a new thread',
+  'a thread that %s fails only its report: the next one has a new thread',
   async (_, text, { cause, ...options }) => {
     const { reader, causes } = setUp({ worker: program(text), ...options });
     expect(await reader.read(jobOf(REPORT))).toEqual({ kind: 'unavailable' });

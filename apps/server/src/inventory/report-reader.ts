@@ -5,7 +5,7 @@ import type { Log } from '../platform/log.ts';
 import type { Reading, ReadUpdate } from './read-report.ts';
 import type { FromWorker, ReportBody, ToWorker } from './report-worker.ts';
 
-/** Longest that one report may take to be read; then its thread is ended. */
+/** Maximum time to read one report; then its thread is ended. */
 export const READ_TIMEOUT_MS = 20_000;
 /** Memory of the thread: a report of 8 MiB takes less than a quarter of it. */
 const HEAP_MAX_MB = 512;
@@ -13,14 +13,14 @@ const WORKER = new URL('./report-worker.ts', import.meta.url);
 
 export interface LargeReport {
   ecosystem: Ecosystem;
-  /** Bytes are taken over: the caller has them no more. */
+  /** The buffer is transferred: the caller can no longer use it. */
   body: ReportBody;
-  /** Digest of the report that is stored; the same bytes again are not parsed. */
+  /** Digest of the stored report; identical bytes are not parsed again. */
   knownDigest: string | null;
 }
 
 export type Packing =
-  /** `digest` is that of the bytes; the pieces are what `read` takes later. */
+  /** `digest` is that of the bytes; `read` later takes the pieces. */
   | { kind: 'packed'; digest: string; packageCount: number; pieces: readonly string[] }
   | { kind: 'refused'; reading: Extract<Reading, { ok: false }> }
   | { kind: 'unavailable' };
@@ -31,19 +31,19 @@ export type LargeReading =
   /** The thread ended or took too long; the next report has a new one. */
   | { kind: 'unavailable' };
 
-/** Reads reports in a thread of its own, one after the other. */
+/** Reads reports in a separate thread, one after the other. */
 export interface ReportReader {
-  /** Starts the thread ahead of the first report, which starts it otherwise. */
+  /** Starts the thread early; otherwise the first report starts it. */
   start(): void;
   read(report: LargeReport): Promise<LargeReading>;
-  /** Reads a report and packs it to be kept. */
+  /** Reads a report and packs it for storage. */
   pack(report: Omit<LargeReport, 'knownDigest'>): Promise<Packing>;
   stop(): Promise<void>;
 }
 
 export interface ReaderOptions {
   log: Pick<Log, 'error'>;
-  /** The program of the thread; ours unless a test brings one. */
+  /** The program of the thread; tests may replace it. */
   worker?: URL;
   timeoutMs?: number;
 }
@@ -59,7 +59,7 @@ export function createReportReader({
   function threadOf(): Worker {
     if (thread !== null) return thread;
     const started = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: HEAP_MAX_MB } });
-    // It keeps no process alive that has nothing else to do.
+    // The thread alone does not keep the process alive.
     started.unref();
     thread = started;
     return started;
@@ -119,7 +119,7 @@ export function createReportReader({
 type Job = Exclude<ToWorker, { kind: 'more' }>;
 type Outcome = LargeReading | Packing | { kind: 'lost'; cause: string };
 
-/** One report: its bytes go over, and its parts come back one by one, each in a turn of the event loop of its own. */
+/** One report: transfers its bytes, and receives its parts one by one, each in its own turn of the loop. */
 function converse(worker: Worker, { job, timeoutMs }: { job: Job; timeoutMs: number }): Promise<Outcome> {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const packages: InventoryPackage[] = [];
@@ -173,7 +173,7 @@ function send(worker: Worker, message: ToWorker, transfer: ArrayBuffer[] = []): 
   worker.postMessage(message, transfer);
 }
 
-/** Moved instead of copied, where they share their memory with nothing else. */
+/** Transfers buffers instead of copying, unless they share their memory. */
 function transferable({ buffer, byteLength }: Uint8Array): ArrayBuffer[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }

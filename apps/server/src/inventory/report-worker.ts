@@ -4,18 +4,18 @@ import { INVENTORY_MAX_BYTES, type InventoryPackage } from '@tidegate/protocol/a
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { type Reading, type ReadReport, type ReadUpdate, readReport, reportDigest } from './read-report.ts';
 
-/** Items of one message: what the other thread takes over in one piece. A plan counts by its actions. */
+/** Items per message, which the main thread handles in one turn. A plan counts by its actions. */
 const MESSAGE_ITEMS = 1_000;
 const PIECE_CHARS = 128 * 1024;
 
-/** The bytes of a report, or the pieces that it was packed into. */
+/** The bytes of a report, or its packed pieces. */
 export type ReportBody = Uint8Array | readonly string[];
 
 export type ToWorker =
   | { kind: 'read'; ecosystem: Ecosystem; body: ReportBody; knownDigest: string | null }
-  /** Reads it as well, and packs it to be kept. */
+  /** Reads the report, and packs it for storage. */
   | { kind: 'pack'; ecosystem: Ecosystem; body: ReportBody }
-  /** Asks for the next part of the report. */
+  /** Requests the next part of the report. */
   | { kind: 'more' };
 
 export type FromWorker =
@@ -26,7 +26,7 @@ export type FromWorker =
   | { kind: 'report'; digest: string; scannedAt: string; complete: boolean }
   | { kind: 'part'; packages: readonly InventoryPackage[]; updates: readonly ReadUpdate[]; isLast: boolean };
 
-/** Reads one report at a time; the other thread asks for its parts, so that none waits in its queue. */
+/** Reads one report at a time; the main thread requests its parts, so that none waits in its queue. */
 function answerReads(post: (message: FromWorker) => void): (message: ToWorker) => void {
   let parts: Iterator<FromWorker> = [][Symbol.iterator]();
   return (message) => {
@@ -57,7 +57,7 @@ function answerReads(post: (message: FromWorker) => void): (message: ToWorker) =
   };
 }
 
-/** gzip in base64, in pieces of one row each: the columns of the database hold text. */
+/** gzip in base64, one row per piece: the columns of the database are text. */
 function pack(bytes: Uint8Array): string[] {
   const text = gzipSync(bytes, { level: 1 }).toString('base64');
   const pieces: string[] = [];

@@ -100,17 +100,17 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     },
   );
 
-  test('the same bytes again are answered from what is stored, without a transaction', async () => {
+  test('identical bytes are answered from the stored report, without a transaction', async () => {
     const { put, transactions } = await setUp();
     const first = await put(report);
-    // What the host has written today, and the report.
+    // The host's daily budget, and the report.
     expect(transactions()).toBe(2);
     const again = await put(report, { encoding: 'gzip' });
     expect(again.json()).toEqual(first.json());
     expect(transactions()).toBe(2);
   });
 
-  test('only the differences are written: new, changed and gone packages', async () => {
+  test('only the differences are written: new, changed and removed packages', async () => {
     const { put, stored } = await setUp();
     await put(report);
     const packages = [
@@ -165,7 +165,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     ['a wrong type', { ...report, complete: 'yes' }],
     ['a duplicate key', `{"complete":true,${JSON.stringify(report).slice(1)}`],
     ['no JSON', '{'],
-    ['a name that turns its direction', { ...report, packages: [{ name: 'a\u202etxt', version: '1' }] }],
+    ['a bidirectional name', { ...report, packages: [{ name: 'a\u202etxt', version: '1' }] }],
     ['a version with an invisible character', { ...report, packages: [{ name: 'a', version: '1\u200b' }] }],
     [
       'a plan without an artifact',
@@ -191,7 +191,7 @@ describe.each(ENGINES)('inventory reports on $name', (engine) => {
     expect(await stored()).toEqual([]);
   });
 
-  test('a plan whose package says to be bundled in one that is not there, or two files of one name, is 400', async () => {
+  test('a package bundled in a missing one, or two files of one name, are 400', async () => {
     const { put, stored } = await setUp();
     const artifact = {
       filename: 'kit.tgz',

@@ -27,8 +27,8 @@ export const schema: readonly Statement[] = [
     PRIMARY KEY (agent_id, ecosystem)
   )`,
 
-  // A report that comes in parts, until all of them are there: gzip in base64, in pieces. Piece 0 comes last and says
-  // what the part is: a part without it has not arrived.
+  // A report in parts until all have arrived: gzip in base64, in pieces. Piece 0 comes last and describes the
+  // part: a part without it has not arrived.
   `CREATE TABLE inventory_parts (
     agent_id TEXT NOT NULL REFERENCES agents (id),
     ecosystem TEXT NOT NULL,
@@ -69,8 +69,8 @@ declare module '../platform/db/tables.ts' {
       complete: number;
       package_count: number;
       /**
-       * Who writes a large report in many transactions; null where what is stored is whole. Meanwhile the digest is
-       * empty and the report is not complete.
+       * The writer of a large report in many transactions; null if the stored report is whole. Meanwhile the
+       * digest is empty and the report is not complete.
        */
       writing: string | null;
     };
@@ -82,7 +82,7 @@ declare module '../platform/db/tables.ts' {
       part: number;
       piece: number;
       received_at: number;
-      /** From here on null in every piece but the first. */
+      /** From here on null in every piece except the first. */
       digest: string | null;
       parts: number | null;
       pieces: number | null;

@@ -4,9 +4,9 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import type { PackageRecord } from './diff-packages.ts';
 
-/** Rows of one statement; SQLite binds at most 32,766 values. */
+/** Rows per statement; SQLite binds at most 32,766 values. */
 const WRITE_ROWS = 500;
-/** Rows that are read in one statement: SQLite answers it in one piece. */
+/** Rows read per statement, because SQLite cannot be interrupted. */
 const READ_ROWS = 2_000;
 
 export interface Section {
@@ -26,7 +26,7 @@ export async function findReport(db: Db, { agentId, ecosystem }: Section): Promi
   return row ?? null;
 }
 
-/** All packages, page by page in the order of their key. */
+/** All packages, page by page in key order. */
 export async function* storedPackages(
   db: Db,
   { agentId, ecosystem }: Section,
@@ -93,7 +93,7 @@ export async function dropPackages(
   }
 }
 
-/** Whoever is still writing another report of this ecosystem writes no more. */
+/** Takes over from any writer of another report of this ecosystem. */
 export async function putReport(tx: Tx, report: Omit<ReportRow, 'writing'>): Promise<void> {
   const row = { ...report, writing: null };
   const { agent_id: _, ecosystem: __, ...facts } = row;
@@ -104,7 +104,7 @@ export async function putReport(tx: Tx, report: Omit<ReportRow, 'writing'>): Pro
     .execute();
 }
 
-/** Marks what is stored as being written: incomplete, and no report's digest. Whoever wrote before does not any more. */
+/** Marks the stored report as being written: incomplete, without a digest. Any earlier writer stops. */
 export async function beginWriting(
   tx: Tx,
   args: Section & { writing: string; scannedAtMs: number; nowMs: number },
@@ -124,7 +124,7 @@ export async function beginWriting(
     .execute();
 }
 
-/** False where another report has taken over. */
+/** False if another report has taken over. */
 export async function holdWriting(
   tx: Tx,
   { agentId, ecosystem, writing }: Section & { writing: string },
@@ -139,14 +139,14 @@ export async function holdWriting(
   return numUpdatedRows > 0n;
 }
 
-/** Repeats the digests on the agent's row, where each check-in reads them, as the check-in writes them. */
+/** Copies the digests to the agent's row, where each check-in reads them, in the check-in's format. */
 export async function copyDigests(tx: Tx, agentId: string): Promise<void> {
   const rows = await tx
     .selectFrom('inventory_reports')
     .select(['ecosystem', 'digest'])
     .where('agent_id', '=', agentId)
     .execute();
-  // One that is being written has none yet. JSON leaves out what is undefined.
+  // A report being written has no digest yet. JSON omits undefined.
   const byEcosystem = new Map(rows.map((row) => [row.ecosystem, row.digest === '' ? undefined : row.digest]));
   const digests = Object.fromEntries(ECOSYSTEMS.map((ecosystem) => [ecosystem, byEcosystem.get(ecosystem)]));
   await tx

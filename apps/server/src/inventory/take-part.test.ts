@@ -61,7 +61,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     return { database, platform, put, putPart, names, kept };
   }
 
-  test('nothing of it counts until the last part is there, in whatever order they come; then it is one report', async () => {
+  test('nothing counts until the last part has arrived, in any order; then it is one report', async () => {
     const { database, put, putPart, names, kept } = await setUp();
     await put('apt', partOf(9));
     const parts = [partOf(1), partOf(2), partOf(3)];
@@ -74,12 +74,12 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     const report = await database.read.selectFrom('inventory_reports').selectAll().executeTakeFirstOrThrow();
     expect(report).toMatchObject({ digest: nameOf(parts), complete: 1, package_count: 6, writing: null });
     expect(await kept()).toBe(0);
-    // The same again is known by its name.
+    // A repetition is recognized by its name.
     expect((await putPart(parts, 2)).status).toBe(200);
     expect(await kept()).toBe(0);
   });
 
-  test('parts that are not those of the digest are dropped, and what was stored stays', async () => {
+  test('parts that do not match the digest are dropped, and the stored report stays', async () => {
     const { put, putPart, names, kept } = await setUp();
     await put('apt', partOf(9));
     const parts = [partOf(1), partOf(2)];
@@ -101,7 +101,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     },
   );
 
-  test('another report of the ecosystem takes the place of one that is under way, and time ends it', async () => {
+  test('another report of the ecosystem replaces an unfinished one, and so does time', async () => {
     const { platform, putPart, kept } = await setUp();
     const [first, second, third] = [
       [partOf(1), partOf(2)],
@@ -117,7 +117,7 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     expect(await kept()).toBe(1);
   });
 
-  test('more packages than one request takes have a code that says the limit and the way in parts', async () => {
+  test('more packages than one request takes have an error code with the limit and the route for parts', async () => {
     const { put, names } = await setUp();
     const packages = Array.from({ length: INVENTORY_MAX_PACKAGES + 1 }, (_, n) => ({
       name: `p${n}`,
@@ -135,13 +135,13 @@ describe.each(ENGINES)('inventory reports in parts on $name', (engine) => {
     [3, 2],
     [1, 1],
     [1, 33],
-  ])('part %i of %i is not there', async (part, of) => {
+  ])('part %i of %i does not exist', async (part, of) => {
     const { putPart } = await setUp();
     const answer = await putPart([partOf(1)], part, { of });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
   });
 
-  test('all parts together have a limit, and the part that passes it is not kept', async () => {
+  test('all parts together have a limit, and the part that exceeds it is dropped', async () => {
     const { database, putPart, kept } = await setUp();
     const packages = Array.from({ length: INVENTORY_MAX_PACKAGES }, (_, n) => ({
       name: `p${n}`,

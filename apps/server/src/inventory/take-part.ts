@@ -22,7 +22,7 @@ import { accepted, noAgent, recordParts, refusalOf, type TakeDeps, unreadable } 
 
 /** How long the parts of a report wait for the others. */
 export const PARTS_LIFETIME_MS = 3_600_000;
-/** Pieces that one transaction writes. */
+/** Pieces per transaction. */
 const WRITTEN_PIECES = 8;
 
 export interface Part {
@@ -38,8 +38,8 @@ export type PartOutcome =
   | { kind: 'recorded'; answer: InventoryAnswer };
 
 /**
- * Keeps a part of a report, and records the report once all of its parts are there and their digests are what its
- * name says. Until then nothing of it counts. A part that comes again replaces the one before.
+ * Stores a part of a report, and records the report once all of its parts have arrived and their digests
+ * match its name. Until then nothing of it counts. A repeated part replaces the earlier one.
  */
 export async function takePart(deps: TakeDeps, args: Section & Part): Promise<PartOutcome> {
   const { database } = deps.platform;
@@ -61,14 +61,14 @@ export async function takePart(deps: TakeDeps, args: Section & Part): Promise<Pa
       throw new Refusal('invalid_request', { detail: 'The parts are not those that the digest names.' });
     }
     const report = await assemble(deps, { ...section, report: args.report, present });
-    // Each part was charged its bytes as it came.
+    // Each part was charged its bytes on arrival.
     const answer = await recordParts(deps, { ...section, report, digest: args.report, sizeBytes: 0 });
     await database.transact((tx) => dropReports(tx, { ...section, but: null }));
     return { kind: 'recorded', answer };
   });
 }
 
-/** SHA-256 of the digests of the parts in hex, one a line: the name of a report that comes in parts. */
+/** SHA-256 of the digests of the parts in hex, one per line: the name of a report in parts. */
 export function partsDigest(digests: readonly string[]): string {
   return hash('sha256', digests.join('\n'), 'hex');
 }

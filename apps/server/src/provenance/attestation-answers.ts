@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { parseAs } from '../platform/parse-as.ts';
 import { isOfVersion } from '../release-times/pypi-times.ts';
 
-/** Attestations of one artifact that are looked at. */
+/** Attestations of one artifact that are examined. */
 const ATTESTATIONS_MAX = 16;
 const SLSA = 'https://slsa.dev/provenance/';
 
@@ -33,7 +33,7 @@ const ProjectAnswer = Type.Object({
   ),
 });
 
-/** Bundles of build provenance; npm's own signature that it was published is none. Null: not such an answer. */
+/** Bundles of build provenance, without npm's own publish signature. Null: not such an answer. */
 export function npmBundles(text: string): unknown[] | null {
   const answer = parseAs(NpmAnswer, text);
   return (
@@ -44,7 +44,7 @@ export function npmBundles(text: string): unknown[] | null {
   );
 }
 
-/** PEP 740 has a form of its own for what is in a sigstore bundle: each as a bundle. Null: not such an answer. */
+/** Converts the attestations of PEP 740 to sigstore bundles. Null: not such an answer. */
 export function pypiBundles(text: string): unknown[] | null {
   const answer = parseAs(PypiAnswer, text);
   return (

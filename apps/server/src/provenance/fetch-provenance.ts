@@ -11,7 +11,7 @@ export const ATTESTATIONS_MAX_BYTES = 4 * 1024 * 1024;
 const TIMEOUT_MS = 20_000;
 
 export interface ProvenanceClient {
-  /** What the registry says, judged; with the cause where it failed. Never throws for what a registry does. */
+  /** The registry's provenance, judged; with the cause if it failed. No answer makes it throw. */
   ask(subject: ProvenanceSubject): Promise<{ provenance: Provenance; cause: string | null }>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface ProvenanceClientOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** Names that are safe in a path; none of another form exists in a registry. */
+/** Names that are safe in a path; no registry has other names. */
 const SAFE = {
   npm: { name: /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/, version: /^\d[\w.+-]*$/ },
   pypi: { name: /^[a-z0-9][a-z0-9-]*$/, version: /^[0-9v][\w.!+-]*$/i },

@@ -17,7 +17,7 @@ import { readProvenances } from './store.ts';
 export interface PackageProvenance extends Provenance {
   readonly package: string;
   readonly version: string;
-  /** The version that is on the host had it. */
+  /** Whether the version on the host had it. */
   readonly dropped: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ProvenancePlan {
 
 export interface PlanProvenance {
   readonly packages: readonly PackageProvenance[];
-  /** What is not known yet, or not any more: to be asked in the background. */
+  /** Unknown or outdated subjects, to be fetched in the background. */
   readonly missing: readonly ProvenanceSubject[];
 }
 
@@ -38,7 +38,7 @@ interface Pair {
   readonly before: ProvenanceSubject | null;
 }
 
-/** What is stored about the versions that plans bring to their hosts, in the order given. */
+/** Stored provenance of the versions that plans bring to their hosts, in the given order. */
 export async function readPlanProvenances(
   db: Db,
   plans: readonly ProvenancePlan[],
@@ -80,7 +80,7 @@ function judgePairs(
 
 const UNKNOWN = { status: 'unknown', sourceRepository: null, builder: null } as const;
 
-/** Each version that is new to the host, with the one that it takes the place of; of a bundled one its bundler's counts. */
+/** Each version new to the host, with the one it replaces; a bundled version has its bundler's provenance. */
 function pairsOf({ ecosystem, actions, installed }: ProvenancePlan): Pair[] {
   if (!ageApplies(ecosystem)) return [];
   const present = new Set(installed.map((one) => ageKey({ ecosystem, ...one })));
@@ -102,7 +102,7 @@ function subjectAfter(ecosystem: AgedEcosystem, action: PlanAction): ProvenanceS
   const { filename, sha256, sha512 } = artifact;
   const hash = sha512 ? ({ algorithm: 'sha512', hex: sha512 } as const) : null;
   const weaker = sha256 ? ({ algorithm: 'sha256', hex: sha256 } as const) : null;
-  // npm attests sha512, PyPI sha256; the other kind would never be found in a statement.
+  // npm attests sha512, PyPI sha256; a statement never has the other kind.
   const own = ecosystem === 'npm' ? (hash ?? weaker) : (weaker ?? hash);
   return (
     own && { ecosystem, name: canonicalName(ecosystem, name), version, artifact: { filename, hash: own } }

@@ -22,7 +22,7 @@ test.each<[ProvenanceStatus | undefined, ProvenanceStatus, boolean]>([
   expect(isDropped(before, after)).toBe(dropped);
 });
 
-test('of several attestations the one that says most counts, and none is absent', () => {
+test('of several attestations the strongest counts, and none is absent', () => {
   const all = (['mismatch', 'unknown', 'verified', 'absent', 'unverified'] as const).map(bare);
   expect(bestOf(all).status).toBe('verified');
   expect(bestOf(all.filter(({ status }) => status !== 'verified')).status).toBe('unverified');
@@ -35,12 +35,12 @@ test.each<[ProvenanceStatus, number, boolean]>([
   ['absent', 24 * HOUR_MS, false],
   ['unknown', HOUR_MS / 4, false],
   ['verified', -1, false],
-])('%s is asked again after a while: after %d ms settled is %s', (status, afterMs, settled) => {
+])('%s is fetched again after a while: after %d ms settled is %s', (status, afterMs, settled) => {
   expect(isSettled({ status, fetchedAtMs: 1_000 }, 1_000 + afterMs)).toBe(settled);
 });
 
 describe('answers of registries', () => {
-  test("npm's own signature that it was published is no provenance", () => {
+  test("npm's own publish signature is no provenance", () => {
     const publish = {
       predicateType: 'https://github.com/npm/attestation/tree/main/specs/publish/v0.1',
       bundle: 1,
@@ -52,7 +52,7 @@ describe('answers of registries', () => {
 
   test.each([
     ['a wheel', 'left-1.0-py3-none-any.whl', true],
-    ['the same version in another spelling', 'left-1.0.0.tar.gz', true],
+    ['the same version in a different spelling', 'left-1.0.0.tar.gz', true],
     ['an older form of archive', 'left-1.0.tar.bz2', true],
     ['another version', 'left-1.1.tar.gz', false],
     ['a file without a version', 'left', false],

@@ -1,20 +1,20 @@
 import type { AgedEcosystem } from '../release-times/subjects.ts';
 
 /**
- * `verified`: signed under the trusted root, for the very artifact of the plan. `unverified`: there is one for it, but
- * no trusted root is set up or it does not verify. `mismatch`: it is for other bytes. `absent`: the registry says that
- * there is none. `unknown`: anything else.
+ * `verified`: signed under the trusted root, for exactly the artifact of the plan. `unverified`: there is one
+ * for it, but no trusted root is configured or it does not verify. `mismatch`: it is for different bytes.
+ * `absent`: the registry says that there is none. `unknown`: anything else.
  */
 export type ProvenanceStatus = 'verified' | 'unverified' | 'absent' | 'unknown' | 'mismatch';
 
 export interface Provenance {
   readonly status: ProvenanceStatus;
-  /** Both from the certificate of the signer, so only where it is verified. */
+  /** Both from the certificate of the signer, so only if it is verified. */
   readonly sourceRepository: string | null;
   readonly builder: string | null;
 }
 
-/** A version to ask about; without an artifact whether there is any provenance is all that can be said. */
+/** A version to fetch provenance for; without an artifact only its existence can be determined. */
 export interface ProvenanceSubject {
   readonly ecosystem: AgedEcosystem;
   readonly name: string;
@@ -31,7 +31,7 @@ export function provenanceKey({ ecosystem, name, version, artifact }: Provenance
   return `${ecosystem}\n${name}\n${version}\n${artifact?.hash.hex ?? ''}`;
 }
 
-/** After these times a registry is asked again, in milliseconds; what verified once stays. */
+/** Times after which a registry is queried again, in milliseconds; a verified result is final. */
 const RETRY_MS: Readonly<Record<ProvenanceStatus, number>> = {
   verified: Number.POSITIVE_INFINITY,
   mismatch: 24 * 3_600_000,
@@ -49,7 +49,7 @@ export function isSettled(
 
 const RANK: readonly ProvenanceStatus[] = ['verified', 'unverified', 'mismatch', 'absent', 'unknown'];
 
-/** Of several attestations of one artifact the one that says most; none at all is `absent`. */
+/** The strongest of several attestations of one artifact; `absent` if there is none. */
 export function bestOf(all: readonly Provenance[]): Provenance {
   return all.toSorted((a, b) => RANK.indexOf(a.status) - RANK.indexOf(b.status))[0] ?? bare('absent');
 }

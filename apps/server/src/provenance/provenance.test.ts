@@ -30,7 +30,7 @@ beforeAll(async () => {
   pypiBundle = await scene.bundle({ name: WHEEL, digest: { sha256: SHA256 }, repository: REPOSITORY });
 });
 
-/** PEP 740's form of the same. */
+/** The same in PEP 740's form. */
 function pep740(...bundles: SerializedBundle[]): unknown {
   const attestations = bundles.map(({ verificationMaterial, dsseEnvelope }) => ({
     version: 1,
@@ -55,7 +55,7 @@ async function setUp(engine: TestEngine, { registryMs = 30_000 } = {}) {
     await npm.stop();
     await pypi.stop();
   });
-  // What the registries say of the files themselves is known: they are asked for provenance alone.
+  // Release facts of the files are stored: registries are queried only for provenance.
   const known = { name: 'left', version: '2.0.0', source: npm.url, fetched_at: it.platform.now() };
   const said = { ...known, published_at: 1, standing: 'confirmed' as const };
   await it.database.transact((tx) =>
@@ -80,7 +80,7 @@ async function setUp(engine: TestEngine, { registryMs = 30_000 } = {}) {
     npm,
     pypi,
     id,
-    /** What preview shows once everything was asked. */
+    /** The preview once everything was fetched. */
     async shown(update: string) {
       await it.call('POST', `/api/v1/updates/${update}/preview`);
       await it.provenance.idle();
@@ -116,7 +116,7 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
     ]);
   });
 
-  test('PyPI: attestations of PEP 740 of the very file', async () => {
+  test('PyPI: attestations of PEP 740 of exactly the file', async () => {
     const it = await setUp(engine);
     it.pypi.publish('left', '2.0.0', [
       { filename: WHEEL, sha256: SHA256, uploadedAt: undefined, provenance: pep740(pypiBundle) },
@@ -149,14 +149,14 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
     expect((await it.approve(id)).body.warnings).toMatchObject([{ code: 'provenance_dropped' }]);
   });
 
-  test('where neither version has any, nothing was dropped', async () => {
+  test('if neither version has any, nothing was dropped', async () => {
     const it = await setUp(engine);
     const id = await it.id('npm');
     expect(await it.shown(id)).toMatchObject([{ status: 'absent', dropped: false }]);
     expect((await it.approve(id)).body.warnings).toEqual([]);
   });
 
-  test('attestations for other bytes than those of the plan are a mismatch and a warning', async () => {
+  test('attestations for different bytes than those of the plan are a mismatch and a warning', async () => {
     const it = await setUp(engine);
     const other = await scene.bundle({ name: 'pkg:npm/left@2.0.0', digest: { sha512: '00'.repeat(64) } });
     it.npm.attest('left', '2.0.0', [{ predicateType: SLSA, bundle: other }]);
@@ -169,14 +169,14 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
   });
 
   test.each(['down', 'failing', 'hang', 'garbage', 'redirect', 'endless'] as const)(
-    'a registry that is %s delays no approval: what is not known is unknown',
+    'a registry that is %s delays no approval: the provenance is unknown',
     { timeout: 20_000 },
     async (mode) => {
       const it = await setUp(engine, mode === 'hang' || mode === 'endless' ? { registryMs: 300 } : {});
       it.npm.mode = mode;
       const release = it.npm.hold();
       const id = await it.id('npm');
-      // Until it is released the registry says nothing at all.
+      // Until it is released the registry does not answer.
       expect(await it.approve(id)).toMatchObject({ status: 200, body: { warnings: [] } });
       release();
       await it.provenance.idle();
@@ -186,7 +186,7 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
     },
   );
 
-  test('a registry is asked once, and again after a while where it failed', async () => {
+  test('a registry is queried once, and again after a while if it failed', async () => {
     const it = await setUp(engine);
     it.npm.mode = 'garbage';
     const id = await it.id('npm');
@@ -200,11 +200,11 @@ describe.each(ENGINES)('provenance at the gate on $name', (engine) => {
     it.clock.advance(365 * 24 * 3_600_000);
     const asked = it.npm.requests.length;
     await it.shown(id);
-    // What verified stays; only the version on the host, which has none, is asked about again.
+    // A verified result is final; only the version on the host, which has none, is queried again.
     expect(it.npm.requests.slice(asked)).toEqual(['/-/npm/v1/attestations/left@1.0.0']);
   });
 
-  test('apt has none: nobody is asked and nothing is shown', async () => {
+  test('apt has none: no query and nothing shown', async () => {
     const it = await setUp(engine);
     expect(await it.shown(await it.addUpdate())).toEqual([]);
     expect([...it.npm.requests, ...it.pypi.requests]).toEqual([]);
@@ -242,7 +242,7 @@ describe('asking for provenance', () => {
     { ...of('left'), version: '../..' },
     { ...of('../left'), ecosystem: 'npm' as const },
     { ...of('left'), ecosystem: 'npm' as const, version: '1/2' },
-  ])('$ecosystem $name $version leads nowhere: nobody is asked', async (subject) => {
+  ])('$ecosystem $name $version is unsafe in a path: no query', async (subject) => {
     const { client, pypi } = await clientOf();
     expect(await client.ask(subject)).toMatchObject({ provenance: { status: 'unknown' } });
     expect(pypi.requests).toEqual([]);
@@ -261,7 +261,7 @@ describe('asking for provenance', () => {
     expect(cause).not.toBeNull();
   });
 
-  test('of the attestations of one artifact sixteen are looked at', async () => {
+  test('sixteen attestations of one artifact are examined', async () => {
     const { client, pypi } = await clientOf();
     const other = await scene.bundle({ name: WHEEL, digest: { sha256: '00'.repeat(32) } });
     const answer = (before: number) =>
@@ -273,7 +273,7 @@ describe('asking for provenance', () => {
     expect((await client.ask(of('left'))).provenance.status).toBe('mismatch');
   });
 
-  test.each(ENGINES)('what does not fit into the queue is not asked ($name)', async (engine) => {
+  test.each(ENGINES)('queries past the queue limit are dropped ($name)', async (engine) => {
     const { client, pypi } = await clientOf();
     const platform = createTestPlatform(await engine.open());
     const worker = createProvenanceWorker({ platform, client, queueMax: 3 });

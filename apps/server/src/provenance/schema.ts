@@ -20,7 +20,7 @@ declare module '../platform/db/tables.ts' {
       ecosystem: string;
       name: string;
       version: string;
-      /** The hash that the plan binds; empty where only whether there is any was asked. */
+      /** The hash that the plan binds; empty if only the existence was queried. */
       artifact: string;
       status: 'verified' | 'unverified' | 'absent' | 'unknown' | 'mismatch';
       source_repository: string | null;

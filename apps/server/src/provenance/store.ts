@@ -4,7 +4,7 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type ProvenanceRow = Tables['provenances'];
 
-/** What is known of packages of an ecosystem, every version of them. */
+/** Stored provenance of packages of an ecosystem, in all their versions. */
 export async function readProvenances(
   db: Db,
   { ecosystem, names }: { ecosystem: string; names: readonly string[] },

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('provenance of an artifact', () => {
-  test('a bundle under the trusted root is verified, and its certificate says where it was built', () => {
+  test('a bundle under the trusted root is verified, and its certificate names where it was built', () => {
     expect(createBundleVerifier(scene.trustedRoot)(bundle, HASH)).toEqual({
       status: 'verified',
       sourceRepository: REPOSITORY,
@@ -33,19 +33,19 @@ describe('provenance of an artifact', () => {
     });
   });
 
-  test('without a trusted root it is there and not verified, and says nothing about its source', () => {
+  test('without a trusted root it is unverified, and its source is unknown', () => {
     const unverified = { status: 'unverified', sourceRepository: null, builder: null };
     expect(createBundleVerifier(null)(bundle, HASH)).toEqual(unverified);
   });
 
-  test('under the root of somebody else it does not verify', async () => {
+  test('under a different root it does not verify', async () => {
     const other = await createSigstoreScene();
     expect(createBundleVerifier(other.trustedRoot)(bundle, HASH).status).toBe('unverified');
   });
 
   test.each([
     ['another hash', { algorithm: 'sha512', hex: 'cd'.repeat(64) }],
-    ['another kind of hash', { algorithm: 'sha256', hex: HEX }],
+    ['a different hash algorithm', { algorithm: 'sha256', hex: HEX }],
   ] as const)('a statement for %s is a mismatch, verified or not', (_what, hash) => {
     expect(createBundleVerifier(scene.trustedRoot)(bundle, hash).status).toBe('mismatch');
     expect(createBundleVerifier(null)(bundle, hash).status).toBe('mismatch');
@@ -64,14 +64,14 @@ describe('provenance of an artifact', () => {
     expect(createBundleVerifier(scene.trustedRoot)(bare, HASH).status).toBe('unverified');
   });
 
-  test('names of the language in a digest are none', () => {
+  test('prototype names in a digest are ignored', () => {
     const payload = Buffer.from('{"subject":[{"digest":{"x":"y"}}]}').toString('base64');
     const forged = { ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } };
     expect(createBundleVerifier(null)(forged, HASH).status).toBe('mismatch');
   });
 
   test(
-    'whatever stands in a bundle, nothing is thrown and nothing verifies',
+    'no bundle makes it throw, and nothing invalid verifies',
     () => {
       const verify = createBundleVerifier(scene.trustedRoot);
       const path = fc.constantFrom('mediaType', 'verificationMaterial', 'dsseEnvelope');
@@ -125,7 +125,7 @@ describe('SERVICE_SIGSTORE_TRUSTED_ROOT', () => {
     },
   );
 
-  test('a file that is not there stops the start too', () => {
+  test('a missing file stops the start too', () => {
     expect(readTrustedRoot('/nowhere/root.json')).toMatchObject({ ok: false });
   });
 });

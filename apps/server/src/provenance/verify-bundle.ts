@@ -7,12 +7,12 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type ArtifactHash, bare, type Provenance } from './provenance-rules.ts';
 
-/** Judges one sigstore bundle for one artifact; never throws. Without an artifact any subject will do. */
+/** Judges one sigstore bundle for one artifact; never throws. Without an artifact any subject matches. */
 export type BundleVerifier = (bundle: unknown, hash: ArtifactHash | null) => Provenance;
 
-/** Longest text of a certificate that is shown, in characters. */
+/** Maximum length of a certificate's text that is shown, in characters. */
 const SHOWN_MAX_CHARS = 512;
-/** Subjects of a statement that are looked at. */
+/** Subjects of a statement that are examined. */
 const SUBJECTS_MAX = 1_000;
 
 const Statement = Type.Object({
@@ -25,7 +25,7 @@ export type { TrustedRoot };
 
 export type ReadRoot = { ok: true; root: TrustedRoot | null } | { ok: false; fault: string };
 
-/** The trusted root that the setting names; a fault says what is wrong with it. */
+/** Reads the trusted root that the setting names; a fault names the problem. */
 export function readTrustedRoot(path: string | null): ReadRoot {
   if (path === null) return { ok: true, root: null };
   const allowed = 'allowed: the path of a trusted root of sigstore as JSON';
@@ -36,13 +36,13 @@ export function readTrustedRoot(path: string | null): ReadRoot {
     const fault = 'names a file without certificate authorities';
     return { ok: false, fault: `SERVICE_SIGSTORE_TRUSTED_ROOT ${fault}; ${allowed}` };
   } catch (error) {
-    // The library says no by throwing, of whatever it trips over.
+    // The library throws for every kind of invalid root.
     const cause = error instanceof Error ? error.message.slice(0, 200) : String(error);
     return { ok: false, fault: `SERVICE_SIGSTORE_TRUSTED_ROOT cannot be read (${cause}); ${allowed}` };
   }
 }
 
-/** Without a root whatever is there counts as not verified. */
+/** Without a root every bundle counts as unverified. */
 export function createBundleVerifier(root: TrustedRoot | null): BundleVerifier {
   const verifier = root && new Verifier(toTrustMaterial(root));
   return (json, hash) => {
@@ -58,7 +58,7 @@ function readBundle(json: unknown): ReturnType<typeof bundleFromJSON> | null {
   try {
     return bundleFromJSON(json);
   } catch {
-    // Whatever the library trips over in bytes of a stranger: it is no bundle.
+    // The library throws for untrusted bytes in many ways: it is no bundle.
     return null;
   }
 }
@@ -67,7 +67,7 @@ function signerOf(verify: () => Signer): Signer | null {
   try {
     return verify();
   } catch {
-    // Certificates and proofs of a stranger: every throw is a no.
+    // Certificates and proofs are untrusted: every throw means not verified.
     return null;
   }
 }
@@ -99,7 +99,7 @@ function fromSigner({ identity }: Signer): Provenance {
   };
 }
 
-/** The text of a DER UTF8String; null where it is none, or longer than is shown. */
+/** The text of a DER UTF8String; null if it is invalid, or longer than is shown. */
 function utf8Of(der: Uint8Array): string | null {
   const [tag, length = 0] = der;
   const isLong = length === 0x81 || length === 0x82;

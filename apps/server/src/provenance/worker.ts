@@ -11,16 +11,16 @@ import type { ProvenanceClient } from './fetch-provenance.ts';
 import { type ProvenanceSubject, provenanceKey } from './provenance-rules.ts';
 import { saveProvenance } from './store.ts';
 
-/** Asks for provenance behind everything else: nobody waits for it, so that it never delays a decision. */
+/** Fetches provenance with the lowest priority: nobody waits for it, so it never delays a decision. */
 export interface ProvenanceWorker {
-  /** Asks in the background; what does not fit into the queue is not asked now. */
+  /** Fetches in the background; subjects past the queue limit are dropped. */
   want(subjects: readonly ProvenanceSubject[]): void;
-  /** Done when nothing is left to ask. */
+  /** Resolves when the queue is empty. */
   idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Most subjects that wait. */
+/** Maximum waiting subjects. */
 export const QUEUE_MAX = 5_000;
 
 export interface ProvenanceWorkerOptions {
@@ -40,7 +40,7 @@ export function createProvenanceWorker(options: ProvenanceWorkerOptions): Proven
     await Promise.resolve();
     for (const [key, subject] of queue) {
       if (isStopped) break;
-      // A subject stays in the queue while it is asked about, so that it is not asked twice.
+      // A subject stays queued during its query, so that it is not queried twice.
       await ask(subject);
       queue.delete(key);
     }
@@ -75,7 +75,7 @@ export function createProvenanceWorker(options: ProvenanceWorkerOptions): Proven
     try {
       await platform.database.transact((tx) => saveProvenance(tx, row));
     } catch (error) {
-      // A database that is away must not end the process: it is asked again when somebody looks.
+      // An unavailable database must not end the process: the next reader queues the subject again.
       platform.log.error('provenance could not be stored', { error: String(error) });
     }
   }

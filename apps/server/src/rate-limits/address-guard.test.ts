@@ -7,7 +7,7 @@ const BUDGET = { requests: 2, windowSeconds: 60, enabled: true };
 const RENEW = '/api/v1/agents/renew';
 
 describe.each(ENGINES)('renewal, judged by address before its body is read, on $name', (engine) => {
-  test('after many refused ones the address is refused without a look at the body, until the minute is over', async () => {
+  test('after many refusals the address is refused without reading the body, until the minute is over', async () => {
     const it = createAgentsApp(await engine.open(), { budgets: { agent_renewal: BUDGET } });
     it.platform.clock.advance(61_000);
     const guess = () => call(it, 'POST', RENEW, { body: { unknown: 1 } });
@@ -15,12 +15,12 @@ describe.each(ENGINES)('renewal, judged by address before its body is read, on $
     const refused = await guess();
     expect([refused.status, refused.code]).toEqual([429, 'rate_limited']);
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    // What is refused by the limit counts for nothing, or nobody would ever come back.
+    // Requests refused by the limit do not count, or nobody would ever come back.
     it.platform.clock.advance(60_000);
     expect((await guess()).status).toBe(400);
   });
 
-  test('a genuine token never pays: the hosts of a site behind one address renew as often as they have to', async () => {
+  test('a genuine token never counts: hosts behind one address renew as often as they need', async () => {
     const it = createAgentsApp(await engine.open(), { budgets: { agent_renewal: BUDGET } });
     it.platform.clock.advance(61_000);
     const agent = await enrol(it);
@@ -29,12 +29,12 @@ describe.each(ENGINES)('renewal, judged by address before its body is read, on $
       const renewed = await renewal(it, token);
       expect(renewed.status).toBe(200);
       token = renewed.body.refresh_token;
-      // The budget of the family, which is a host's own.
+      // The budget of the family, one per host.
       it.platform.clock.advance(31_000);
     }
   });
 
-  test('429 by address changes no token: the same one renews afterwards', async () => {
+  test('429 by address changes no token: the same token renews afterwards', async () => {
     const it = createAgentsApp(await engine.open(), { budgets: { agent_renewal: BUDGET } });
     it.platform.clock.advance(61_000);
     const agent = await enrol(it);

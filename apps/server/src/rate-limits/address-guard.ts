@@ -6,8 +6,8 @@ import { addressKey } from './keys.ts';
 import { createLimiter, enforceLimit, type Limiter, overLimit } from './limiter.ts';
 
 /**
- * How many times the budget of the class one address may be refused: behind an address there may be a whole site.
- * For renewals that is 600 a minute: at most 2 ms each, or 2 % of a core.
+ * Refusals per address, as a multiple of the class budget: a whole site may be behind one address. For
+ * renewals that is 600 a minute: at most 2 ms each, or 2 % of a core.
  */
 export const REFUSALS_PER_BUDGET = 60;
 
@@ -19,7 +19,7 @@ export interface AddressGuardOptions {
   random: RandomBytes;
 }
 
-/** Routes that check their own credential, whose body may hold it: the address is judged before the body is read. */
+/** Routes whose credential may be in the body: the address is judged before the body is read. */
 export function createAddressGuard({ limiter, budgets, ...rest }: AddressGuardOptions): Guards['own'] {
   const refusals = createLimiter({
     ...rest,

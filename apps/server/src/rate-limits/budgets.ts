@@ -1,6 +1,6 @@
 import { LIMIT_CLASSES, type LimitClass } from '../platform/http/access.ts';
 
-/** How many requests a key of a class may make in any window of that length (R9). */
+/** Requests that a key of a class may make in any window of that length (R9). */
 export interface Budget {
   readonly requests: number;
   readonly windowSeconds: number;
@@ -27,7 +27,7 @@ export const DEFAULT_BUDGETS: BudgetTable = {
   client_errors: perMinute(30),
 };
 
-/** What is in force now. The limiter asks at every request, so a change counts from the next one on (E5). */
+/** The current budgets, read at every request, so that a change applies from the next one on (E5). */
 export interface Budgets {
   of(limitClass: LimitClass): Budget;
   table(): BudgetTable;

@@ -87,7 +87,7 @@ describe('exactness', () => {
             if (take(String(key)).ok) log.set(key, [...(log.get(key) ?? []), clock.now()]);
           }
           for (const at of log.values()) {
-            // The fullest window of all begins with a request.
+            // The fullest window starts with a request.
             for (const first of at) {
               const inside = at.filter((t) => t >= first && t < first + windowSeconds * 1_000);
               expect(inside.length).toBeLessThanOrEqual(requests);
@@ -99,7 +99,7 @@ describe('exactness', () => {
     );
   });
 
-  test('accepts again exactly one window after, and not a millisecond before', () => {
+  test('accepts again exactly one window later, and not a millisecond earlier', () => {
     const { clock, take } = setUp({ requests: 2, windowSeconds: 60, enabled: true });
     expect(accepted(times(5, take))).toBe(2);
     clock.advance(59_999);
@@ -108,7 +108,7 @@ describe('exactness', () => {
     expect(accepted(times(5, take))).toBe(2);
   });
 
-  test('a refused request counts for nothing', () => {
+  test('a refused request does not count', () => {
     const { clock, take } = setUp({ requests: 1, windowSeconds: 10, enabled: true });
     take();
     for (let i = 0; i < 10; i++) {
@@ -130,7 +130,7 @@ describe('exactness', () => {
     expect(take().ok).toBe(true);
   });
 
-  test('keeps its promise with budgets that are larger than what it remembers of one key', () => {
+  test('keeps its promise with budgets that exceed the runs kept per key', () => {
     const { clock, take } = setUp({ requests: 10_000, windowSeconds: 60, enabled: true });
     for (let i = 0; i < 10_000; i++) {
       clock.advance(1);
@@ -153,7 +153,7 @@ describe('start-up penalty (section 8, reading 8)', () => {
     expect(accepted(times(100, take))).toBe(halved);
   });
 
-  test('ends exactly at 60 seconds and leaves the stored budget as it was', () => {
+  test('ends exactly at 60 seconds and leaves the stored budget unchanged', () => {
     const { clock, take, limiter, budgets } = setUp(
       { requests: 10, windowSeconds: 3_600, enabled: true },
       { bootedAgoMs: 0 },
@@ -168,7 +168,7 @@ describe('start-up penalty (section 8, reading 8)', () => {
     expect(budgets.of(LIMIT_CLASS).requests).toBe(10);
   });
 
-  test('halves what is configured at request time', () => {
+  test('halves the budget configured at request time', () => {
     const { take, budgets } = setUp({ requests: 10, windowSeconds: 60, enabled: true }, { bootedAgoMs: 0 });
     expect(accepted(times(20, take))).toBe(5);
     budgets.replace({
@@ -194,7 +194,7 @@ describe('keys', () => {
     expect(limiter.take('login', 'a').ok).toBe(true);
   });
 
-  test('keys without a place share one budget, and idle keys give their places back', () => {
+  test('keys without a place share one budget, and idle keys free their places', () => {
     const { clock, take } = setUp({ requests: 2, windowSeconds: 60, enabled: true }, { keysMax: 100 });
     for (let i = 0; i < 100; i++) take(`old${i}`);
     let n = 0;
@@ -203,7 +203,7 @@ describe('keys', () => {
     expect(accepted(times(100, () => take(`late${n++}`)))).toBe(100);
   });
 
-  test('a key that gets a place has what it used of the shared window counted', () => {
+  test('a key that gets a place keeps its use of the shared window', () => {
     const { clock, take } = setUp({ requests: 2, windowSeconds: 60, enabled: true }, { keysMax: 1 });
     take('old');
     clock.advance(59_000);
@@ -216,12 +216,12 @@ describe('keys', () => {
 });
 
 describe('answers', () => {
-  test('a class that is switched off limits nothing', () => {
+  test('a disabled class limits nothing', () => {
     const { take } = setUp({ requests: 1, windowSeconds: 60, enabled: false });
     expect(accepted(times(100, take))).toBe(100);
   });
 
-  test('a change of the budget counts from the next request on (E5)', () => {
+  test('a change of the budget applies from the next request on (E5)', () => {
     const { take, budgets } = setUp({ requests: 5, windowSeconds: 60, enabled: true });
     expect(accepted(times(10, take))).toBe(5);
     budgets.replace({ ...DEFAULT_BUDGETS, [LIMIT_CLASS]: { requests: 7, windowSeconds: 60, enabled: true } });

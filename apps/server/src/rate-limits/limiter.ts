@@ -18,12 +18,12 @@ import {
 
 /** After boot every limit runs at half of its budget for this long (specification, section 8). */
 export const STARTUP_PENALTY_MS = 60_000;
-/** Keys that a class remembers. */
+/** Keys kept per class. */
 export const KEYS_MAX_PER_CLASS = 250_000;
-/** Keys looked at for idleness when a new key comes: more than one, so that idle keys go faster than keys come. */
+/** Keys checked for idleness per new key: more than one, so that idle keys leave faster than keys arrive. */
 const SWEEP_STEP = 4;
 const SWEEP_STEP_WHEN_FULL = 64;
-/** Retries of the start-up are spread over more than the penalty, or they would all come back when it ends. */
+/** Retries after the start are spread beyond the penalty, or they would all return when it ends. */
 const STARTUP_JITTER_SECONDS = 75;
 const JITTER_MAX_SECONDS = 30;
 
@@ -32,11 +32,11 @@ export type Taken =
   | { ok: false; limit: number; remaining: 0; resetSeconds: number; retryAfterSeconds: number };
 
 export interface Limiter {
-  /** Judges and counts in one synchronous step. A refused request counts for nothing. */
+  /** Judges and counts in one synchronous step. A refused request does not count. */
   take(limitClass: LimitClass, key: string): Taken;
-  /** Judges as `take` does and counts nothing. */
+  /** Judges like `take`, without counting. */
   look(limitClass: LimitClass, key: string): Taken;
-  /** Start-up penalty at this moment; `endsAtMs` is on the limiter's clock. */
+  /** The current start-up penalty; `endsAtMs` is on the limiter's clock. */
   penalty(): { active: boolean; endsAtMs: number };
 }
 
@@ -50,7 +50,7 @@ export interface LimiterOptions {
 
 interface Table {
   windows: Map<string, Window>;
-  /** Shared by the keys for which there was no room. */
+  /** Shared by the keys without a place. */
   overflow: Window;
   hand: Iterator<[string, Window]>;
 }
@@ -58,10 +58,10 @@ interface Table {
 /**
  * Exact sliding windows in memory: no key ever has more requests accepted than its limit in ANY window.
  *
- * The number of keys is bounded, per class, so that a flood of addresses cannot crowd out the agents. Only idle keys
- * are forgotten, for which nothing is lost. Where all are busy, new keys share one window with the budget of one key,
- * and a key that gets its own later starts with a copy of the shared one: what it used there still counts.
- * A clock that is set back does not stop the windows; time goes on from where it was.
+ * Keys are bounded per class, so that a flood of addresses cannot crowd out the agents. Dropping idle keys loses
+ * nothing. If all are busy, new keys share one window with the budget of one key. A key that later gets its
+ * own starts with a copy of the shared window, so its earlier use still counts.
+ * A clock that is set back does not stop the windows; time continues from where it was.
  */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { budgets, bootedAt, random, keysMax = KEYS_MAX_PER_CLASS } = options;
@@ -103,7 +103,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const now = steadyNow();
     const windowMs = budget.windowSeconds * 1_000;
     const startup = now - bootedAt < STARTUP_PENALTY_MS;
-    // Reading 8: computed when the request is judged; what is stored never changes.
+    // Reading 8: computed when the request is judged; the stored budget never changes.
     const limit = startup ? Math.max(1, Math.floor(budget.requests / 2)) : budget.requests;
     const window = windowOf(tableOf(limitClass), key, { startMs: now - windowMs, keysMax });
     expire(window, now - windowMs);
@@ -144,7 +144,7 @@ function windowOf(table: Table, key: string, at: { startMs: number; keysMax: num
   return window;
 }
 
-/** Moves the hand on and forgets the idle keys under it; at the end of the table it starts again. */
+/** Advances the clock hand and drops the idle keys it passes; it wraps around at the end of the table. */
 function sweep(table: Table, startMs: number, steps: number): void {
   for (let i = 0; i < steps; i++) {
     const next = table.hand.next();
@@ -159,7 +159,7 @@ function sweep(table: Table, startMs: number, steps: number): void {
 
 /**
  * Takes one request from the key's budget, or throws the Refusal `rate_limited` with a jittered Retry-After.
- * Given a reply it also says what is left; the check-in path gives none, where those headers would only cost.
+ * With a reply it also sets the budget headers; the check-in passes none, to save their cost.
  */
 export function enforceLimit(
   limiter: Limiter,
@@ -172,7 +172,7 @@ export function enforceLimit(
 
 export function overLimit(taken: Extract<Taken, { ok: false }>): Refusal {
   return new Refusal('rate_limited', {
-    detail: 'Too many requests; try again after the time in Retry-After.',
+    detail: 'Too many requests; retry after the time in Retry-After.',
     retryAfterSeconds: taken.retryAfterSeconds,
     headers: limitHeaders(taken),
   });

@@ -4,14 +4,14 @@ import type { LimitClass } from '../platform/http/access.ts';
 import type { FieldFault } from '../platform/http/refusal.ts';
 import { type Budget, type BudgetTable, isLimitClass } from './budgets.ts';
 
-/** Below this an operator could lock everybody out of changing it back. */
+/** Below this, an operator could lock everybody out of reverting it. */
 export const ADMIN_OPERATIONS_MIN_PER_MINUTE = 10;
 
 export type Merged =
   | { ok: true; table: BudgetTable; changed: LimitClass[] }
   | { ok: false; errors: FieldFault[] };
 
-/** Lays a change over the budgets in force (E5): what is left out stays, within a class too. Changes all or nothing. */
+/** Merges a change into the budgets (E5): omitted members stay, within a class too. All or nothing. */
 export function mergeBudgets(
   table: BudgetTable,
   changes: Readonly<Record<string, LimitChange | undefined>>,

@@ -4,14 +4,14 @@ import type { Guards } from '../platform/http/admit.ts';
 import { addressKey, callerKey } from './keys.ts';
 import { enforceLimit, type Limiter } from './limiter.ts';
 
-/** Routes without a credential: limited by address in the class that the route names. */
+/** Routes without a credential: limited by address in the route's class. */
 export function createPublicGuard(limiter: Limiter): Guards['public'] {
   return (request, access) => {
     if (access.limit !== null) enforceLimit(limiter, { limitClass: access.limit, key: addressKey(request) });
   };
 }
 
-/** Routes that are open to anyone and know their operators: each has a budget of its own, and so has an address. */
+/** Routes open to anyone that recognize their operators: each operator and each address has a budget. */
 export function createOpenGuard(
   limiter: Limiter,
   identify: (request: FastifyRequest) => Promise<OperatorCaller | null>,

@@ -12,7 +12,7 @@ import { createLimiter, type Limiter } from './limiter.ts';
 import { mergeBudgets, wireBudget } from './merge-budgets.ts';
 import { deleteLimits, readLimits, writeLimit } from './store.ts';
 
-/** How often a replica looks for what another one was told. */
+/** Interval at which a replica reads the changes of others. */
 const RELOAD_INTERVAL_MS = 10_000;
 
 export interface RateLimits {
@@ -27,7 +27,7 @@ export interface RateLimits {
   /** Back to the defaults. */
   reset(actor: string): Promise<void>;
   reload(): Promise<void>;
-  /** Watches for changes that other replicas made. */
+  /** Polls for changes by other replicas. */
   start(): void;
   stop(): void;
 }
@@ -35,11 +35,11 @@ export interface RateLimits {
 export interface RateLimitsOptions {
   platform: Platform;
   bootedAt: number;
-  /** For the windows; a clock that is never set back is best. The platform's unless given. */
+  /** For the windows; preferably monotonic. Default: the platform's. */
   now?: Clock;
 }
 
-/** Reads the budgets that operators have set and makes the limiter that goes by them. */
+/** Reads the stored budgets and creates the limiter that applies them. */
 export async function createRateLimits({ platform, bootedAt, now }: RateLimitsOptions): Promise<RateLimits> {
   const { database, log } = platform;
   const budgets = createBudgets();

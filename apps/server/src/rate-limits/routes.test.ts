@@ -33,7 +33,7 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
     expect((await get()).startup_penalty.active).toBe(false);
   });
 
-  test('a change merges, within a class too, counts at once, and leaves one event', async () => {
+  test('a change merges, within a class too, applies immediately, and leaves one event', async () => {
     const { put, get, events, rateLimits } = await setUp();
     const answer = await put({ agent_checkin: { requests: 3 }, login: { window_seconds: 120 } });
     expect(answer.statusCode).toBe(200);
@@ -72,14 +72,14 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
     expect(await events()).toEqual([]);
   });
 
-  test('takes classes alone', async () => {
+  test('accepts only classes', async () => {
     const { send, headers } = await setUp();
     const payload = { classes: {}, startup_penalty: { active: false } };
     expect((await send('PUT', URL, { headers, payload })).statusCode).toBe(400);
     expect((await send('PUT', URL, { headers, payload: {} })).statusCode).toBe(400);
   });
 
-  test('accepts the bounds, and a change of nothing without an event', async () => {
+  test('accepts the bounds, and an empty change without an event', async () => {
     const { put, events } = await setUp();
     const bounds = { requests: 100_000, window_seconds: 86_400 };
     expect((await put({ approvals: bounds, admin_operations: { requests: 10 } })).statusCode).toBe(200);
@@ -88,7 +88,7 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
     expect(await events()).toHaveLength(1);
   });
 
-  test('what is set survives a restart and reaches a replica; counters do not', async () => {
+  test('stored budgets survive a restart and reach a replica; counters do not', async () => {
     const { put, platform, clock, send, headers } = await setUp();
     const replica = await createRateLimits({ platform, bootedAt: clock.now() - 60_000 });
     await put({ agent_checkin: { requests: 2 } });
@@ -104,7 +104,7 @@ describe.each(ENGINES)('E5 on $name', (engine) => {
     expect(restarted.table().agent_checkin.requests).toBe(60);
   });
 
-  test('falls under admin_operations itself', async () => {
+  test('counts against admin_operations itself', async () => {
     const { get, put } = await setUp();
     await put({ admin_operations: { requests: 10 } });
     const answers = [];

@@ -1,8 +1,8 @@
-/** Runs of one key before its oldest two are merged; only budgets above this many requests ever meet it. */
+/** Runs of one key before its oldest two are merged; only larger budgets ever reach it. */
 export const RUNS_MAX_PER_KEY = 4_096;
 
 /**
- * The accepted requests of one key: pairs of a time and how many were accepted then, oldest first from `head` on.
+ * The accepted requests of one key: pairs of a time and a count, oldest first from `head` on.
  * `live` is the sum of the counts from `head` on.
  */
 export interface Window {
@@ -15,7 +15,7 @@ export function emptyWindow(): Window {
   return { runs: [], head: 0, live: 0 };
 }
 
-/** Forgets what was accepted at `startMs` or before. A request leaves the window exactly one window after it came. */
+/** Drops requests accepted at `startMs` or before. A request leaves the window exactly one window later. */
 export function expire(window: Window, startMs: number): void {
   const { runs } = window;
   let { head } = window;
@@ -34,8 +34,8 @@ export function expire(window: Window, startMs: number): void {
 }
 
 /**
- * Counts one accepted request. Past the most runs the two oldest become one at the later of their times: they then
- * stay in the window longer than they should, so merging can refuse a request but never grant one.
+ * Counts one accepted request. Past the maximum, the two oldest runs are merged at the later of their times.
+ * They then stay in the window too long, so merging can refuse a request but never grant one.
  */
 export function record(window: Window, nowMs: number, runsMax: number = RUNS_MAX_PER_KEY): void {
   const { runs } = window;
@@ -52,7 +52,7 @@ export function record(window: Window, nowMs: number, runsMax: number = RUNS_MAX
   window.head = oldest + 2;
 }
 
-/** The time at which fewer than `limit` of the recorded requests will be newer than one window. */
+/** The time at which fewer than `limit` of the recorded requests are newer than one window. */
 export function freeAtMs(window: Window, { limit, windowMs }: { limit: number; windowMs: number }): number {
   let live = window.live;
   for (let i = window.head; i < window.runs.length; i += 2) {
@@ -66,7 +66,7 @@ export function oldestMs(window: Window): number {
   return at(window.runs, window.head);
 }
 
-/** Whether nothing of the window is newer than `startMs`: dropping it then changes no later answer. */
+/** Whether nothing in the window is newer than `startMs`: dropping it then changes no later answer. */
 export function isIdle(window: Window, startMs: number): boolean {
   const { runs } = window;
   return runs.length === 0 || at(runs, runs.length - 2) <= startMs;

@@ -4,8 +4,8 @@ import { type ReleaseTimeRow, readReleaseTimes, saveReleaseTimes } from './store
 import { type AgeSubject, artifactKey, timeKey } from './subjects.ts';
 
 /**
- * Asks for times and hashes of subjects of one package (for PyPI of one version of it) and stores them. Returns null, or
- * why the registry gave none. Throws where the database is away.
+ * Fetches and stores times and hashes for subjects of one package (for PyPI of one version of it). Returns
+ * null, or why the registry gave none. Throws if the database is unavailable.
  */
 export async function askRegistry(
   platform: Platform,
@@ -19,7 +19,7 @@ export async function askRegistry(
   const fetched_at = platform.now();
   const answer =
     ecosystem === 'npm'
-      ? // One packument has them all: what is stored is looked at again for nothing.
+      ? // One packument has them all, so stored versions are checked again at no cost.
         await client.askNpm(name, [...subjects, ...known.map(subjectOf)])
       : await client.askPypi(first, subjects);
   if (answer.kind === 'failed') return answer.cause;
@@ -43,7 +43,7 @@ function subjectOf({ name, version, artifact }: ReleaseTimeRow): AgeSubject {
   return { ecosystem: 'npm', name, version, artifact: file };
 }
 
-/** A registry does not publish a version twice: a proxy that gives another time than before is told about. */
+/** Registries do not publish a version twice: logs a warning if a proxy reports a different time. */
 function warnOfChanges(
   { log }: Platform,
   { known, rows }: { known: readonly ReleaseTimeRow[]; rows: readonly ReleaseTimeRow[] },

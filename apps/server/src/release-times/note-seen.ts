@@ -7,18 +7,18 @@ import type { Platform } from '../platform/platform.ts';
 import { plannedVersions, seenKey, seenVersion } from './seen-rules.ts';
 import { insertFirstSeen } from './seen-store.ts';
 
-/** What a report of a host, or a plan of it, says that this host has or could have. */
+/** Versions that a host has or could have, from its report or plan. */
 export interface Sighted {
   readonly agentId: string;
   readonly ecosystem: Ecosystem;
-  /** Packages that are new in the report or changed. */
+  /** Packages that are new or changed in the report. */
   readonly packages: readonly { name: string; version: string; arch: string }[];
   readonly actions: readonly PlanAction[];
 }
 
 /**
- * Notes versions in the ledger of the fleet, in the transaction of the report that brought them: one statement for
- * what has changed, none where nothing has. What is there already stays as it was.
+ * Records versions in the fleet's ledger, in the transaction of their report: one statement for the changes,
+ * none without changes. Existing rows stay unchanged.
  */
 export async function noteSeen(
   tx: Tx,
@@ -37,7 +37,7 @@ export async function noteSeen(
   const distinct = new Map(versions.map((one) => [seenKey(one), one]));
   const rows = [...distinct.values()];
   const bytes = rows.reduce((sum, one) => sum + seenKey(one).length, 0);
-  // A version that is not noted has no age; nothing else depends on it.
+  // A version that is not recorded has no age; nothing else depends on it.
   if (!(await charge(tx, platform, { kind: 'first_seen', subject: { agentId }, rows: rows.length, bytes })))
     return;
   const first_seen_at = platform.now();

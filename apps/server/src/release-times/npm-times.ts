@@ -3,8 +3,8 @@ import type { AgeSubject } from './subjects.ts';
 import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './time-rules.ts';
 
 /**
- * What a packument says of the artifact that would be installed. A packument without its version contradicts it: the
- * version was taken back, or comes from elsewhere. Old versions have no SHA-512 to hold the plan against.
+ * The packument's facts about the artifact to install. A packument without its version contradicts it: the
+ * version was unpublished, or is from another source. Old versions have no SHA-512 to compare.
  */
 export function npmSays(
   said: PackumentVersion | undefined,
@@ -19,7 +19,7 @@ export function npmSays(
   return artifact.sha512 === sha512 ? { publishedAtMs, standing: 'confirmed' } : CONTRADICTED;
 }
 
-/** SHA-512 of a subresource integrity as hex; undefined where it has none. */
+/** SHA-512 of a subresource integrity as hex; undefined if it has none. */
 function sha512Of(integrity: string): string | undefined {
   const token = integrity.split(/\s/).find((one) => one.startsWith('sha512-'));
   return token === undefined ? undefined : Buffer.from(token.slice(7), 'base64').toString('hex');

@@ -22,27 +22,27 @@ function read(text: string, wanted: readonly string[], pieceChars = 7) {
 
 describe('the times in a packument (A7)', () => {
   test.each<[string, string, Record<string, string | null> | null]>([
-    ['what was asked for', '{"time":{"1.0.0":"a","2.0.0":"b"}}', { '1.0.0': 'a' }],
-    ['a version that is not there', '{"time":{}}', {}],
+    ['a requested version', '{"time":{"1.0.0":"a","2.0.0":"b"}}', { '1.0.0': 'a' }],
+    ['a missing version', '{"time":{}}', {}],
     ['a listed version without a time', '{"versions":{"1.0.0":{}}}', { '1.0.0': null }],
-    ['times that stand elsewhere', '{"x":{"time":{"1.0.0":"a"}},"time":{"1.0.0":"b"}}', { '1.0.0': 'b' }],
+    ['times in another member', '{"x":{"time":{"1.0.0":"a"}},"time":{"1.0.0":"b"}}', { '1.0.0': 'b' }],
     ['times in a list', '{"time":[{"1.0.0":"a"}]}', {}],
     ['times and a list of the same name', '{"time":{"1.0.0":"a"},"time":["b"]}', { '1.0.0': 'a' }],
-    ['times deeper down', '{"time":{"x":{"1.0.0":"a"}}}', {}],
+    ['nested times', '{"time":{"x":{"1.0.0":"a"}}}', {}],
     ['times in a text', '{"readme":"\\"time\\":{\\"1.0.0\\":\\"a\\"}"}', {}],
     ['a value that ends in a backslash', '{"r":"\\\\","time":{"1.0.0":"a"}}', { '1.0.0': 'a' }],
     ['a key in escapes', '{"\\u0074ime":{"1\\u002e0.0":"a"}}', { '1.0.0': 'a' }],
     ['a time that is a number', '{"time":{"1.0.0":12}}', { '1.0.0': null }],
     ['a time that is an object', '{"time":{"1.0.0":{"a":"b"}}}', { '1.0.0': null }],
-    ['a time that is given twice', '{"time":{"1.0.0":"a","1.0.0":"b"}}', { '1.0.0': null }],
-    ['two times of the packument', '{"time":{"1.0.0":"a"},"time":{"1.0.0":"b"}}', { '1.0.0': null }],
+    ['a duplicate time', '{"time":{"1.0.0":"a","1.0.0":"b"}}', { '1.0.0': null }],
+    ['a duplicate time object', '{"time":{"1.0.0":"a"},"time":{"1.0.0":"b"}}', { '1.0.0': null }],
     ['white space', ' { "time" : { "1.0.0" : "a" } } \n', { '1.0.0': 'a' }],
     ['a list', '[{"time":{"1.0.0":"a"}}]', null],
     ['a text', '"time"', null],
     ['nothing', '', null],
     ['a page', '<html>', null],
     ['half a packument', '{"time":{"1.0.0":"a"}', null],
-    ['something behind it', '{"time":{"1.0.0":"a"}}{}', null],
+    ['trailing text', '{"time":{"1.0.0":"a"}}{}', null],
     ['brackets that do not match', '{"time":{"1.0.0":"a"]]', null],
   ])('%s', (_what, text, expected) => {
     for (const pieceChars of [1, 3, 1_000]) expect(read(text, ['1.0.0'], pieceChars)).toEqual(expected);
@@ -70,7 +70,7 @@ describe('the times in a packument (A7)', () => {
     }
   });
 
-  test('names of the language mean nothing: they are keys like all others', () => {
+  test('prototype names are ordinary keys', () => {
     const text = '{"__proto__":{"time":{}},"time":{"__proto__":"a","constructor":"b","toString":"c"}}';
     expect(scanPackument(new Set(['1.0.0'])).push(text)).toBe(true);
     const scan = scanPackument(new Set(['__proto__', 'constructor', '1.0.0']));
@@ -88,13 +88,13 @@ describe('the times in a packument (A7)', () => {
     expect(read(nested(PACKUMENT_MAX_DEPTH + 1), [])).toBeNull();
   });
 
-  test('a key or a time that is longer than any is none', () => {
+  test('an overlong key or time is ignored', () => {
     const long = 'x'.repeat(10_000);
     expect(read(`{"time":{"1.0.0":"${long}"}}`, ['1.0.0'], 4_096)).toEqual({ '1.0.0': null });
     expect(read(`{"time":{"${long}":"a"}}`, [long], 4_096)).toEqual({});
   });
 
-  test('a million versions are read in pieces, and only what was asked for is kept', () => {
+  test('a million versions are read in pieces, and only the requested ones are kept', () => {
     const scan = scanPackument(new Set(['0.0.7', '0.0.999999']));
     scan.push('{"time":{');
     for (let i = 0; i < 1_000_000; i += 1_000) {
@@ -106,7 +106,7 @@ describe('the times in a packument (A7)', () => {
   });
 
   test(
-    'of any JSON in any pieces the times are those that a parser finds',
+    'for any JSON in any pieces the times equal those of a parser',
     () => {
       const key = fc.oneof(fc.constantFrom('time', '1.0.0', '__proto__'), fc.string({ unit: 'binary' }));
       const packument = fc.dictionary(key, fc.oneof(fc.jsonValue(), fc.dictionary(key, fc.jsonValue())));
@@ -136,7 +136,7 @@ describe('the times in a packument (A7)', () => {
   );
 
   test(
-    'garbage never throws, in whatever pieces it comes',
+    'garbage never throws, in any pieces',
     () => {
       const piece = fc.oneof(
         fc.constantFrom(

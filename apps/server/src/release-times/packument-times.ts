@@ -1,37 +1,37 @@
-/** Deepest nesting of a packument that is read. */
+/** Maximum nesting of a packument. */
 export const PACKUMENT_MAX_DEPTH = 64;
-/** Longest key or time that is looked at, in characters; longer ones are none that was asked for. */
+/** Longest key or time that is read, in characters; longer ones cannot be requested ones. */
 const CAPTURED_MAX_CHARS = 512;
 
-/** What a packument says about one version, as it stands there; null where it is no text or is said twice. */
+/** A packument's facts about one version, unparsed; null if a value is not text or is repeated. */
 export interface PackumentVersion {
   readonly time: string | null;
-  /** Of its tarball; undefined where there is none. */
+  /** Of its tarball; undefined if it has none. */
   readonly integrity: string | null | undefined;
-  /** Whether the version can be installed from there: the time of an unpublished one stays in the packument. */
+  /** Whether the version can be installed: the time of an unpublished one stays in the packument. */
   readonly isListed: boolean;
 }
 
 export interface PackumentTimes {
-  /** Takes the next piece of the text; false once the text is no packument. */
+  /** Takes the next piece of the text; false once the text is not a packument. */
   push(text: string): boolean;
-  /** The versions asked for that are listed or have a time; null where the text is no whole packument. */
+  /** The requested versions that are listed or have a time; null if the text is not a complete packument. */
   end(): ReadonlyMap<string, PackumentVersion> | null;
 }
 
 /**
- * Reads `time[version]` and `versions[version].dist.integrity` out of a packument that comes in pieces, and nothing
- * else: a packument can have a hundred megabytes and a million versions, and parsing it as one value would stop the
- * server for a second. Time is linear in the length, memory is bounded by what is asked for. Keys go into a Map, so
- * none of them means anything here.
+ * Reads only `time[version]` and `versions[version].dist.integrity` from a packument in pieces: a packument
+ * can have a hundred megabytes and a million versions, and parsing it as one value would block the server for
+ * a second. Time is linear in the length, and the requested versions bound the memory. Keys go into a Map, so
+ * prototype names are harmless.
  */
 export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
   const times = new Map<string, string | null>();
   const integrities = new Map<string, string | null>();
   const listed = new Set<string>();
-  /** Open containers: what closes each. */
+  /** The closing bracket of each open container. */
   const open: ('}' | ']')[] = [];
-  /** The key that is being read in each of them, where it matters. */
+  /** The current key in each of them, where it matters. */
   const path: (string | null)[] = [];
   let inString = false;
   let isEscaped = false;
@@ -56,7 +56,7 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
     return isInVersion() && path[2] === 'dist';
   }
 
-  /** Whether a string that starts here is one that matters. */
+  /** Whether a string that starts here matters. */
   function isOfInterest(): boolean {
     switch (open.length) {
       case 1:
@@ -144,7 +144,7 @@ export function scanPackument(wanted: ReadonlySet<string>): PackumentTimes {
     return !isBroken;
   }
 
-  /** Goes on in a string up to its end or the end of the piece. */
+  /** Continues in a string until its end or the end of the piece. */
   function restOfString(text: string, from: number): number {
     let i = from;
     for (; i < text.length; i++) {
@@ -176,7 +176,7 @@ function noteOnce(said: Map<string, string | null>, version: string, value: stri
   said.set(version, said.has(version) ? null : value);
 }
 
-/** The text between two quotes; null where it is too long or no JSON string. */
+/** The text between two quotes; null if it is too long or not a JSON string. */
 function unescaped(raw: string): string | null {
   if (raw.length > CAPTURED_MAX_CHARS) return null;
   try {

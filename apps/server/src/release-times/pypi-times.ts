@@ -7,7 +7,7 @@ import { CONTRADICTED, type RegistrySays, releaseTimeMs, SAYS_NOTHING } from './
 
 const Text = Type.String();
 
-/** The JSON API of one version, as far as times go. */
+/** The members of the JSON API of one version that matter for times. */
 const VersionAnswer = Type.Object({
   urls: Type.Array(
     Type.Object({
@@ -18,7 +18,7 @@ const VersionAnswer = Type.Object({
   ),
 });
 
-/** The simple index of one project (PEP 691, PEP 700), as far as times go. */
+/** The members of a project's simple index (PEP 691, PEP 700) that matter for times. */
 const ProjectAnswer = Type.Object({
   files: Type.Array(
     Type.Object({
@@ -36,7 +36,7 @@ export interface IndexFile {
   readonly uploadedAt: string | null;
 }
 
-/** The files of the version that was asked for; null where the text is no such answer. */
+/** The files of the requested version; null if the text is not such an answer. */
 export function filesOfVersionAnswer(text: string): IndexFile[] | null {
   return (
     parseAs(VersionAnswer, text)?.urls.map((file) => ({
@@ -48,8 +48,8 @@ export function filesOfVersionAnswer(text: string): IndexFile[] | null {
 }
 
 /**
- * The files of one version in the index of its project: empty where the project has none of that version. Null where the
- * text is no such answer; `unknown` where the index has no file of the project at all.
+ * The files of one version in the index of its project; empty if the project has none of that version. Null
+ * if the text is not such an answer; `unknown` if the index has no file of the project at all.
  */
 export function filesOfProjectAnswer(text: string, version: string): IndexFile[] | 'unknown' | null {
   const files = parseAs(ProjectAnswer, text)?.files;
@@ -65,8 +65,8 @@ export function filesOfProjectAnswer(text: string, version: string): IndexFile[]
 }
 
 /**
- * What an index says of the file that would be installed, from all that it has of its version. The file is found by its
- * hash; by its name only where the plan or the index has no hash. Where the plan names no file, the newest counts.
+ * The index's facts about the file to install, from all files of its version. The file is found by its hash,
+ * or by its name only if the plan or the index has no hash. If the plan names no file, the newest counts.
  */
 export function pypiSays(
   files: readonly IndexFile[],
@@ -88,14 +88,14 @@ function newestOf(files: readonly IndexFile[], nowMs: number): number | null {
   return times.reduce(newest, times[0] ?? null);
 }
 
-/** One time that is not known makes the newest unknown. */
+/** One unknown time makes the newest unknown. */
 function newest(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.max(a, b);
 }
 
 const ARCHIVES = ['.tar.gz', '.zip', '.tar.bz2', '.tgz'] as const;
 
-/** Whether a file of a project is of that version: wheels bear it behind the first dash, archives behind the last. */
+/** Whether a file is of that version: wheels have it after the first dash, archives after the last. */
 export function isOfVersion(filename: string, version: string): boolean {
   if (filename.length > 512) return false;
   const named = filename.endsWith('.whl') ? filename.split('-', 3)[1] : versionOfArchive(filename);

@@ -13,7 +13,7 @@ const NEW = '2026-11-20T00:00:00.000Z';
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);
 const CLIENT_MAX_BYTES = 1024 * 1024;
-/** A registry that answers is waited for, however busy the machine is. */
+/** A registry that answers is awaited, however busy the machine is. */
 const PATIENCE_MS = 15_000;
 
 let npm: FakeNpmMetadata;
@@ -40,7 +40,7 @@ function clientOf(timeoutMs: number): RegistryClient {
   });
 }
 
-/** A server that hangs does so for longer than this. */
+/** A hanging server hangs longer than this. */
 async function becomeImpatient(): Promise<void> {
   await client.close();
   client = clientOf(200);
@@ -68,7 +68,7 @@ async function pypiTime(version: string, artifact: { filename: string; sha256?: 
 }
 
 describe('times from an npm registry (A7)', () => {
-  test('one packument answers for every version, a scope is one part of the path, and the source is named', async () => {
+  test('one packument answers for every version, a scope is one path segment, and the source is named', async () => {
     npm.publish('@scope/name', '1.0.0', OLD);
     npm.publish('@scope/name', '2.0.0', NEW);
     npm.publish('@scope/name', '3.0.0', undefined);
@@ -80,7 +80,7 @@ describe('times from an npm registry (A7)', () => {
     expect(npm.requests).toEqual(['/@scope%2fname']);
   });
 
-  test('the time of a version counts for its own artifact: another hash under its name contradicts it', async () => {
+  test('the time of a version counts for its own artifact: a different hash under its name contradicts it', async () => {
     const integrity = `sha1-AAAA sha512-${Buffer.from('ab'.repeat(64), 'hex').toString('base64')}`;
     const dist = (one: unknown) => ({ dist: { integrity: one, tarball: 'x' } });
     npm.answerRaw(
@@ -100,13 +100,13 @@ describe('times from an npm registry (A7)', () => {
     expect(await says('1.0.0', 'ab'.repeat(64))).toEqual({ publishedAtMs, standing: 'confirmed' });
     expect(await says('1.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs: null, standing: 'contradicted' });
     expect(await says('1.0.0')).toEqual({ publishedAtMs, standing: 'unknown' });
-    // Old versions have no SHA-512: nothing to hold the plan against.
+    // Old versions have no SHA-512 to compare the plan with.
     expect(await says('2.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs, standing: 'unknown' });
     expect(await says('3.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs: null, standing: 'unknown' });
     expect(await says('4.0.0', 'cd'.repeat(64))).toEqual({ publishedAtMs, standing: 'unknown' });
   });
 
-  test('a version that was taken back contradicts the plan although its time is left; an unknown package says nothing', async () => {
+  test('an unpublished version contradicts the plan although its time remains; an unknown package gives no verdict', async () => {
     npm.answerRaw(
       '/name',
       JSON.stringify({ versions: { '1.0.0': {} }, time: { '1.0.0': OLD, '6.6.6': OLD } }),
@@ -121,12 +121,12 @@ describe('times from an npm registry (A7)', () => {
     expect(await standingOf('private')).toEqual({ publishedAtMs: null, standing: 'unknown' });
   });
 
-  test('a package that is not there has no times: that is an answer', async () => {
+  test('a missing package has no times: that is an answer', async () => {
     expect(await npmTimes('gone', '1.0.0')).toMatchObject({ kind: 'answer', times: { '1.0.0': null } });
   });
 
   test.each(['..', '../x', 'a/b', '@a/..', '', 'a b', 'a?b', `x${' '.repeat(5_000)}`])(
-    'the name %j leads nowhere: nobody is asked',
+    'the name %j is unsafe in a path: no query',
     async (name) => {
       expect(await npmTimes(name, '1.0.0')).toMatchObject({ kind: 'answer', times: { '1.0.0': null } });
       expect(npm.requests).toEqual([]);
@@ -142,7 +142,7 @@ describe('times from an npm registry (A7)', () => {
     ['cut', 'UND_ERR_SOCKET'],
     ['compressed', 'compressed'],
     ['endless', `more than ${CLIENT_MAX_BYTES} bytes`],
-  ] as const)('%s is no answer, and nobody is followed', async (mode, cause) => {
+  ] as const)('%s is no answer, and redirects are not followed', async (mode, cause) => {
     npm.publish('name', '1.0.0', OLD);
     npm.mode = mode;
     if (mode === 'hang') await becomeImpatient();
@@ -150,7 +150,7 @@ describe('times from an npm registry (A7)', () => {
     expect(npm.requests.some((path) => path.startsWith('/redirected'))).toBe(false);
   });
 
-  test('bytes that are no text are no answer', async () => {
+  test('invalid UTF-8 is no answer', async () => {
     const times = '{"time":{"1.0.0":"2026-11-01T00:00:00.000Z"},"x":"';
     npm.answerRaw('/name', Buffer.concat([Buffer.from(times), Buffer.of(0xff), Buffer.from('"}')]));
     expect((await npmTimes('name', '1.0.0')).kind).toBe('failed');
@@ -187,13 +187,13 @@ describe('times from a Python index (A7): one for each file', () => {
       ['the file by its hash, whatever its name', { filename: 'other.whl', sha256: A }, OLD, 'confirmed'],
       ['another file of the version', { filename: 'some_pkg-1.0.tar.gz', sha256: B }, NEW, 'confirmed'],
       [
-        'another hash under its name',
+        'a different hash under its name',
         { filename: wheel('1.0'), sha256: 'c'.repeat(64) },
         null,
         'contradicted',
       ],
       [
-        'a hash and a name that are none of them',
+        'a hash and a name of no listed file',
         { filename: 'x', sha256: 'c'.repeat(64) },
         null,
         'contradicted',
@@ -208,13 +208,13 @@ describe('times from a Python index (A7): one for each file', () => {
     });
   });
 
-  test('one version is the same in another spelling, and no other', async () => {
+  test('a different spelling of a version matches, a different version does not', async () => {
     pypi.hasJsonApi = false;
     expect(await pypiTime('1.0.0', { filename: wheel('1.0'), sha256: A })).toBe(Date.parse(OLD));
     expect(await pypiTime('1.0.1', null)).toBeNull();
   });
 
-  test('a file without a time makes the newest unknown, and an index from before PEP 700 knows none', async () => {
+  test('a file without a time makes the newest unknown, and an index older than PEP 700 has no times', async () => {
     pypi.publish('some-pkg', '2.0', [
       { filename: wheel('2.0'), sha256: A, uploadedAt: OLD },
       { filename: 'some_pkg-2.0.tar.gz', sha256: B, uploadedAt: undefined },
@@ -226,27 +226,27 @@ describe('times from a Python index (A7): one for each file', () => {
     expect(await pypiTime('1.0', null)).toBeNull();
   });
 
-  test('an index without hashes says nothing against the plan, whatever the name of the file', () => {
+  test('an index without hashes does not contradict the plan, whatever the name of the file', () => {
     const files = [{ filename: wheel('1.0'), sha256: null, uploadedAt: OLD }];
     const says = (filename: string) => pypiSays(files, { filename, sha256: A }, NOW_MS);
     expect(says(wheel('1.0'))).toEqual({ publishedAtMs: Date.parse(OLD), standing: 'unknown' });
     expect(says('other.whl')).toEqual({ publishedAtMs: null, standing: 'unknown' });
   });
 
-  test('a version that its project does not have contradicts the plan; a project that nobody knows says nothing', async () => {
+  test('a version missing in its project contradicts the plan; an unknown project gives no verdict', async () => {
     const artifact = { filename: wheel('9.9'), sha256: A };
     expect(await askPypi('9.9', artifact)).toEqual({ publishedAtMs: null, standing: 'contradicted' });
     pypi.answerRaw('/simple/some-pkg/', JSON.stringify({ meta: {}, files: [] }));
     expect(await askPypi('9.9', artifact)).toEqual({ publishedAtMs: null, standing: 'unknown' });
   });
 
-  test('a version that is nowhere has no time: that is an answer', async () => {
+  test('an unknown version has no time: that is an answer', async () => {
     expect(await pypiTime('9.9', null)).toBeNull();
     pypi.hasJsonApi = false;
     expect(await pypiTime('9.9', null)).toBeNull();
   });
 
-  test.each(['..', '../1', 'x', '1/2', '1?', ''])('the version %j leads nowhere', async (version) => {
+  test.each(['..', '../1', 'x', '1/2', '1?', ''])('the version %j is unsafe in a path', async (version) => {
     expect(await pypiTime(version, null)).toBeNull();
     expect(pypi.requests).toEqual([]);
   });
@@ -266,7 +266,7 @@ describe('times from a Python index (A7): one for each file', () => {
   });
 
   test(
-    'any answer is read without a throw, and a time is of the past or null',
+    'no answer makes it throw, and a time is in the past or null',
     () => {
       const text = fc.oneof(
         fc.string(),

@@ -9,13 +9,13 @@ import { filesOfProjectAnswer, filesOfVersionAnswer, type IndexFile, pypiSays } 
 import type { AgeSubject } from './subjects.ts';
 import { type RegistrySays, SAYS_NOTHING } from './time-rules.ts';
 
-/** Largest packument that is read, in bytes; it goes by in pieces and is never held. */
+/** Largest packument, in bytes; it is streamed and never held. */
 export const PACKUMENT_MAX_BYTES = 256 * 1024 * 1024;
 const PACKUMENT_TIMEOUT_MS = 60_000;
 const INDEX_TIMEOUT_MS = 20_000;
 const SIMPLE_JSON = 'application/vnd.pypi.simple.v1+json';
 
-/** What a registry says about artifacts of versions of one package. */
+/** A registry's facts about artifacts of versions of one package. */
 export type RegistryAnswer =
   | {
       readonly kind: 'answer';
@@ -25,7 +25,7 @@ export type RegistryAnswer =
   | { readonly kind: 'failed'; readonly cause: string };
 
 export interface RegistryClient {
-  /** Times and hashes of versions of an npm package, from one packument. Never throws for what a registry does. */
+  /** Times and hashes of versions of an npm package, from one packument. No answer makes it throw. */
   askNpm(name: string, subjects: readonly AgeSubject[]): Promise<RegistryAnswer>;
   /** Times and hashes of files of one version of a Python package. */
   askPypi(of: { name: string; version: string }, subjects: readonly AgeSubject[]): Promise<RegistryAnswer>;
@@ -40,7 +40,7 @@ export interface RegistryClientOptions {
   readonly sleep?: (ms: number) => Promise<void>;
 }
 
-/** Names of the two registries that are safe in a path; one that has none of this form exists in neither. */
+/** Names that are safe in a path; neither registry has other names. */
 const NPM_NAME = /^(?:@[\w~-][\w.~-]*\/)?[\w~-][\w.~-]*$/;
 const PYPI_NAME = /^[a-z0-9][a-z0-9-]*$/;
 const PYPI_VERSION = /^[0-9v][\w.!+-]*$/i;
@@ -97,7 +97,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
     | { readonly kind: 'unknown' }
     | { readonly kind: 'failed'; readonly cause: string };
 
-  /** The API of the version first; an index that does not have it, or no times there, is asked the PEP 700 way. */
+  /** The JSON API of the version first; if that or its times are missing, the simple index of PEP 700. */
   async function readFiles(name: string, version: string): Promise<Files> {
     const path = `${pypiUrl}/pypi/${name}/${encodeURIComponent(version)}/json`;
     const first = await get(path, 'application/json');
@@ -127,7 +127,7 @@ export function createRegistryClient(options: RegistryClientOptions): RegistryCl
   };
 }
 
-/** Hands on bytes as text; bytes that are none end it. */
+/** Passes bytes on as text; invalid UTF-8 ends it. */
 function textTaker(push: (text: string) => boolean): (piece: Buffer) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return (piece) => {
@@ -152,7 +152,7 @@ function trimmed(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** The address without a name and password that may stand in it: it is recorded and shown. */
+/** The address without name and password, because it is recorded and shown. */
 function shown(source: string): string {
   const url = new URL(source);
   url.username = '';

@@ -2,7 +2,7 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // The file belongs to the key: PyPI has a time of release for each file.
+  // The file is part of the key: PyPI has a time of release for each file.
   `CREATE TABLE release_times (
     ecosystem TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -33,10 +33,10 @@ declare module '../platform/db/tables.ts' {
       ecosystem: string;
       name: string;
       version: string;
-      /** Hash of the file that the time is of; empty where none was named. */
+      /** Hash of the file with that time; empty if no file was named. */
       artifact: string;
       published_at: number | null;
-      /** What the registry says of that hash: confirmed, contradicted or unknown. */
+      /** The registry's standing of that hash: confirmed, contradicted or unknown. */
       standing: 'confirmed' | 'contradicted' | 'unknown';
       source: string;
       fetched_at: number;

@@ -4,10 +4,10 @@ import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { canonicalName } from '@tidegate/versions/names';
 import { ageApplies, ageKey } from './subjects.ts';
 
-/** One version as the ledger of the fleet names it. */
+/** One version as the fleet's ledger names it. */
 export interface SeenVersion {
   readonly ecosystem: Ecosystem;
-  /** The distribution, for apt and dnf: two of them build one version each for itself. Empty for npm and PyPI. */
+  /** The distribution, for apt and dnf: each builds its own version. Empty for npm and PyPI. */
   readonly scope: string;
   readonly name: string;
   readonly version: string;
@@ -40,7 +40,7 @@ export function seenKey({ ecosystem, scope, name, version, arch }: SeenVersion):
   return `${ecosystem}\n${scope}\n${name}\n${version}\n${arch}`;
 }
 
-/** What a plan brings to its host that is not there yet, each version once. */
+/** The versions that a plan brings to its host and that are not there yet, each once. */
 export function newVersions(args: {
   ecosystem: Ecosystem;
   osId: string;
@@ -52,7 +52,7 @@ export function newVersions(args: {
   return plannedVersions(args).filter((one) => !present.has(ageKey(one)));
 }
 
-/** What a plan installs, each version once; of bundled packages the registry has said nothing (decision 0011). */
+/** The versions that a plan installs, each once; no bundled ones, which no registry lists (decision 0011). */
 export function plannedVersions(args: {
   ecosystem: Ecosystem;
   osId: string;

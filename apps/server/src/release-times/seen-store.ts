@@ -5,9 +5,9 @@ import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { type SeenVersion, seenKey } from './seen-rules.ts';
 
-/** Keeps what was there: the first host to have a version is the first. */
+/** Keeps existing rows: the first host to have a version is the first. */
 export async function insertFirstSeen(tx: Tx, rows: readonly Tables['first_seen'][]): Promise<void> {
-  // One order for every writer, so that two reports do not wait for each other.
+  // The same order for every writer, so that two reports do not deadlock.
   const keyed = rows.map((row) => ({ row, key: seenKey(seenOf(row)) }));
   const sorted = keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   for (const some of chunks(sorted.map(({ row }) => row))) {
@@ -46,13 +46,13 @@ export async function readFirstSeen(db: Db, versions: readonly SeenVersion[]): P
   return found;
 }
 
-/** A row with whether the host that brought it is gone. */
+/** A row, with whether the host that brought it is gone. */
 export interface SeenRow extends SeenVersion {
   readonly first_seen_at: number;
   readonly isOrphan: boolean;
 }
 
-/** Rows in the order of their key, behind one. */
+/** Rows in key order, after the given one. */
 export async function pageOfFirstSeen(
   db: Db,
   { after, limit }: { after: SeenVersion | null; limit: number },
@@ -78,7 +78,7 @@ export async function pageOfFirstSeen(
   return rows.map(({ host, ...row }) => ({ ...row, isOrphan: host === null }));
 }
 
-/** Of these the versions that a living host has or is offered, by `seenKey`, whatever their distribution and place. */
+/** The versions among these that a living host has or is offered, by `seenKey`, in any scope and place. */
 export async function supportedVersions(db: Db, versions: readonly SeenVersion[]): Promise<Set<string>> {
   const present = new Set<string>();
   const keyOf = ({
@@ -117,7 +117,7 @@ export async function supportedVersions(db: Db, versions: readonly SeenVersion[]
   return new Set(versions.filter((one) => present.has(keyOf(one))).map(seenKey));
 }
 
-/** PEP 503 folds these into one name; hosts report what the distribution calls itself. */
+/** PEP 503 normalizes these to one name; hosts report the distribution's own spelling. */
 function spellingsOf(ecosystem: SeenVersion['ecosystem'], name: string): string[] {
   return ecosystem === 'pypi' ? [name, name.replaceAll('-', '_'), name.replaceAll('-', '.')] : [name];
 }
@@ -139,7 +139,7 @@ function seenOf(row: Tables['first_seen']): SeenVersion {
   return { ...row, ecosystem: row.ecosystem };
 }
 
-/** Parts of one ecosystem and scope, none larger than a statement takes. */
+/** Batches of one ecosystem and scope, each within one statement. */
 function byScope(versions: readonly SeenVersion[]): SeenVersion[][] {
   const scopes = Map.groupBy(versions, ({ ecosystem, scope }) => `${ecosystem}\n${scope}`);
   return [...scopes.values()].flatMap((part) => pairChunks(part));

@@ -67,7 +67,7 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     await it.app.close();
   });
 
-  test('npm and PyPI are seen anywhere: neither the host nor the place is part of the name', async () => {
+  test('npm and PyPI versions are the same on any host and in any place', async () => {
     const it = await setUp(engine);
     const place = (n: number) => ({ name: 'Some_Pkg', version: '1.0', arch: `/srv/app-${n}` });
     await it.report(it.first, [place(1), place(2)], { ecosystem: 'pypi' });
@@ -75,7 +75,7 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     await it.app.close();
   });
 
-  test('plans count: what a host could have was seen', async () => {
+  test('plans count: a version that a host could have was seen', async () => {
     const it = await setUp(engine);
     const update = {
       name: 'openssl',
@@ -91,13 +91,13 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     await it.app.close();
   });
 
-  test('an unchanged report costs nothing, a changed one three statements whatever it holds', async () => {
+  test('an unchanged report costs no statement, a changed one three, whatever its size', async () => {
     const it = await setUp(engine);
     const some = Array.from({ length: 300 }, (_, i) => ({ name: `p${i}`, version: '1', arch: 'all' }));
     const sighted = { agentId: it.first.agentId, ecosystem: 'apt' as const, actions: [] };
     it.reset();
     await it.platform.database.transact((tx) => noteSeen(tx, it.platform, { ...sighted, packages: some }));
-    // The host, its budget of the day, and the rows.
+    // The host, its daily budget, and the rows.
     expect(it.counts().statements).toBe(3);
     it.reset();
     await it.platform.database.transact((tx) => noteSeen(tx, it.platform, { ...sighted, packages: [] }));
@@ -105,7 +105,7 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     await it.app.close();
   });
 
-  test('preview shows when the fleet first had what is new to the host; the age does not apply (A7)', async () => {
+  test('preview shows when the fleet first had versions new to the host; the age does not apply (A7)', async () => {
     const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     const actions = [
       actionOf({ name: 'openssl', version: '3.0.12-1' }),
@@ -139,7 +139,7 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
   });
 });
 
-test('what a plan removes or the host has already is not new', () => {
+test('versions that a plan removes or the host already has are not new', () => {
   const actions: PlanAction[] = [
     { action: 'install', name: 'a', to_version: '1' },
     { action: 'upgrade', name: 'b', to_version: '2' },
@@ -150,7 +150,7 @@ test('what a plan removes or the host has already is not new', () => {
   expect(versions.map(({ name }) => name)).toEqual(['a']);
 });
 
-test('nor is what comes in the file of another package, of which the registry has said nothing (decision 0011)', () => {
+test('neither are bundled versions, which no registry lists (decision 0011)', () => {
   const artifact = { filename: 'kit.tgz', url: 'https://r.test/kit', size_bytes: 1, sha512: 'a'.repeat(128) };
   const kit: PlanAction = { action: 'install', name: 'kit', to_version: '1', artifact };
   const inner: PlanAction = { ...kit, name: 'inner', source_name: 'kit', source_version: '1' };

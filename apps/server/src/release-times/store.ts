@@ -7,7 +7,7 @@ export type ReleaseTimeRow = Tables['release_times'];
 
 const INSERT_ROWS = 200;
 
-/** What the registry said about the release of some packages; a version without a row was never asked about. */
+/** Stored registry answers for some packages; a version without a row was never queried. */
 export async function readReleaseTimes(
   db: Db,
   { ecosystem, names }: { ecosystem: string; names: readonly string[] },
@@ -25,13 +25,13 @@ export async function readReleaseTimes(
   return found;
 }
 
-/** An answer that knows no time says nothing against one that did; an older time never takes a newer one's place. */
+/** An answer without a time does not replace a time, and an older time never replaces a newer one. */
 const IS_NEWER = sql<boolean>`excluded.published_at IS NOT NULL
   AND (release_times.published_at IS NULL OR excluded.published_at > release_times.published_at)`;
 
-/** Stores what was said: of two times for one version the newer stays, of two standings the last that is one. */
+/** Stores answers: of two times for a version the newer stays, of two standings the last known one. */
 export async function saveReleaseTimes(tx: Tx, rows: readonly ReleaseTimeRow[]): Promise<void> {
-  // One order for every writer, so that two replicas do not wait for each other.
+  // The same order for every writer, so that two replicas do not deadlock.
   const sorted = rows.toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
   for (const some of chunks(sorted, INSERT_ROWS)) {
     await tx

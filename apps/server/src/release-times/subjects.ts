@@ -2,7 +2,7 @@ import type { Artifact } from '@tidegate/protocol/plan';
 import type { Ecosystem } from '@tidegate/protocol/scalars';
 import { canonicalName } from '@tidegate/versions/names';
 
-/** Ecosystems whose registries tell times of release (A7). */
+/** Ecosystems whose registries have times of release (A7). */
 export const AGED_ECOSYSTEMS = ['npm', 'pypi'] as const;
 export type AgedEcosystem = (typeof AGED_ECOSYSTEMS)[number];
 
@@ -11,7 +11,7 @@ export interface AgeSubject {
   readonly ecosystem: AgedEcosystem;
   readonly name: string;
   readonly version: string;
-  /** The file that would be installed: its time is asked for, not that of another one of the same name. */
+  /** The file that would be installed: its own time counts, not that of another file of the same name. */
   readonly artifact: Pick<Artifact, 'filename' | 'sha256' | 'sha512'> | null;
 }
 
@@ -20,17 +20,17 @@ export function ageApplies(ecosystem: Ecosystem): ecosystem is AgedEcosystem {
   return ecosystem === 'npm' || ecosystem === 'pypi';
 }
 
-/** Names exactly one `name@version`: what an exception is for, and what a host has. */
+/** Identifies exactly one `name@version`, for exceptions and installed packages. */
 export function ageKey(of: { ecosystem: Ecosystem; name: string; version: string }): string {
   return `${of.ecosystem}\n${canonicalName(of.ecosystem, of.name)}\n${of.version}`;
 }
 
-/** Names what has one time of release: one file of a version. */
+/** Identifies one file of a version, which has one time of release. */
 export function timeKey(subject: AgeSubject): string {
   return storedTimeKey({ ...subject, artifact: artifactKey(subject) });
 }
 
-/** The same of a stored row. */
+/** The same for a stored row. */
 export function storedTimeKey(row: {
   ecosystem: Ecosystem;
   name: string;
@@ -40,7 +40,7 @@ export function storedTimeKey(row: {
   return `${ageKey(row)}\n${row.artifact}`;
 }
 
-/** What tells the files of one version apart, where each has a time of its own. */
+/** Tells the files of one version apart, if each has its own time. */
 export function artifactKey({ ecosystem, artifact }: AgeSubject): string {
   if (ecosystem === 'npm') return artifact?.sha512 ?? '';
   return artifact ? (artifact.sha256 ?? artifact.filename) : '';

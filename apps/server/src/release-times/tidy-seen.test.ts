@@ -46,7 +46,7 @@ async function setUp(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('first sightings that no living host supports, on $name', (engine) => {
-  test('go with the host that brought them, unless another one has the version', async () => {
+  test('are removed with the host that brought them, unless another one has the version', async () => {
     const it = await setUp(engine);
     for (const name of ['ours', 'invented', 'shared']) await it.note(it.first, name);
     for (const name of ['ours', 'shared']) await it.install(it.first, name);
@@ -57,7 +57,7 @@ describe.each(ENGINES)('first sightings that no living host supports, on $name',
     expect(await it.names()).toEqual(['shared']);
   });
 
-  test('what a plan may bring yet stays for 90 days, and what a host has stays', async () => {
+  test('stay for 90 days while a plan may bring them, and as long as a host has them', async () => {
     const it = await setUp(engine);
     await it.note(it.first, 'planned');
     await it.note(it.first, 'some-pkg', 'pypi');
@@ -69,7 +69,7 @@ describe.each(ENGINES)('first sightings that no living host supports, on $name',
     expect(await it.names()).toEqual(['some-pkg']);
   });
 
-  test('more rows than one page are all looked at, in their order', async () => {
+  test('are examined page by page, in order', async () => {
     const it = await setUp(engine);
     await it.database.transact((tx) =>
       noteSeen(tx, it.platform, {

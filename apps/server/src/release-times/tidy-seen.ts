@@ -3,14 +3,14 @@ import type { Platform } from '../platform/platform.ts';
 import { seenKey } from './seen-rules.ts';
 import { deleteFirstSeen, pageOfFirstSeen, type SeenRow, supportedVersions } from './seen-store.ts';
 
-/** Rows that are looked at in one transaction. */
+/** Rows per transaction. */
 const PAGE = 400;
-/** What no host has and none is offered goes after this: a plan may bring it yet. */
+/** A version that no host has or is offered is removed after this: a plan may still bring it. */
 const UNSUPPORTED_MS = 90 * 86_400_000;
 
 /**
- * Walks the ledger of first sightings: a version that no living host has or is offered goes at once where the host that
- * brought it is gone too, and after 90 days where it is not. It would be young again if it came back.
+ * Walks the ledger of first sightings. Removes a version that no living host has or is offered: immediately
+ * if the host that brought it is gone too, else after 90 days. A returning version counts as young.
  */
 export function tidyFirstSeen({ database, now }: Pick<Platform, 'database' | 'now'>): TidyTask {
   return {

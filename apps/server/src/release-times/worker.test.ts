@@ -10,7 +10,7 @@ import { createReleaseTimes, UNKNOWN_RETRY_MS } from './worker.ts';
 
 const OLD = '2026-11-01T00:00:00.000Z';
 const NEW = '2026-11-20T00:00:00.000Z';
-/** A registry that answers is waited for, however busy the machine is. */
+/** A registry that answers is awaited, however busy the machine is. */
 const PATIENCE_MS = 30_000;
 const WAIT_MS = 15_000;
 
@@ -62,14 +62,14 @@ const file = (version: string, sha256: string): AgeSubject => ({
 });
 
 describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
-  test('versions of one package are one question, are stored with their source, and are never asked again', async () => {
+  test('versions of one package are one query, are stored with their source, and are never queried again', async () => {
     const it = await setUp(engine);
     it.npm.publish('left', '1.0.0', OLD);
     it.npm.publish('left', '2.0.0', NEW);
     const release = it.npm.hold();
     const first = it.ensure([of('left', '1.0.0'), of('left', '2.0.0')]);
     await expect.poll(() => it.npm.requests).toEqual(['/left']);
-    // Who asks for what is being asked waits with the others.
+    // A second caller waits for the query in progress.
     expect((await it.ensure([of('left', '2.0.0')], 1)).npm).toBe('pending');
     release();
     expect((await first).npm).toBe('judged');
@@ -82,7 +82,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     expect(rows.map(({ source }) => source)).toEqual([it.npm.url, it.npm.url]);
   });
 
-  test('a version without a time is stored as unknown, and asked about again after a while', async () => {
+  test('a version without a time is stored as unknown, and queried again after a while', async () => {
     const it = await setUp(engine);
     it.npm.publish('left', '1.0.0', '2026-11-21T09:00:01Z');
     expect((await it.ensure([of('left', '1.0.0')])).npm).toBe('judged');
@@ -104,7 +104,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     expect(await it.ensure([file('1.0', 'a'), file('1.0', 'b')])).toEqual({ npm: 'judged', pypi: 'judged' });
     expect(it.pypi.requests).toHaveLength(1);
     expect(await it.stored('pkg', 'pypi')).toEqual({ '1.0a': OLD, '1.0b': NEW });
-    // A file that was put there later is asked about, whatever is known of the others.
+    // A file added later is queried, whatever is known of the others.
     it.pypi.publish('pkg', '1.0', [{ filename: 'new.whl', sha256: 'c'.repeat(64), uploadedAt: NEW }]);
     await it.ensure([file('1.0', 'c')]);
     expect(await it.stored('pkg', 'pypi')).toMatchObject({ '1.0c': NEW });
@@ -115,7 +115,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     ['a newer time', '2026-11-20T12:00:00.000Z', '2026-11-20T12:00:00.000Z'],
     ['no time', undefined, NEW],
   ])(
-    'a registry that now gives %s: the newest that was seen stays, and a change is told',
+    'a registry that now gives %s: the newest ever seen stays, and a change is logged',
     async (_what, at, kept) => {
       const it = await setUp(engine);
       it.npm.publish('left', '1.0.0', NEW);
@@ -147,7 +147,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     },
   );
 
-  test('what takes longer than the wait is pending while nothing says that the source is down', async () => {
+  test('a query beyond the wait is pending unless the source has failed before', async () => {
     const it = await setUp(engine);
     it.npm.publish('left', '1.0.0', OLD);
     const release = it.npm.hold();
@@ -157,7 +157,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     expect(it.npm.requests).toHaveLength(1);
   });
 
-  test('a source that failed again and again is left alone for a while', async () => {
+  test('a source that failed repeatedly is not queried for a while', async () => {
     const it = await setUp(engine);
     it.npm.mode = 'garbage';
     const names = Array.from({ length: 60 }, (_, i) => of(`p${i}`, '1.0.0'));
@@ -168,7 +168,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     expect((await it.ensure(names)).npm).toBe('judged');
   });
 
-  test('what does not fit into the queue is pending, and is asked about the next time', async () => {
+  test('subjects past the queue limit are pending, and are queried the next time', async () => {
     const it = await setUp(engine, { queueMax: 5 });
     const release = it.npm.hold();
     const names = Array.from({ length: 50 }, (_, i) => of(`p${i}`, '1.0.0'));
@@ -181,7 +181,7 @@ describe.each(ENGINES)('times of release (A7) on $name', (engine) => {
     expect((await it.ensure(names)).npm).toBe('judged');
   });
 
-  test('stop ends every wait, nobody is asked any more, and no registry has failed by that', async () => {
+  test('stop ends every wait and all queries, and no registry counts as failed', async () => {
     const it = await setUp(engine);
     it.npm.mode = 'hang';
     const waiting = it.ensure([of('left', '1.0.0')], 60_000);

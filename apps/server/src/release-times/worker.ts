@@ -13,26 +13,26 @@ import { readReleaseTimes } from './store.ts';
 import { AGED_ECOSYSTEMS, type AgedEcosystem, type AgeSubject, storedTimeKey, timeKey } from './subjects.ts';
 
 /**
- * `judged`: whatever the registry knows is stored. `unreachable`: it was asked about every subject, and failed for one.
- * `pending`: not known yet for one of them, for whatever reason; it is asked about again.
+ * `judged`: everything that the registry knows is stored. `unreachable`: it was queried for every subject,
+ * and failed for one. `pending`: one of them is not known yet, for any reason; it is queried again.
  */
 export type SourceOutcome = 'judged' | 'pending' | 'unreachable';
 export type AgeOutcomes = Readonly<Record<AgedEcosystem, SourceOutcome>>;
 
-/** Where times of release come from (A7); like the advisory worker it is waited for and never called out to. */
+/** Source of release times (A7); callers wait for it, like for the advisory worker, and never call out. */
 export interface AgeSource {
-  /** Waits until the times of the subjects are stored, never longer than `timeoutMs`. Never calls out itself. */
+  /** Waits until the times of the subjects are stored, at most `timeoutMs`. Never calls out itself. */
   ensureTimed(subjects: readonly AgeSubject[], timeoutMs: number): Promise<AgeOutcomes>;
-  /** What is known of the registries without asking: `pending` unless one failed last. */
+  /** The registries' state without a query: `pending` unless one failed last. */
   outcomes(): AgeOutcomes;
   stop(): Promise<void>;
 }
 
-/** Most packages that wait for one registry. */
+/** Maximum packages that wait for one registry. */
 export const QUEUE_MAX = 20_000;
-/** Packages that one registry is asked about at once. */
+/** Concurrent queries of one registry. */
 const CONCURRENCY = 4;
-/** After this time a version without a time is asked about again, in milliseconds. */
+/** Interval until a version without a time is queried again, in milliseconds. */
 export const UNKNOWN_RETRY_MS = 15 * 60_000;
 
 export interface ReleaseTimesOptions {
@@ -41,7 +41,7 @@ export interface ReleaseTimesOptions {
   readonly queueMax?: number;
 }
 
-/** Asks the registries for times of release: one runner for each, a package at a time, whoever asked for it. */
+/** Fetches times of release: one runner for each registry, a package at a time, for all callers. */
 export function createReleaseTimes({
   platform,
   client,
@@ -50,7 +50,7 @@ export function createReleaseTimes({
   let isStopped = false;
   const registries = { npm: createRegistry(), pypi: createRegistry() };
 
-  /** A bounded queue in front of one registry; what is asked for twice is asked once. */
+  /** A bounded queue in front of one registry; concurrent requests for a subject share one query. */
   function createRegistry() {
     const queue = new Map<string, Job>();
     const waiting = new Map<string, PromiseWithResolvers<Asked>>();
@@ -60,7 +60,7 @@ export function createReleaseTimes({
     let idle = Promise.withResolvers<void>();
     idle.resolve();
 
-    /** Done when the subject was asked about; it never rejects. */
+    /** Resolves when the subject was queried; never rejects. */
     function ask(subject: AgeSubject): Promise<Asked> {
       const key = timeKey(subject);
       const present = waiting.get(key);
@@ -85,7 +85,7 @@ export function createReleaseTimes({
     }
 
     async function run(): Promise<void> {
-      // Everybody who asks in the same turn is in the same job.
+      // Callers in the same turn share one job.
       await Promise.resolve();
       for (let next = take(); next !== null && !isStopped; next = take()) {
         const subjects = [...next.subjects.values()];
@@ -110,7 +110,7 @@ export function createReleaseTimes({
       if (!mayCall(breaker, { nowMs: platform.now(), urgent: true })) return 'failed';
       try {
         const cause = await askRegistry(platform, client, subjects);
-        // What is cut off by a server that stops is no registry that failed.
+        // A query aborted by a stopping server is not a failed registry.
         if (cause !== null && isStopped) return 'unasked';
         const nowMs = platform.now();
         breaker = cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
@@ -120,7 +120,7 @@ export function createReleaseTimes({
         platform.log.upstreamWarning('package_age source failed', fields);
         return 'failed';
       } catch (error) {
-        // A database that is away says nothing about the registry.
+        // An unavailable database says nothing about the registry.
         platform.log.error('times of release could not be stored', { error: String(error) });
         return 'unasked';
       }
@@ -134,11 +134,11 @@ export function createReleaseTimes({
     return {
       ask,
       isFailing: () => isFailing(breaker),
-      /** A call that takes longer than the wait, to a registry that failed last, has timed out. */
+      /** A call beyond the wait, to a registry that failed last, counts as timed out. */
       whenLate: (subject: AgeSubject): Asked => {
         return inFlight.has(timeKey(subject)) && isFailing(breaker) ? 'failed' : 'unasked';
       },
-      /** Nobody is left to wait for what will not be asked any more. */
+      /** Releases everybody who waits for a query that will not run. */
       stop(): Promise<void> {
         for (const key of [...waiting.keys()]) settle(key, 'unasked');
         return idle.promise;
@@ -153,7 +153,7 @@ export function createReleaseTimes({
     for (const row of await readReleaseTimes(platform.database.read, { ecosystem, names })) {
       const age = nowMs - row.fetched_at;
       // A clock that was set back must not keep a version unknown.
-      // What stops an update is asked about again: a registry may list a version later than its mirrors.
+      // A contradiction is queried again: a registry may list a version later than its mirrors.
       const isFinal = row.published_at !== null && row.standing !== 'contradicted';
       const isSettled = isFinal || (age >= 0 && age < UNKNOWN_RETRY_MS);
       if (isSettled) distinct.delete(storedTimeKey({ ...row, ecosystem }));
@@ -200,7 +200,7 @@ export function createReleaseTimes({
 
 type Asked = 'timed' | 'failed' | 'unasked';
 
-/** One call: all versions of an npm package that are asked for, all files of a Python version. */
+/** One call: all requested versions of an npm package, or all requested files of a Python version. */
 interface Job {
   readonly subjects: Map<string, AgeSubject>;
 }
@@ -209,7 +209,7 @@ function jobKeyOf({ ecosystem, name, version }: AgeSubject): string {
   return ecosystem === 'npm' ? name : `${name}\n${version}`;
 }
 
-/** Null where it takes longer. */
+/** Null if it takes longer. */
 async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | null> {
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), timeoutMs);

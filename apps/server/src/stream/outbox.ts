@@ -1,12 +1,12 @@
 import { STREAM_IDS_MAX, type StreamTopic } from '@tidegate/protocol/stream-api';
 import type { Change } from './topic-rules.ts';
 
-/** What one reader has not read yet: one entry for each topic, however much changes meanwhile. */
+/** Unread messages of one reader: at most one per topic, however much changes meanwhile. */
 export interface Outbox {
   add(changes: readonly Change[]): void;
-  /** Marks that a heartbeat is due. False where the one before was not taken either: nobody reads. */
+  /** Marks that a heartbeat is due. False if the previous one was not taken either: nobody reads. */
   beat(): boolean;
-  /** Waits for something to say, or for the end. */
+  /** Waits for a message, or for the end. */
   take(signal: AbortSignal): Promise<{ changes: Change[]; beat: boolean }>;
 }
 
@@ -45,7 +45,7 @@ export function createOutbox({ withIds }: { withIds: boolean }): Outbox {
   };
 }
 
-/** Null, any of them, where one of the two is, or where they are too many. */
+/** Merges ids; null, meaning any, if either is null or they are too many. */
 function together(a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null {
   if (a === null || b === null) return null;
   const ids = [...new Set([...a, ...b])];

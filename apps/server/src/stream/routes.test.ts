@@ -36,7 +36,7 @@ async function createScene(engine: TestEngine, { heartbeatMs = 60_000 } = {}) {
   });
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
 
-  /** Opens a stream; what came so far is in `text`. */
+  /** Opens a stream; `text` has everything received. */
   async function open({ headers = {}, query = '' } = {}) {
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -61,7 +61,7 @@ async function createScene(engine: TestEngine, { heartbeatMs = 60_000 } = {}) {
 }
 
 describe.each(ENGINES)('the stream of changes on $name', (engine) => {
-  test('names the topic and the ids of what was written, by whomever', async () => {
+  test('names the topic and the ids of written rows, whoever wrote them', async () => {
     const { database, platform, open } = await createScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const stream = await open();
@@ -69,7 +69,7 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
     expect(stream.read.text).toBe('retry: 3000\n: open\n\n');
     const expiresAtMs = platform.now() + 1;
     const { updateId } = await insertTestUpdate(database, { agentId, n: 1, state: 'pending', expiresAtMs });
-    // Written long ago, as the row says: no change that the stream would have to tell of.
+    // Its timestamp is old: the stream must not report it.
     await database.transact((tx) =>
       tx.updateTable('updates').set({ updated_at: platform.now() }).where('id', '=', updateId).execute(),
     );
@@ -78,7 +78,7 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
       .toEqual([{ topic: 'updates', ids: [updateId], at: '2026-11-21T09:00:00.000Z' }]);
   });
 
-  test('tells of each topic, and of those that an event is about', async () => {
+  test('reports each topic, and those that an event concerns', async () => {
     const { database, platform, open } = await createScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const stream = await open();
@@ -137,7 +137,7 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
     expect(stream.read.text).not.toContain('not for the stream');
   });
 
-  test('sees what was committed after something newer', async () => {
+  test('sees rows that are committed after newer ones', async () => {
     const { database, platform, open } = await createScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const ids: string[] = [];
@@ -153,14 +153,14 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
     const stream = await open();
     platform.clock.advance(20_000);
     await write(first, platform.now());
-    // What is written in the middle of a look may be told twice.
+    // A row written during a poll may be reported twice.
     const told = () => [...new Set(stream.messages().map(({ ids: named = [] }) => named.join()))];
     await expect.poll(told).toEqual([first]);
     await write(second, platform.now() - 5_000);
     await expect.poll(told).toEqual([first, second]);
   });
 
-  test('names no ids where many changed, nor to an operator of some groups', async () => {
+  test('names no ids after many changes, nor to an operator of some groups', async () => {
     const { database, platform, open } = await createScene(engine);
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const [all, bound] = [await open(), await open({ headers: { 'x-test-groups': 'web' } })];
@@ -182,7 +182,7 @@ describe.each(ENGINES)('the stream of changes on $name', (engine) => {
     await expect.poll(() => all.messages().some(({ topic, ids }) => topic === 'events' && !ids)).toBe(true);
   });
 
-  test('looks at nothing while nobody listens, and again when somebody comes back', async () => {
+  test('reads nothing without listeners, and again when one returns', async () => {
     const { database, platform, open, watch } = await createScene(engine);
     const first = await open();
     first.close();
@@ -228,7 +228,7 @@ describe('a stream', () => {
     expect(stream.read.isOver).toBe(true);
   });
 
-  test('ends by itself where it was asked to, and with the server', async () => {
+  test('ends at the requested time, and with the server', async () => {
     const { app, open } = await createScene(sqlite);
     const short = await open({ query: '?seconds=0' });
     await short.reading;
@@ -238,7 +238,7 @@ describe('a stream', () => {
     expect([short.read.isOver, long.read.isOver]).toEqual([true, true]);
   });
 
-  test('is refused past the bound of one operator, until one of them ends', async () => {
+  test('is refused past the limit of one operator, until one of them ends', async () => {
     const { open } = await createScene(sqlite);
     const streams = await Promise.all(Array.from({ length: STREAMS_PER_OPERATOR }, () => open()));
     const refused = await open();
@@ -256,7 +256,7 @@ describe('a stream', () => {
   });
 });
 
-test('who does not read holds one message for each topic, and is let go at the second heartbeat', async () => {
+test('a stalled reader holds one message per topic, and is disconnected at the second heartbeat', async () => {
   const outbox = createOutbox({ withIds: true });
   for (let i = 0; i < 1_000; i++) outbox.add([{ topic: 'updates', ids: [`id-${i}`] }]);
   outbox.add([{ topic: 'hosts', ids: ['a'] }]);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Db } from '../platform/db/engine.ts';
 import type { EventMark } from './topic-rules.ts';
 
-/** Tables whose rows say when they were written last, in a column with an index. */
+/** Tables whose rows have an indexed column with the time of their last write. */
 export const WATCHED_ROWS = [
   { topic: 'updates', table: 'updates', column: 'updated_at' },
   { topic: 'updates', table: 'updates', column: 'judged_at' },
@@ -11,14 +11,14 @@ export const WATCHED_ROWS = [
 ] as const;
 export type WatchedRows = (typeof WATCHED_ROWS)[number];
 
-/** What was written since a time: any change of it changes at least one of the numbers. */
+/** Numbers about rows written since a time: any change of the rows changes at least one of them. */
 export interface Written {
   readonly rows: number;
   readonly newestMs: number;
   readonly spreadMs: number;
 }
 
-/** Reads the index alone. */
+/** Reads only the index. */
 export async function writtenSince(
   db: Db,
   { table, column }: WatchedRows,
@@ -47,7 +47,7 @@ export async function idsWrittenSince(
   return rows.map((row) => ({ id: row.id, atMs: row.at }));
 }
 
-/** What stands in tables of few rows: the text of a topic is another one after each change. */
+/** The contents of small tables: the text of a topic differs after each change. */
 export type Marks = Readonly<Record<Extract<StreamTopic, 'keys' | 'advisories' | 'bulk'>, string>>;
 
 export async function readMarks(db: Db): Promise<Marks & { readonly eventsHead: number }> {

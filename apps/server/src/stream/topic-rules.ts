@@ -1,7 +1,7 @@
 import type { SecurityEventType, SystemEventType } from '@tidegate/protocol/event-types';
 import type { StreamTopic } from '@tidegate/protocol/stream-api';
 
-/** What an event tells of beside the log itself, and which id of it is the topic's: its host's, or none. */
+/** The topics that an event concerns besides the log itself, with the topic's id: its host's, or none. */
 const TOPICS: Readonly<Partial<Record<SecurityEventType | SystemEventType, StreamTopic>>> = {
   AGENT_ENROLLED: 'hosts',
   AGENT_REVOKED: 'hosts',
@@ -34,11 +34,11 @@ export interface EventMark {
 
 export interface Change {
   readonly topic: StreamTopic;
-  /** Null: not known which, or too many. */
+  /** Null: unknown, or too many. */
   readonly ids: readonly string[] | null;
 }
 
-/** What events say has changed: the log, and what each is about. */
+/** The changes that events report: the log, and the subject of each. */
 export function changesOf(events: readonly EventMark[]): Change[] {
   if (events.length === 0) return [];
   const about = events.flatMap(({ type, agent_id }): Change[] => {

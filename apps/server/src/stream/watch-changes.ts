@@ -12,22 +12,22 @@ import {
 } from './store.ts';
 import { type Change, changesOf } from './topic-rules.ts';
 
-/** How often is looked: no topic is told of more often than this. */
+/** Poll interval: no topic is reported more often than this. */
 const LOOK_EVERY_MS = 1_000;
-/** What may be committed after something that bears a later time: a long transaction, or the clock of a replica. */
+/** How late a row may be committed after a newer one: a long transaction, or the clock of a replica. */
 const OVERLAP_MS = 10_000;
-/** Events that one look reads; those after them are for the next. */
+/** Events per poll; the next poll reads the rest. */
 const EVENTS_MAX = 500;
 
 export interface ChangeWatch {
-  /** Resolves once nothing that happens from then on is missed. Call what it resolves with to stop listening. */
+  /** Resolves once no later change is missed. Call the resolved function to stop listening. */
   listen(listener: (changes: readonly Change[]) => void): Promise<() => void>;
   stop(): Promise<void>;
 }
 
 /**
- * Finds out what changed in the database, by whichever replica or program, and tells the listeners. It looks at a few
- * numbers, and only while somebody listens: whoever makes a change does nothing for it.
+ * Detects changes in the database, by any replica or program, and notifies the listeners. It polls a few
+ * numbers, and only while somebody listens; writers do no extra work.
  */
 export function createChangeWatch(
   platform: Pick<Platform, 'database' | 'now' | 'log'>,
@@ -93,7 +93,7 @@ export function createChangeWatch(
   };
 }
 
-/** Takes note of how things are; what it resolves with says what changed since it was called last. */
+/** Records the current state; the resolved function returns the changes since its last call. */
 async function openLook(platform: Pick<Platform, 'database' | 'now'>): Promise<() => Promise<Change[]>> {
   const db = platform.database.read;
   const looks = await Promise.all(WATCHED_ROWS.map((rows) => openRowsLook(platform, rows)));
@@ -102,7 +102,7 @@ async function openLook(platform: Pick<Platform, 'database' | 'now'>): Promise<(
   async function newEvents(head: number): Promise<Change[]> {
     if (head === eventsHead) return [];
     const events = await eventsAfter(db, { after: eventsHead, limit: EVENTS_MAX });
-    // A database that was restored has a head that lies behind: all of it may be different.
+    // The head of a restored database is behind: everything may differ.
     eventsHead = events.at(-1)?.position ?? head;
     return events.length > 0 ? changesOf(events) : [{ topic: 'events', ids: null }];
   }
@@ -125,11 +125,11 @@ function differences(before: Marks, after: Marks): Change[] {
 interface Window {
   readonly sinceMs: number;
   readonly written: Written;
-  /** When each row was written; null where there are too many to tell apart. */
+  /** When each row was written; null if there are too many to tell apart. */
   readonly ids: ReadonlyMap<string, number> | null;
 }
 
-/** The rows of one table: the last seconds are held against what they were, so that a late commit is seen too. */
+/** The rows of one table; compares the last seconds with their earlier state, to see late commits too. */
 async function openRowsLook(
   { database, now }: Pick<Platform, 'database' | 'now'>,
   rows: WatchedRows,
@@ -149,9 +149,9 @@ async function openRowsLook(
   let window = await openWindow(now() - OVERLAP_MS);
   return async () => {
     const { sinceMs, written, ids: before } = window;
-    // The clock of another replica may be ahead: it must not hide what comes after.
+    // The clock of another replica may be ahead: it must not hide later rows.
     const nextSinceMs = Math.max(sinceMs, Math.min(written.newestMs, now()) - OVERLAP_MS);
-    // Read first: what is written in between is told now, and once more at the next look.
+    // Read first: rows written in between are reported now, and again at the next poll.
     const next = nextSinceMs > sinceMs ? await openWindow(nextSinceMs) : null;
     const found = await writtenSince(db, rows, sinceMs);
     if (isSame(found, written)) {

@@ -43,10 +43,10 @@ describe.each(ENGINES)('saved views on $name', (engine) => {
     ['a filter of another page', { ...VIEW, page: 'hosts' }],
     ['a sort of another page', { ...VIEW, query: { sort: 'pending_updates' } }],
     ['a value that the list refuses', { ...VIEW, query: { state: 'new' } }],
-    ['a page that has no views', { ...VIEW, page: 'events' }],
+    ['a page without views', { ...VIEW, page: 'events' }],
     ['no name', { ...VIEW, name: ' ' }],
     ['a long name', { ...VIEW, name: 'x'.repeat(65) }],
-  ])('%s is 400 and says what is allowed', async (_, view) => {
+  ])('%s is 400 and names the allowed values', async (_, view) => {
     const { call } = await setUp();
     const { status, body } = await call('POST', '', view);
     expect(status).toBe(400);
@@ -63,7 +63,7 @@ describe.each(ENGINES)('saved views on $name', (engine) => {
     });
   });
 
-  test('that are shared are for those who see the whole fleet', async () => {
+  test('shared ones are only for operators of the whole fleet', async () => {
     const { call } = await setUp();
     const { body } = await call('POST', '', { ...VIEW, shared: true });
     expect(body.shared).toBe(true);

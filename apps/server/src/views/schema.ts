@@ -1,7 +1,7 @@
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // The operator is not a foreign key: a view that is shared outlives who made it.
+  // The operator is not a foreign key: a shared view outlives its creator.
   `CREATE TABLE saved_views (
     id TEXT PRIMARY KEY,
     operator_id TEXT NOT NULL,

@@ -3,7 +3,7 @@ import type { Tables } from '../platform/db/tables.ts';
 
 export type ViewRow = Tables['saved_views'];
 
-/** Views of an operator, and those that are shared where it sees them, oldest first; `after` is the id of the last. */
+/** An operator's views, and the shared ones that it may see, oldest first; `after` is the last id. */
 export async function listViews(
   db: Db,
   args: { operatorId: string; seesShared: boolean; limit: number; after: string | null },
@@ -24,7 +24,7 @@ export async function findView(db: Db, id: string): Promise<ViewRow | null> {
   return (await db.selectFrom('saved_views').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** False where the operator has a view of that name for the page already. */
+/** False if the operator already has a view of that name for the page. */
 export async function insertView(tx: Tx, row: ViewRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto('saved_views')
