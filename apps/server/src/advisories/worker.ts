@@ -8,17 +8,16 @@ import {
   mayCall,
 } from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
+import { type Batch, createTwoLaneQueue, type Lane } from '../platform/two-lane-queue.ts';
 import { type Answers, askAbout, RECORDS_BEFORE_VERDICT, storeAnswers } from './check-packages.ts';
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
-import { createLane, type Lane } from './lane.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/matching/judge-from-mirror.ts';
 import type { MirrorHealth } from './mirror/mirror-refresher.ts';
 import { baseOf } from './mirror/snapshot.ts';
 import { BATCH_MAX_QUERIES, type OsvClient, type VulnerabilityId } from './osv-client.ts';
 import { readChecks } from './store.ts';
 import { distinctSubjects, type Subject, subjectKey } from './subjects.ts';
-import { createWaiters } from './waiters.ts';
 import { type ApiState, type Outcome, outcomeWithout, worstOf } from './worker-rules.ts';
 
 export type AdvisoryStatus = 'ok' | 'loading' | 'stale' | 'unreachable' | 'off';
@@ -76,39 +75,34 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   const { platform, config, client, mirror = null, queueMax = QUEUE_MAX } = options;
   const maxAgeMs = config.advisoryMaxAgeHours * 3_600_000;
   const asksApi = config.advisorySource === 'api' || config.advisorySource === 'mirror+api';
-  const waiters = createWaiters();
   const backlog = new Map<string, VulnerabilityId>();
   /** Subjects now queried at the API because the mirror had no answer, with the mirror's reason. */
   const atApi = new Map<string, Gap>();
   let breaker: Breaker = CLOSED_BREAKER;
   let isStopped = false;
-  const urgent = openLane({ isUrgent: true });
-  const background = openLane({ isUrgent: false });
-
-  function openLane(of: { isUrgent: boolean }): Lane {
-    const work = async (subjects: readonly Subject[]) => {
-      try {
-        await round(subjects, of);
-      } catch (error) {
-        platform.log.error('advisory round failed', { error: String(error) });
-        // An unavailable database says nothing about the sources.
-        settle(subjects, () => 'pending');
-      }
-    };
-    return createLane({ work, batchMax: BATCH_MAX_QUERIES, queueMax });
-  }
+  const queue = createTwoLaneQueue<Subject, Outcome>({
+    keyOf: subjectKey,
+    work: round,
+    onError: (error) => platform.log.error('advisory round failed', { error: String(error) }),
+    // Neither a full queue nor an unavailable database says anything about the sources.
+    notAsked: 'pending',
+    ...{ batchMax: BATCH_MAX_QUERIES, queueMax, concurrency: 1 },
+  });
 
   /** Queries the mirror, then the API for the rest. */
-  async function round(subjects: readonly Subject[], { isUrgent }: { isUrgent: boolean }): Promise<void> {
-    const { left, snapshots } = await askMirror(subjects);
+  async function round({ items, lane, settle }: Batch<Subject, Outcome>): Promise<void> {
+    const isUrgent = lane === 'urgent';
+    const { left, snapshots } = await askMirror(items);
     settle(
-      subjects.filter((subject) => !left.has(subjectKey(subject))),
+      items.filter((subject) => !left.has(subjectKey(subject))),
       () => 'judged',
     );
     const rest = [...left.values()].map(({ subject }) => subject);
     if (rest.length === 0) return;
-    if (!asksApi) return settleLeft(left, 'unused');
-    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) return settleLeft(left, 'failed');
+    const settleRest = (api: ApiState) =>
+      settle(rest, (key) => outcomeWithout(left.get(key)?.gap ?? ABSENT, api));
+    if (!asksApi) return settleRest('unused');
+    if (!mayCall(breaker, { nowMs: platform.now(), urgent: isUrgent })) return settleRest('failed');
     for (const [key, { gap }] of left) atApi.set(key, gap);
     try {
       const answers = await askApi(rest, { isUrgent });
@@ -189,18 +183,6 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     for (const one of missing) if (backlog.size < RECORDS_BACKLOG_MAX) backlog.set(one.id, one);
   }
 
-  function settleLeft(left: MirrorAnswer['left'], api: ApiState): void {
-    settle(
-      [...left.values()].map(({ subject }) => subject),
-      (key) => outcomeWithout(left.get(key)?.gap ?? ABSENT, api),
-    );
-  }
-
-  function settle(subjects: readonly Subject[], outcomeOf: (key: string) => Outcome): void {
-    // Work cut off by a stopping server is no failure.
-    waiters.settle(subjects.map(subjectKey), (key) => (isStopped ? 'pending' : outcomeOf(key)));
-  }
-
   async function workOffBacklog(): Promise<void> {
     const ids = [...backlog.values()].slice(0, RECORDS_A_ROUND);
     for (const { id } of ids) backlog.delete(id);
@@ -219,14 +201,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     const keys = missing.map(subjectKey);
     if (keys.length === 0) return { outcome: 'judged', unreachable: NONE };
     if (!asksApi && !mirror) return { outcome: 'unreachable', unreachable: new Set(keys) };
-    if (isStopped) return { outcome: 'pending', unreachable: NONE };
-    const wait = waiters.wait(keys, timeoutMs);
-    for (const subject of missing) {
-      // Urgent work is not queued twice; no request waits for a long background call.
-      if (lane === background && urgent.isBusyWith(subject)) continue;
-      if (!lane.add(subject)) wait.done(subjectKey(subject), 'pending');
-    }
-    const said = await wait.outcomes;
+    const said = await queue.ask(missing, { lane, timeoutMs });
     const outcomes = new Map(keys.map((key) => [key, said.get(key) ?? whenLate(key)]));
     return {
       outcome: worstOf(outcomes.values()),
@@ -242,8 +217,8 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
   }
 
   return {
-    ensureJudged: (subjects, timeoutMs) => judge(urgent, subjects, timeoutMs),
-    judgeInBackground: (subjects, timeoutMs) => judge(background, subjects, timeoutMs),
+    ensureJudged: (subjects, timeoutMs) => judge('urgent', subjects, timeoutMs),
+    judgeInBackground: (subjects, timeoutMs) => judge('background', subjects, timeoutMs),
     status() {
       if (config.advisorySource === 'off') return 'off';
       const health = mirror?.health() ?? (asksApi ? 'absent' : 'loading');
@@ -254,11 +229,9 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
     api: () => ({ isFailing: isFailing(breaker), answeredAtMs: breaker.lastSuccessAtMs }),
     async stop() {
       isStopped = true;
-      const idle = [urgent.stop(), background.stop()];
+      const idle = queue.stop();
       await client.close();
-      // No request will be answered any more.
-      waiters.settleAll('pending');
-      await Promise.all(idle);
+      await idle;
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   mayCall,
 } from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createTwoLaneQueue } from '../platform/two-lane-queue.ts';
 import type { AgedEcosystem } from '../release-times/subjects.ts';
 import type { ProvenanceClient } from './fetch-provenance.ts';
 import { type ProvenanceSubject, provenanceKey } from './provenance-rules.ts';
@@ -31,28 +32,24 @@ export interface ProvenanceWorkerOptions {
 
 export function createProvenanceWorker(options: ProvenanceWorkerOptions): ProvenanceWorker {
   const { platform, client, queueMax = QUEUE_MAX } = options;
-  const queue = new Map<string, ProvenanceSubject>();
   const breakers: Record<AgedEcosystem, Breaker> = { npm: CLOSED_BREAKER, pypi: CLOSED_BREAKER };
-  let running: Promise<void> | null = null;
-  let isStopped = false;
+  const queue = createTwoLaneQueue<ProvenanceSubject, null>({
+    keyOf: provenanceKey,
+    async work({ items, isStopped }) {
+      for (const subject of items) await ask(subject, isStopped);
+    },
+    // An unavailable database must not end the process: the next reader queues the subject again.
+    onError: (error) => platform.log.error('provenance could not be stored', { error: String(error) }),
+    notAsked: null,
+    ...{ batchMax: 1, queueMax, concurrency: 1 },
+  });
 
-  async function run(): Promise<void> {
-    await Promise.resolve();
-    for (const [key, subject] of queue) {
-      if (isStopped) break;
-      // A subject stays queued during its query, so that it is not queried twice.
-      await ask(subject);
-      queue.delete(key);
-    }
-    running = null;
-  }
-
-  async function ask(subject: ProvenanceSubject): Promise<void> {
+  async function ask(subject: ProvenanceSubject, isStopped: () => boolean): Promise<void> {
     const { ecosystem, name, version, artifact } = subject;
     const at = { nowMs: platform.now(), urgent: false };
     if (!mayCall(breakers[ecosystem], at)) return;
     const { provenance, cause } = await client.ask(subject);
-    if (isStopped) return;
+    if (isStopped()) return;
     const nowMs = platform.now();
     breakers[ecosystem] = cause === null ? afterSuccess(nowMs) : afterFailure(breakers[ecosystem], nowMs);
     if (cause !== null) {
@@ -72,30 +69,16 @@ export function createProvenanceWorker(options: ProvenanceWorkerOptions): Proven
       builder: provenance.builder,
       fetched_at: nowMs,
     };
-    try {
-      await platform.database.transact((tx) => saveProvenance(tx, row));
-    } catch (error) {
-      // An unavailable database must not end the process: the next reader queues the subject again.
-      platform.log.error('provenance could not be stored', { error: String(error) });
-    }
+    await platform.database.transact((tx) => saveProvenance(tx, row));
   }
 
   return {
-    want(subjects) {
-      for (const subject of subjects) {
-        if (isStopped || queue.size >= queueMax) break;
-        const key = provenanceKey(subject);
-        if (!queue.has(key)) queue.set(key, subject);
-      }
-      if (queue.size > 0 && !isStopped) running ??= run();
-    },
-    idle: async () => {
-      while (running) await running;
-    },
+    want: queue.add,
+    idle: queue.idle,
     async stop() {
-      isStopped = true;
+      const idle = queue.stop();
       await client.close();
-      await running;
+      await idle;
     },
   };
 }

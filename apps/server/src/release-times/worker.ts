@@ -7,6 +7,7 @@ import {
   mayCall,
 } from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createTwoLaneQueue } from '../platform/two-lane-queue.ts';
 import { askRegistry } from './ask-registry.ts';
 import type { RegistryClient } from './registry-client.ts';
 import { readReleaseTimes } from './store.ts';
@@ -41,109 +42,58 @@ export interface ReleaseTimesOptions {
   readonly queueMax?: number;
 }
 
-/** Fetches times of release: one runner for each registry, a package at a time, for all callers. */
+/** Fetches times of release, through one queue for each registry. */
 export function createReleaseTimes({
   platform,
   client,
   queueMax = QUEUE_MAX,
 }: ReleaseTimesOptions): AgeSource {
-  let isStopped = false;
-  const registries = { npm: createRegistry(), pypi: createRegistry() };
+  const registries = { npm: openRegistry(), pypi: openRegistry() };
 
-  /** A bounded queue in front of one registry; concurrent requests for a subject share one query. */
-  function createRegistry() {
-    const queue = new Map<string, Job>();
-    const waiting = new Map<string, PromiseWithResolvers<Asked>>();
-    const inFlight = new Set<string>();
+  /** Every question is urgent: a request waits for it. */
+  function openRegistry() {
     let breaker: Breaker = CLOSED_BREAKER;
-    let running = 0;
-    let idle = Promise.withResolvers<void>();
-    idle.resolve();
+    const queue = createTwoLaneQueue<AgeSubject, Asked>({
+      keyOf: timeKey,
+      groupOf: questionOf,
+      async work({ items, isStopped, settle }) {
+        const asked = await work(items, isStopped);
+        settle(items, () => asked);
+      },
+      // An unavailable database says nothing about the registry.
+      onError: (error) =>
+        platform.log.error('times of release could not be stored', { error: String(error) }),
+      notAsked: 'unasked',
+      ...{ batchMax: 1, queueMax, concurrency: CONCURRENCY },
+    });
 
-    /** Resolves when the subject was queried; never rejects. */
-    function ask(subject: AgeSubject): Promise<Asked> {
-      const key = timeKey(subject);
-      const present = waiting.get(key);
-      if (present) return present.promise;
-      const jobKey = jobKeyOf(subject);
-      const job = queue.get(jobKey) ?? { subjects: new Map<string, AgeSubject>() };
-      if (isStopped || (queue.size >= queueMax && !queue.has(jobKey))) return Promise.resolve('unasked');
-      queue.set(jobKey, job);
-      job.subjects.set(key, subject);
-      const asked = Promise.withResolvers<Asked>();
-      waiting.set(key, asked);
-      start();
-      return asked.promise;
-    }
-
-    function start(): void {
-      if (running >= CONCURRENCY) return;
-      if (running++ === 0) idle = Promise.withResolvers<void>();
-      void run().finally(() => {
-        if (--running === 0) idle.resolve();
-      });
-    }
-
-    async function run(): Promise<void> {
-      // Callers in the same turn share one job.
-      await Promise.resolve();
-      for (let next = take(); next !== null && !isStopped; next = take()) {
-        const subjects = [...next.subjects.values()];
-        const keys = subjects.map(timeKey);
-        for (const key of keys) inFlight.add(key);
-        const asked = await work(subjects);
-        for (const key of keys) {
-          inFlight.delete(key);
-          settle(key, asked);
-        }
-      }
-    }
-
-    function take(): Job | null {
-      const [first] = queue;
-      if (!first) return null;
-      queue.delete(first[0]);
-      return first[1];
-    }
-
-    async function work(subjects: readonly AgeSubject[]): Promise<Asked> {
+    async function work(subjects: readonly AgeSubject[], isStopped: () => boolean): Promise<Asked> {
       if (!mayCall(breaker, { nowMs: platform.now(), urgent: true })) return 'failed';
-      try {
-        const cause = await askRegistry(platform, client, subjects);
-        // A query aborted by a stopping server is not a failed registry.
-        if (cause !== null && isStopped) return 'unasked';
-        const nowMs = platform.now();
-        breaker = cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
-        if (cause === null) return 'timed';
-        // Fails open in `warn` (specification, "Advisory checks"); `block` reads unknown ages.
-        const fields = { ecosystem: subjects[0]?.ecosystem, package: subjects[0]?.name, cause };
-        platform.log.upstreamWarning('package_age source failed', fields);
-        return 'failed';
-      } catch (error) {
-        // An unavailable database says nothing about the registry.
-        platform.log.error('times of release could not be stored', { error: String(error) });
-        return 'unasked';
-      }
-    }
-
-    function settle(key: string, asked: Asked): void {
-      waiting.get(key)?.resolve(asked);
-      waiting.delete(key);
+      const cause = await askRegistry(platform, client, subjects);
+      // A query aborted by a stopping server is not a failed registry.
+      if (cause !== null && isStopped()) return 'unasked';
+      const nowMs = platform.now();
+      breaker = cause === null ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);
+      if (cause === null) return 'timed';
+      // Fails open in `warn` (specification, "Advisory checks"); `block` reads unknown ages.
+      const fields = { ecosystem: subjects[0]?.ecosystem, package: subjects[0]?.name, cause };
+      platform.log.upstreamWarning('package_age source failed', fields);
+      return 'failed';
     }
 
     return {
-      ask,
+      async ask(subjects: readonly AgeSubject[], timeoutMs: number): Promise<Asked[]> {
+        const asked = await queue.ask(subjects, { lane: 'urgent', timeoutMs });
+        return subjects.map((subject) => asked.get(timeKey(subject)) ?? whenLate(subject));
+      },
       isFailing: () => isFailing(breaker),
-      /** A call beyond the wait, to a registry that failed last, counts as timed out. */
-      whenLate: (subject: AgeSubject): Asked => {
-        return inFlight.has(timeKey(subject)) && isFailing(breaker) ? 'failed' : 'unasked';
-      },
-      /** Releases everybody who waits for a query that will not run. */
-      stop(): Promise<void> {
-        for (const key of [...waiting.keys()]) settle(key, 'unasked');
-        return idle.promise;
-      },
+      stop: queue.stop,
     };
+
+    /** A call to a failing registry that outlasts the wait counts as timed out. */
+    function whenLate(subject: AgeSubject): Asked {
+      return queue.isInProgress(subject) && isFailing(breaker) ? 'failed' : 'unasked';
+    }
   }
 
   async function untimed(ecosystem: AgedEcosystem, subjects: readonly AgeSubject[]): Promise<AgeSubject[]> {
@@ -169,11 +119,7 @@ export function createReleaseTimes({
     const subjects = all.filter((subject) => subject.ecosystem === ecosystem);
     const missing = subjects.length === 0 ? [] : await untimed(ecosystem, subjects);
     if (missing.length === 0) return 'judged';
-    const registry = registries[ecosystem];
-    const answered = new Map<AgeSubject, Asked>();
-    const asking = missing.map(async (subject) => answered.set(subject, await registry.ask(subject)));
-    await within(Promise.all(asking), timeoutMs);
-    const asked = missing.map((subject) => answered.get(subject) ?? registry.whenLate(subject));
+    const asked = await registries[ecosystem].ask(missing, timeoutMs);
     if (asked.includes('unasked')) return 'pending';
     return asked.includes('failed') ? 'unreachable' : 'judged';
   }
@@ -191,31 +137,16 @@ export function createReleaseTimes({
       pypi: registries.pypi.isFailing() ? 'unreachable' : 'pending',
     }),
     async stop() {
-      isStopped = true;
+      const idle = AGED_ECOSYSTEMS.map((ecosystem) => registries[ecosystem].stop());
       await client.close();
-      await Promise.all(AGED_ECOSYSTEMS.map((ecosystem) => registries[ecosystem].stop()));
+      await Promise.all(idle);
     },
   };
 }
 
 type Asked = 'timed' | 'failed' | 'unasked';
 
-/** One call: all requested versions of an npm package, or all requested files of a Python version. */
-interface Job {
-  readonly subjects: Map<string, AgeSubject>;
-}
-
-function jobKeyOf({ ecosystem, name, version }: AgeSubject): string {
+/** One call answers for all versions of an npm package, and for all files of a Python version. */
+function questionOf({ ecosystem, name, version }: AgeSubject): string {
   return ecosystem === 'npm' ? name : `${name}\n${version}`;
-}
-
-/** Null if it takes longer. */
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | null> {
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), timeoutMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
