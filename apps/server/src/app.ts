@@ -23,7 +23,7 @@ import type { ApplicationParts, Opening } from './composition/parts.ts';
 import { mountConsole } from './console/routes.ts';
 import { mountEnrolment } from './enrolment/routes.ts';
 import { mountEvents } from './events/routes.ts';
-import { watchSeals } from './events/tell-broken-seals.ts';
+import { watchSeals } from './events/watch-seals.ts';
 import { mountHealth } from './health/routes.ts';
 import { createLargeReports } from './inventory/large-reports.ts';
 import { mountInventory } from './inventory/routes.ts';

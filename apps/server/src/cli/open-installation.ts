@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../config.ts';
 import { chainEvents } from '../events/append-event.ts';
-import { watchSeals } from '../events/tell-broken-seals.ts';
+import { watchSeals } from '../events/watch-seals.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import { createRowSeals, type RowSeals } from '../platform/db/create-row-seals.ts';
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
