@@ -11,9 +11,9 @@ import {
   isBehind,
   type Order,
   type Position,
+  rangesOf,
   type SortPart,
   sortedBy,
-  stretchesOf,
 } from '../platform/db/keyset.ts';
 import { type AgentSelection, agentConditions, HOSTS, type Presence, statusRank } from './filter-store.ts';
 import { type AgentRow, findAgents } from './store.ts';
@@ -91,12 +91,12 @@ export async function listAgents(db: Db, page: AgentPage): Promise<{ rows: Liste
 
 /** Uses an index that has the order; for the order by updates only if the selection is large enough. */
 function sourceOf({ order, after }: AgentPage, areMany: boolean) {
-  const [stretch] = stretchesOf(order, after);
+  const [range] = rangesOf(order, after);
   const sorted = { where: after === null ? [] : [isBehind(order, after)], orderBy: sortedBy(order) };
   if (order.field !== 'pending_updates') {
-    return { from: HOSTS, ...(INDEXED.includes(order.field) && stretch ? stretch : sorted) };
+    return { from: HOSTS, ...(INDEXED.includes(order.field) && range ? range : sorted) };
   }
-  const [from, { where, orderBy }] = areMany && stretch ? [BY_PENDING, stretch] : [WITH_PENDING, sorted];
+  const [from, { where, orderBy }] = areMany && range ? [BY_PENDING, range] : [WITH_PENDING, sorted];
   return { from, where: [IS_OF_HOST, ...where], orderBy };
 }
 

@@ -4,20 +4,21 @@ import { DatabaseFault } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { appendEvent } from './append-event.ts';
 
-/** How long a row that was told stays told, in milliseconds. */
-const TELL_AGAIN_MS = 3_600_000;
-/** Rows that are told in that time; more of them say nothing new. */
-export const ROWS_TOLD_MAX = 100;
+/** A row is recorded again after this time, in milliseconds. */
+const RECORD_AGAIN_MS = 3_600_000;
+/** Rows recorded in that time; more of them say nothing new. */
+export const ROWS_RECORDED_MAX = 100;
 
 export interface SealWatch {
-  /** Ends when everything that was noticed so far is written. */
+  /** Resolves when everything noticed so far is written. */
   settled(): Promise<void>;
 }
 
 /**
- * Tells of rows that give rights and bear no seal of this server: somebody else writes to the database, or the secret of
- * the data folder is another one. A critical event and a line in the log, once an hour for each row. The event has a
- * transaction of its own: the request that met the row is refused, and nothing of it is written.
+ * Records rows that give rights without a seal that holds: someone else writes to the database, or the secret
+ * of the data folder is another one. Each row is a critical event and a log line, at most once an hour. The
+ * event has its own transaction, because the request that met the row is refused and its transaction rolled
+ * back.
  */
 export function watchSeals(platform: Platform): SealWatch {
   const isDue = createThrottle(platform.now);
@@ -49,12 +50,12 @@ async function record(platform: Platform, { table, row, reason }: BrokenSeal): P
 }
 
 function createThrottle(now: Clock): (broken: BrokenSeal) => boolean {
-  const toldAt = new Map<string, number>();
+  const recordedAt = new Map<string, number>();
   return ({ table, row }) => {
     const [key, nowMs] = [`${table} ${row}`, now()];
-    for (const [each, atMs] of toldAt) if (nowMs - atMs >= TELL_AGAIN_MS) toldAt.delete(each);
-    if (toldAt.has(key) || toldAt.size >= ROWS_TOLD_MAX) return false;
-    toldAt.set(key, nowMs);
+    for (const [each, atMs] of recordedAt) if (nowMs - atMs >= RECORD_AGAIN_MS) recordedAt.delete(each);
+    if (recordedAt.has(key) || recordedAt.size >= ROWS_RECORDED_MAX) return false;
+    recordedAt.set(key, nowMs);
     return true;
   };
 }

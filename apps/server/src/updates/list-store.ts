@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
-import { isBehind, type Order, type Position, sortedBy, stretchesOf } from '../platform/db/keyset.ts';
+import { isBehind, type Order, type Position, rangesOf, sortedBy } from '../platform/db/keyset.ts';
 import {
   and,
   areFewHosts,
@@ -100,11 +100,11 @@ function withHost(source: Source, { field }: UpdateOrder): Source {
 
 async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   const { order, after, limit } = page;
-  const named = stretchesOf(renamed(order), after);
+  const named = rangesOf(renamed(order), after);
   const sources = await sourcesOf(db, page);
   const meant = sources.find((source) => source.meant)?.meant;
   const ids: string[] = [];
-  for (const [i, { where, orderBy }] of stretchesOf(order, after).entries()) {
+  for (const [i, { where, orderBy }] of rangesOf(order, after).entries()) {
     if (ids.length >= limit) break;
     const left = sql`LIMIT ${limit - ids.length}`;
     const parts = sources.map(

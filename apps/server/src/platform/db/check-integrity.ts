@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 import { type Database, DatabaseFault, type Db } from './engine.ts';
 
-/** Faults named at most: what is more is as broken. */
+/** Faults that are listed. */
 const FAULTS_MAX = 20;
 
 /**
- * Asks the database whether it is whole, and whether every reference has its row; returns what it says is not. On
- * SQLite it reads every page, which takes some seconds for each gigabyte; nobody waits for it meanwhile.
+ * Returns the faults that the database finds in its own pages, indexes and references. SQLite reads every page, which
+ * takes some seconds per gigabyte and blocks no writer.
  */
 export async function checkIntegrity({ engine, read }: Pick<Database, 'engine' | 'read'>): Promise<string[]> {
   if (engine === 'postgres') {
@@ -20,7 +20,7 @@ export async function checkIntegrity({ engine, read }: Pick<Database, 'engine' |
   try {
     return await checkFile(read);
   } catch (error) {
-    // Some damage ends the check itself: that is its answer.
+    // Some damage makes the check itself fail: that is the finding.
     if (error instanceof DatabaseFault) return [error.message];
     throw error;
   }
@@ -37,7 +37,7 @@ async function checkFile(read: Db): Promise<string[]> {
   return [...new Set([...faults, ...named])].slice(0, FAULTS_MAX);
 }
 
-/** The clock of the database where it has one of its own, in milliseconds; null on SQLite. */
+/** The time on the database server, in milliseconds; null on SQLite, which has no clock of its own. */
 export async function databaseNowMs({
   engine,
   read,

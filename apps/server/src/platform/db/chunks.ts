@@ -1,14 +1,14 @@
 /** Values in one `IN`, or rows in one insert; SQLite binds at most 32,766 values in a statement. */
 const STATEMENT_ITEMS = 500;
 
-/** The items in their order, in parts that one statement takes. */
+/** Splits items, in order, into parts that fit one statement. */
 export function chunks<T>(items: readonly T[], size = STATEMENT_ITEMS): T[][] {
   const parts: T[][] = [];
   for (let i = 0; i < items.length; i += size) parts.push(items.slice(i, i + size));
   return parts;
 }
 
-/** The items in their order, in parts of so much weight at most; one that weighs more is a part of its own. */
+/** Splits items, in order, into parts up to this weight; a heavier item is a part by itself. */
 export function* weighedChunks<T>(
   items: Iterable<T>,
   { weigh, most }: { weigh: (item: T) => number; most: number },
@@ -28,12 +28,12 @@ export function* weighedChunks<T>(
   if (part.length > 0) yield part;
 }
 
-/** Pairs that one statement tries. */
+/** Pairs of name and version that one statement compares. */
 const STATEMENT_PAIRS = 4_096;
 
 /**
- * Parts for statements that ask for names and for versions by two lists: the database tries all pairs of the two, so
- * that few of one come with many of the other. The rows may be of pairs that nobody asked for.
+ * Parts for statements that take a list of names and a list of versions. The database compares all pairs of the two
+ * lists, so their product is bounded. The result may contain pairs that were not asked for.
  */
 export function pairChunks<T extends { readonly name: string; readonly version: string }>(
   items: readonly T[],

@@ -4,9 +4,10 @@ import type { Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * The rows that give rights, and what of each its seal is over: its key and every column that a right hangs on. What
- * changes without giving a right (when it was last used) stays out. What ends a right (`revoked_at`, `deleted_at`) is
- * out too: whoever sets it takes the seal away, so that to clear it again is not enough.
+ * The tables whose rows give rights, with the columns that a seal covers: the key and every column that the
+ * right depends on. Columns that change without giving a right (when it was last used) are not covered. Columns
+ * that end a right (`revoked_at`, `deleted_at`) are not either: the server also removes the seal, so clearing
+ * the column is not enough.
  */
 export const SEALED_COLUMNS = {
   operators: ['id', 'username', 'password_hash', 'role', 'groups', 'created_at', 'disabled_at'],
@@ -63,32 +64,32 @@ export const SEALED_COLUMNS = {
 } as const satisfies { readonly [T in keyof Tables]?: readonly (keyof Tables[T])[] };
 
 export type SealedTable = keyof typeof SEALED_COLUMNS;
-/** What a seal is made over. */
+/** The columns of a row that its seal covers. */
 export type Covered<T extends SealedTable> = Pick<
   Selectable<Tables[T]>,
   Extract<(typeof SEALED_COLUMNS)[T][number], keyof Selectable<Tables[T]>>
 >;
 
-/** A row that bears no seal of this server, or one of another content. */
+/** A row without a seal, or with one that does not fit its content. */
 export interface BrokenSeal {
   readonly table: SealedTable;
-  /** The columns that name the row. */
+  /** The value of its first column, shortened. */
   readonly row: string;
   readonly reason: 'missing' | 'wrong';
 }
 
 export interface RowSeals {
   seal<T extends SealedTable>(table: T, row: Covered<T>): Seal;
-  /** The same of a row whose columns nobody has typed; throws where one is missing. */
+  /** The same for a row of unknown columns; throws if a covered column is missing. */
   sealRow(table: SealedTable, row: object): Seal;
   holdsRow(table: SealedTable, row: { readonly seal: string | null }): boolean;
   holds<T extends SealedTable>(table: T, row: Covered<T> & { readonly seal: string | null }): boolean;
-  /** Where broken seals are told; one listener, which must not throw. */
+  /** Sets the one listener for broken seals; it must not throw. */
   onBroken(listener: (broken: BrokenSeal) => void): void;
-  tell(broken: BrokenSeal): void;
+  report(broken: BrokenSeal): void;
 }
 
-/** The key is asked for when the first seal is made or checked. */
+/** Reads the key when the first seal is made or checked. */
 export function createRowSeals(key: () => Buffer): RowSeals {
   let listener: (broken: BrokenSeal) => void = () => {};
   let known: Buffer | null = null;
@@ -108,16 +109,16 @@ export function createRowSeals(key: () => Buffer): RowSeals {
     onBroken(next) {
       listener = next;
     },
-    tell: (broken) => listener(broken),
+    report: (broken) => listener(broken),
   };
 }
 
-/** JSON of a list: no two contents have one text, as each value is quoted and stands at its place (RFC 8259). */
+/** A JSON array (RFC 8259): values are quoted and in a fixed order, so no two contents have the same text. */
 function encode(table: SealedTable, row: object): string {
   const values = SEALED_COLUMNS[table].map((column) => {
     const value: unknown = Reflect.get(row, column);
     if (value === null || typeof value === 'string' || Number.isSafeInteger(value)) return value;
-    throw new Error(`the seal of ${table} is over ${column}, which the row does not have`);
+    throw new Error(`the seal of ${table} covers ${column}, which the row does not have`);
   });
   return JSON.stringify(['tidegate row 1', table, values]);
 }
@@ -126,10 +127,10 @@ function isSeal(text: string): text is Seal {
   return /^[\w-]{43}$/.test(text);
 }
 
-/** Characters of a broken row's name that are told: nobody has checked it. */
+/** Characters of a broken row's name that are reported: the name is unchecked. */
 const NAME_MAX_CHARS = 64;
 
-/** The first column names the row; of recovery codes the hash would be none of a reader's business. */
+/** The first column names the row. Recovery codes are named by their operator, which keeps the hash out of logs. */
 export function nameOf(table: SealedTable, row: object): string {
   return String(Reflect.get(row, SEALED_COLUMNS[table][0])).slice(0, NAME_MAX_CHARS);
 }

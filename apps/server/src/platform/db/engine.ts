@@ -3,12 +3,13 @@ import type { RowSeals } from './create-row-seals.ts';
 import type { Tables } from './tables.ts';
 import type { WriteContext } from './write-context.ts';
 
-/** Anything that statements run on: a transaction, or reads outside of one. */
+/** What statements run on: a transaction, or reads outside one. */
 export interface Db extends Kysely<Tables> {
   /** Seals the rows that give rights, and checks them when they are read. */
   readonly seals: RowSeals;
 }
-/** A write transaction and what is written with it. A function that takes this must be inside of one. */
+
+/** A write transaction and what is written with it. */
 export interface Tx extends Transaction<Tables>, Pick<Db, 'seals'> {
   readonly context: WriteContext;
 }
@@ -22,13 +23,13 @@ export interface HotSql {
   postgres: string;
 }
 
-/** A list is one parameter: JSON text for json_each on SQLite, an array for any($1::text[]) on PostgreSQL. */
+/** A list is one parameter: JSON for json_each on SQLite, an array for any($1::text[]) on PostgreSQL. */
 export type HotParameter = SqlValue | readonly string[];
 
-/** Values of one row in the order of the columns: an object for each would cost more than the lookup. */
+/** The values of one row in column order: an object per row would cost more than the lookup. */
 export type HotRow = readonly SqlValue[];
 
-/** A statement that is prepared once and used for the life of the process (hot path only). */
+/** A statement prepared once for the life of the process (hot path only). */
 export type HotRead = (parameters: readonly HotParameter[]) => Promise<readonly HotRow[]>;
 export type HotWrite = (parameters: readonly HotParameter[]) => Promise<void>;
 
@@ -37,13 +38,14 @@ export interface Database {
   /** Reads outside a transaction; SQLite refuses writes on it. */
   readonly read: Db;
   /**
-   * Runs the work in one write transaction and answers after its commit is on disk. SQLite: BEGIN IMMEDIATE, one
-   * writer at a time, and one commit for those of the same moment. PostgreSQL: READ COMMITTED (rows are locked by FOR UPDATE or by compare-and-swap), and a
-   * transaction that lost a deadlock is run again, so the work must have no effect outside the transaction
-   * and its context.
+   * Runs the work in one write transaction and resolves when its commit is on disk. SQLite: BEGIN IMMEDIATE,
+   * one writer at a time, and one commit for concurrent transactions. PostgreSQL: READ COMMITTED, with rows
+   * locked by FOR UPDATE or by compare-and-swap; a transaction that lost a deadlock runs again, so the work has
+   * no effect but its rows and its context. Do not call it inside the work: on SQLite the inner call waits for
+   * the end of the outer one.
    */
   transact<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** How many writes have met a DatabaseFault since the start, for the health check to look into. */
+  /** How many writes have failed with a DatabaseFault since the start, for the health check. */
   writeFaults(): number;
   /** Prepares a read of the hot path. */
   prepareRead(sql: HotSql): HotRead;
@@ -56,13 +58,13 @@ export interface Database {
 export interface DatabaseOptions {
   seals: RowSeals;
   /**
-   * Runs in each transaction after its work. A lock that every writer takes is taken here: it is the last lock of all of
-   * them, so that no two wait for each other, and it is held for the commit alone.
+   * Runs in each transaction after its work. Locks that every writer takes are taken here: as the last lock of each
+   * writer they cannot deadlock, and they are held only for the commit.
    */
   beforeCommit: (tx: Tx) => Promise<void>;
 }
 
-/** The database cannot be used at the moment, for reads or for writes: 503, never a decision about a credential. */
+/** The database cannot be read or written at the moment: answered 503, never as a decision about a credential. */
 export class DatabaseFault extends Error {
   override name = 'DatabaseFault';
 }

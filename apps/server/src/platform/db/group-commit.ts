@@ -1,35 +1,36 @@
-/** Transactions that one commit takes at most; the one after begins a new group. */
+/** Transactions per commit; the next one begins a new group. */
 export const GROUP_MAX = 256;
 
-/** What the group does to the connection, which is its own alone. */
+/** What the group needs of its connection, which nothing else uses for transactions. */
 export interface WriteConnection {
   exec(statement: string): void;
-  /** Whether a transaction is open: some faults (a full disk) end it by themselves. */
+  /** Whether a transaction is open: some faults (a full disk) end it. */
   isOpen(): boolean;
 }
 
-/** One write transaction; between `begin` and its end nobody else writes. */
+/** One write transaction; nothing else writes between `begin` and its end. */
 export interface Member {
   begin(): void;
-  /** Resolves when the commit is on disk; rejects, with nothing of the group written, when it cannot be. */
+  /** Resolves when the commit is on disk. Rejects if the commit fails; nothing of the group is written then. */
   commit(): Promise<void>;
-  /** Undoes this member alone; does nothing when it has ended already. */
+  /** Undoes this member alone; does nothing if it has ended. */
   rollback(): void;
-  /** Lets the next one in, if its end did not already. */
+  /** Lets the next member begin; may be called again. */
   leave(): void;
 }
 
 export interface GroupCommit {
-  /** Waits for its turn, first come, first served. */
+  /** Resolves when it is this member's turn, first come, first served. */
   enter(): Promise<Member>;
-  /** Waits for its turn and for the connection to be outside of any transaction. Call what it resolves with after. */
+  /** Resolves when it is the caller's turn and no transaction is open. Call the result to let the next one in. */
   alone(): Promise<() => void>;
 }
 
 /**
- * Lets the write transactions of one turn of the event loop share one commit, for it is the wait for the disk that
- * costs. Each runs alone and after the one before; one that fails takes nothing with it (a savepoint); each answers
- * only when the commit of all is on disk. What a member saw of those before it fails together with them.
+ * Lets the write transactions of one turn of the event loop share one commit, because the wait for the disk is
+ * what costs. Members run one after the other. A savepoint undoes a failed member alone. Each member resolves
+ * only when the shared commit is on disk: a member may have read rows of those before it, so they are
+ * committed together or not at all.
  */
 export function createGroupCommit(connection: WriteConnection): GroupCommit {
   const queue = createQueue();
@@ -52,7 +53,7 @@ export function createGroupCommit(connection: WriteConnection): GroupCommit {
   }
   function open(): Group {
     connection.exec('BEGIN IMMEDIATE');
-    // What the sockets have ready comes first, then the disk. A member that still waits for something goes before.
+    // Commits after the I/O that is ready in this turn, or later if a member is still active.
     const opened: Group = { members: 0, active: false, isDue: false, waiting: [], timer: setImmediate(due) };
     function due(): void {
       if (opened.active) opened.isDue = true;
@@ -95,8 +96,8 @@ export function createGroupCommit(connection: WriteConnection): GroupCommit {
           mine.active = false;
           joined = null;
           if (!connection.isOpen()) {
-            // The fault undid the whole group: those who wait for the commit must hear of it.
-            const error = new GroupLost('the transaction was ended by a fault of another one in its group');
+            // The fault undid the whole group, so the members that wait for the commit fail too.
+            const error = new GroupLost('a fault of another transaction ended the group commit');
             end(mine, ({ reject }) => reject(error));
           } else if (mine.members === 1) {
             connection.exec('ROLLBACK');
@@ -117,7 +118,7 @@ export function createGroupCommit(connection: WriteConnection): GroupCommit {
   };
 }
 
-/** Nothing is wrong with the transaction itself: the same again may well succeed. */
+/** A fault of another member undid this transaction; trying again may succeed. */
 export class GroupLost extends Error {
   override name = 'GroupLost';
 }
@@ -131,13 +132,13 @@ interface Group {
   members: number;
   /** Whether a member is between begin and end. */
   active: boolean;
-  /** Its turn of the event loop is over: it commits as soon as no member is active. */
+  /** The turn of the event loop is over: commit as soon as no member is active. */
   isDue: boolean;
   waiting: Waiting[];
   timer: NodeJS.Immediate;
 }
 
-/** First come, first served: resolves with the function that lets the next one in, which may be called again. */
+/** First come, first served. Resolves with a function that lets the next one in; calling it again does nothing. */
 function createQueue(): () => Promise<() => void> {
   let tail: Promise<void> = Promise.resolve();
   return async () => {

@@ -2,17 +2,17 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from './engine.ts';
 
 /**
- * The groups whose hosts a caller may see and act on; null: every host, those in no group too. Every query behind an
- * operator's list takes one beside its filter. An empty list is no host at all.
+ * The groups whose hosts a caller may see and act on. Null means every host, also those without a group; an
+ * empty list means no host. Every query behind an operator's list takes one beside its filter.
  */
 export type GroupScope = readonly string[] | null;
 
-/** The same rule for a host that is loaded already. */
+/** The same rule for a loaded host. */
 export function isInScope(scope: GroupScope, group: string | null): boolean {
   return scope === null || (group !== null && scope.includes(group));
 }
 
-/** Whether the group in this column is in the scope; a host in no group is in no scope but null. */
+/** Whether the group in this column is in the scope; a host without a group is only in the scope null. */
 export function groupInScope(scope: GroupScope, groupColumn: string): RawBuilder<SqlBool> {
   if (scope === null) return sql`1 = 1`;
   if (scope.length === 0) return sql`1 = 0`;
@@ -20,8 +20,8 @@ export function groupInScope(scope: GroupScope, groupColumn: string): RawBuilder
 }
 
 /**
- * Whether the agent in this column is in the scope, deleted ones with the group that they had; a row without an agent
- * is in no scope but null.
+ * Whether the agent in this column is in the scope. A deleted agent counts with its last group; a row without
+ * an agent is only in the scope null.
  */
 export function agentInScope(scope: GroupScope, agentColumn: string): RawBuilder<SqlBool> {
   if (scope === null) return sql`1 = 1`;
@@ -29,12 +29,12 @@ export function agentInScope(scope: GroupScope, agentColumn: string): RawBuilder
   return sql`${sql.ref(agentColumn)} IN (SELECT agents.id FROM agents WHERE ${inGroup})`;
 }
 
-/** What belongs to one host each, by what a path calls it. */
+/** Kinds of rows that belong to one host, by their names in paths. */
 export type Hosted = 'agent' | 'update' | 'command' | 'event' | 'decision';
 
 /**
- * Whether a row is of a host in these groups; false where there is none. The one look at the tables of slices from
- * here, so that no slice judges it in its own way.
+ * Whether a row belongs to a host in these groups; false if there is no such row. The only query of the platform on
+ * tables of slices, so that every slice applies the same rule.
  */
 export async function reaches(
   db: Db,

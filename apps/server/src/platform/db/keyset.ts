@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
 export type SortValue = string | number | null;
 
-/** The last row of the page before: what it was sorted by, and its id. */
+/** The last row of the previous page: its sort key and its id. */
 export interface Position {
   readonly key: readonly SortValue[];
   readonly id: string;
@@ -10,7 +10,7 @@ export interface Position {
 
 export interface KeyPart {
   readonly type: 'string' | 'number';
-  /** Only the first part of a key may be null; rows where it is stand last in both directions. */
+  /** Only the first part of a key may be null; null sorts last in both directions. */
   readonly isNullable?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface SortPart extends KeyPart {
   readonly by: RawBuilder<unknown>;
 }
 
-/** An order of rows: by the parts, then by the id, all in one direction. */
+/** Sorts rows by the parts, then by id, all in one direction. */
 export interface Order {
   readonly parts: readonly SortPart[];
   readonly id: RawBuilder<unknown>;
@@ -27,30 +27,30 @@ export interface Order {
 }
 
 /**
- * One stretch of an order in which no null is among the values, so that an index gives its rows in order and a place in
- * it is found by comparing. An order that has nulls is two of them, one after the other.
+ * A range of an order without nulls among its values: an index returns its rows in order, and comparing finds a
+ * position in it. An order with nulls is two ranges, one after the other.
  */
-interface Stretch {
+interface Range {
   readonly where: readonly RawBuilder<SqlBool>[];
   readonly orderBy: RawBuilder<unknown>;
 }
 
-/** What is left of an order behind a position, in at most two stretches to be read one after the other. */
-export function stretchesOf(order: Order, after: Position | null): Stretch[] {
+/** The rest of an order after a position, as one or two ranges to read in turn. */
+export function rangesOf(order: Order, after: Position | null): Range[] {
   const [first, ...rest] = order.parts;
   if (first === undefined) throw new Error('an order has at least one part');
-  if (first.isNullable !== true) return [stretch(order, order.parts, after)];
+  if (first.isNullable !== true) return [rangeOf(order, order.parts, after)];
   const isNull = sql<SqlBool>`${first.by} IS NULL`;
   const atNull = after !== null && after.key[0] === null;
-  const nulls = stretch(order, rest, atNull ? { ...after, key: after.key.slice(1) } : null);
-  const known = stretch(order, order.parts, after);
+  const nulls = rangeOf(order, rest, atNull ? { ...after, key: after.key.slice(1) } : null);
+  const known = rangeOf(order, order.parts, after);
   return [
     ...(atNull ? [] : [{ ...known, where: [sql<SqlBool>`${first.by} IS NOT NULL`, ...known.where] }]),
     { ...nulls, where: [isNull, ...nulls.where] },
   ];
 }
 
-function stretch({ id, descending }: Order, parts: readonly SortPart[], after: Position | null): Stretch {
+function rangeOf({ id, descending }: Order, parts: readonly SortPart[], after: Position | null): Range {
   const terms = [...parts.map(({ by }) => by), id];
   return {
     where: after === null ? [] : [isAfter(terms, [...after.key, after.id], descending)],
@@ -58,7 +58,7 @@ function stretch({ id, descending }: Order, parts: readonly SortPart[], after: P
   };
 }
 
-/** The whole order at once, for rows that are few enough to be sorted anyway. */
+/** The whole order as one expression, for lists small enough to sort without an index. */
 export function sortedBy({ parts, id, descending }: Order): RawBuilder<unknown> {
   const nullsLast = parts
     .slice(0, 1)
@@ -66,12 +66,12 @@ export function sortedBy({ parts, id, descending }: Order): RawBuilder<unknown> 
   return sql.join([...nullsLast, orderBy([...parts.map(({ by }) => by), id], descending)]);
 }
 
-/** Whether a row stands behind the position in the whole order. */
+/** Whether a row comes after the position in the whole order. */
 export function isBehind(order: Order, after: Position): RawBuilder<SqlBool> {
-  const stretches = stretchesOf(order, after).map(
+  const ranges = rangesOf(order, after).map(
     ({ where }) => sql`(${sql.join([...where, sql`1 = 1`], sql` AND `)})`,
   );
-  return sql<SqlBool>`(${sql.join(stretches, sql` OR `)})`;
+  return sql<SqlBool>`(${sql.join(ranges, sql` OR `)})`;
 }
 
 function isAfter(

@@ -3,12 +3,12 @@ import type { Clock } from '../clock.ts';
 import type { Database, Tx } from './engine.ts';
 import { type Statement, textOf } from './statement.ts';
 
-/** One numbered step forward; its statements run in order. */
+/** One numbered step; its statements run in order. */
 export interface Migration {
   version: number;
   name: string;
   statements: readonly Statement[];
-  /** A part of the schema of the first release: a database has all of these parts or none. */
+  /** Part of the schema of the first release: a database has all of these parts or none. */
   isBase?: true;
 }
 
@@ -17,20 +17,20 @@ export type MigrateOutcome =
   | { ok: false; reason: 'newer_database'; databaseVersion: number; programVersion: number }
   | { ok: false; reason: 'before_first_release'; databaseVersion: number };
 
-/** The table that says which steps a database has taken. */
+/** The table of the steps that a database has taken. */
 export const SCHEMA_MIGRATIONS = `CREATE TABLE IF NOT EXISTS schema_migrations (
   version INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   applied_at BIGINT NOT NULL
 )`;
 
-/** Any number: the key of the advisory lock that keeps two replicas from migrating at once. */
+/** Key of the advisory lock that keeps replicas from migrating at the same time; any number. */
 const POSTGRES_LOCK_KEY = 7_434_163;
 
 /**
- * Applies the pending migrations in one transaction, so that a failure in any of them leaves the database as it was.
- * Refuses a database that a newer program has migrated, and one from before the first release. Throws whatever a failed
- * statement threw.
+ * Applies the pending migrations in one transaction, so a failure in any of them leaves the database unchanged.
+ * Refuses a database that a newer program has migrated, and one from before the first release. Throws the error
+ * of a failed statement.
  */
 export async function migrate(
   database: Database,
@@ -40,7 +40,7 @@ export async function migrate(
   const programVersion = migrations.at(-1)?.version ?? 0;
   return database.transact(async (tx) => {
     if (database.engine === 'postgres') {
-      // A large fleet's tables are rewritten, and another replica waits for that: neither is a query that hangs.
+      // Rewriting the tables of a large fleet takes long, and another replica waits for it: no timeout for either.
       await sql`SET LOCAL statement_timeout = 0`.execute(tx);
       await sql`SELECT pg_advisory_xact_lock(${POSTGRES_LOCK_KEY})`.execute(tx);
     }
@@ -65,7 +65,7 @@ export async function migrate(
   });
 }
 
-/** Whether a database or backup of this version lacks a part of the base: no program since the first release made it. */
+/** Whether a database or backup of this version lacks part of the base: it is from before the first release. */
 export function isBeforeFirstRelease(version: number, migrations: readonly Migration[]): boolean {
   return migrations.some(({ isBase, version: part }) => isBase && part > version);
 }

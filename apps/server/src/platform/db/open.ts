@@ -6,7 +6,7 @@ import { openSqlite } from './sqlite.ts';
 /** Name of the embedded database in the data folder. */
 export const SQLITE_FILE = 'tidegate.db';
 
-/** Opens the database that the settings name. Throws where the file cannot be opened; PostgreSQL is asked later. */
+/** Opens the configured database. Throws if the SQLite file cannot be opened; PostgreSQL is connected to later. */
 export function openDatabase(
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
   options: DatabaseOptions & { onError?: (error: Error) => void },

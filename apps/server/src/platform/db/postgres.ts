@@ -12,13 +12,13 @@ import { runWork } from './run-work.ts';
 import type { Tables } from './tables.ts';
 
 const INT8_OID = 20;
-/** Times a transaction is tried when it loses a deadlock or a serialization race. */
+/** Attempts of a transaction that loses a deadlock or a serialization race. */
 const ATTEMPTS = 4;
 
 /**
- * What each connection sets, whatever the server's defaults are: commits that last, and a planner for many short
- * queries. Compiling a plan takes longer than a list does, workers in parallel are taken from whoever else asks, and
- * no disk of today is four times slower where it is read out of order.
+ * Settings of each connection, whatever the server's defaults are: durable commits, and a planner for many short
+ * queries. Compiling a plan takes longer than running a list query, parallel workers slow down other queries, and on
+ * today's disks random reads do not cost four times as much as sequential ones.
  */
 const SETTINGS = {
   timezone: 'UTC',
@@ -28,19 +28,19 @@ const SETTINGS = {
   random_page_cost: '1.1',
 };
 
-/** Connections of each kind; each kind waits for its own alone. */
+/** Connections of each kind. A kind never waits for connections of another. */
 export interface Connections {
-  /** Transactions, which may wait for each other's rows while they hold one. */
+  /** Transactions: they keep their connection while they wait for row locks. */
   transactions: number;
-  /** Reads of requests and of work in the background. */
+  /** Reads of requests and of background work. */
   reads: number;
-  /** Prepared statements: who calls, and when hosts were seen last. */
+  /** Prepared statements: callers, and when hosts were last seen. */
   prepared: number;
 }
 
 const CONNECTIONS: Connections = { transactions: 6, reads: 4, prepared: 2 };
 
-/** Opens PostgreSQL, with pools of connections: transactions that wait for one another keep no check-in waiting. */
+/** Opens PostgreSQL with a pool for each kind, so transactions that wait for one another never delay a check-in. */
 export function openPostgres(
   url: string,
   options: DatabaseOptions & { connections?: Connections; onError?: (e: Error) => void },
@@ -91,7 +91,7 @@ export function openPostgres(
       await run(sql, parameters).catch(rethrowWrite);
     },
     async close() {
-      // A pool ends once; whoever closes again waits for the same end.
+      // A pool ends once; later calls wait for the same end.
       ended ??= Promise.all([reader.destroy(), writer.destroy(), pool.end()]);
       await ended;
     },
@@ -113,12 +113,12 @@ function openPool(
       .join(' '),
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
-  // A connection that breaks must not end the process, be it idle or in the middle of a transaction, whose next
-  // statement fails: the next query opens another one.
+  // A broken connection must not end the process. A transaction on it fails at its next statement; later queries open
+  // another connection.
   pool.on('connect', (client) => {
     client.on('error', (error) => onError?.(error));
   });
-  pool.on('error', () => {}); // an idle one, of which its own handler has told
+  pool.on('error', () => {}); // an idle connection: the handler above has reported it
   return pool;
 }
 
@@ -128,7 +128,7 @@ function kyselyOn(pool: Pool): Kysely<Tables> {
 
 /** serialization_failure, deadlock_detected */
 const RETRIED = new Set(['40001', '40P01']);
-/** read_only_sql_transaction: a standby, or what was the primary before a fail-over. */
+/** read_only_sql_transaction: a standby, or the old primary after a fail-over. */
 const READ_ONLY = '25006';
 /** Classes: connection exception, insufficient resources, operator intervention, system error, rollback. */
 const FAULT_CLASSES = new Set(['08', '53', '57', '58', '40', 'XX']);
@@ -148,7 +148,10 @@ function mapFault(error: unknown): unknown {
   return new DatabaseFault(error instanceof Error ? error.message : 'database fault', { cause: error });
 }
 
-/** The same dialect, whose connections tell a database that is away from a statement that is wrong. */
+/**
+ * The same dialect; its connections throw a DatabaseFault when the database is unavailable, not for a wrong
+ * statement.
+ */
 function mapped(dialect: PostgresDialect): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
@@ -159,7 +162,7 @@ function mapped(dialect: PostgresDialect): Dialect {
 }
 
 interface MappedConnection extends DatabaseConnection {
-  /** The connection that the driver made, which alone it knows. */
+  /** The driver's own connection, which is the only one that it accepts. */
   readonly plain: DatabaseConnection;
 }
 

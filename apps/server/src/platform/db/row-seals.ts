@@ -4,14 +4,14 @@ import type { Db, Tx } from './engine.ts';
 import type { Seal } from './seal.ts';
 import type { Tables } from './tables.ts';
 
-/** A row as its slice writes it; the seal is added where it is written. */
+/** A row without its seal, as a slice builds it. */
 export type Unsealed<T extends SealedTable> = Omit<Selectable<Tables[T]>, 'seal'>;
 
 declare const OPENED: unique symbol;
-/** A row whose seal was checked; only `opened` makes one, so that a path around the check does not compile. */
+/** A row whose seal holds. Only the functions below make one, so code that skips the check does not compile. */
 export type Opened<T extends SealedTable> = Unsealed<T> & { readonly [OPENED]: T };
 
-/** The row with its seal, to be written. Only a row that the server made itself, or opened before, may come here. */
+/** Adds the seal to a row before it is written. Pass only rows that the server built itself or has opened. */
 export function sealed<T extends SealedTable, R extends Covered<T>>(
   tx: Tx,
   table: T,
@@ -20,7 +20,7 @@ export function sealed<T extends SealedTable, R extends Covered<T>>(
   return { ...row, seal: tx.seals.seal(table, row) };
 }
 
-/** Null where there is no row or its seal does not hold: it is told, and the caller goes on as without the row. */
+/** The row, if its seal holds. Null if there is none or the seal is broken, which is reported. */
 export function opened<T extends SealedTable, R extends Covered<T> & { readonly seal: string | null }>(
   db: Db,
   table: T,
@@ -28,11 +28,11 @@ export function opened<T extends SealedTable, R extends Covered<T> & { readonly 
 ): (R & Opened<T>) | null {
   if (!row) return null;
   if (isSealed(db, table, row)) return row;
-  db.seals.tell({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
+  db.seals.report({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
   return null;
 }
 
-/** The same for who tells of a broken seal by an event of their own. */
+/** Whether the seal holds; reports nothing, for callers that record their own event. */
 export function isSealed<T extends SealedTable, R extends Covered<T> & { readonly seal: string | null }>(
   db: Db,
   table: T,
@@ -41,10 +41,7 @@ export function isSealed<T extends SealedTable, R extends Covered<T> & { readonl
   return db.seals.holds(table, row);
 }
 
-/**
- * A page of rows whose seals hold, in the order of `page`: rows that are left out are made up for by those that follow,
- * so that a page ends early at the end of the list alone.
- */
+/** One page of rows whose seals hold, in the order of `page`. It reads on past broken rows until the page is full. */
 export async function listOpened<
   T extends SealedTable,
   R extends Covered<T> & { readonly seal: string | null },

@@ -1,6 +1,6 @@
 import type { Db } from './engine.ts';
 
-/** The newest migration that was applied to this database; null where none ever was. Changes nothing. */
+/** The version of the newest migration of this database; null if it has none. Changes nothing. */
 export async function schemaVersion(db: Db): Promise<number | null> {
   const tables = await db.introspection.getTables();
   if (!tables.some(({ name }) => name === 'schema_migrations')) return null;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { type BrokenSeal, nameOf, SEALED_COLUMNS, type SealedTable } from './create-row-seals.ts';
 import type { Db, Tx } from './engine.ts';
 
-/** What ends the right of a row, beside its key: a row that was ended stays without a seal. */
-const ENDED: Readonly<Partial<Record<SealedTable, string>>> = {
+/** Conditions for a row that is in force: one that has ended has no seal. */
+const IN_FORCE: Readonly<Partial<Record<SealedTable, string>>> = {
   operator_sessions: 'revoked_at IS NULL',
   operator_recovery_codes: 'used_at IS NULL',
   setup_links: 'used_at IS NULL',
@@ -13,7 +13,7 @@ const ENDED: Readonly<Partial<Record<SealedTable, string>>> = {
   resyncs: 'closed_at IS NULL',
   agent_commands: "status IN ('pending', 'sent')",
 };
-/** Where it is not the column `id`. */
+/** Tables whose key is not `id`. */
 const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
   operator_totp: ['operator_id'],
   operator_recovery_codes: ['operator_id', 'code_hash'],
@@ -21,11 +21,11 @@ const KEYS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
 
 type Row = Readonly<Record<string, unknown>> & { readonly seal: string | null };
 
-/** Rows that stand and bear no seal of this server, of every table. */
+/** Rows in force without a seal that holds, of every table. */
 export async function findBrokenSeals(db: Db): Promise<BrokenSeal[]> {
   const broken: BrokenSeal[] = [];
   for (const table of sealedTables()) {
-    for (const row of await standingRows(db, table)) {
+    for (const row of await rowsInForce(db, table)) {
       if (db.seals.holdsRow(table, row)) continue;
       broken.push({ table, row: nameOf(table, row), reason: row.seal === null ? 'missing' : 'wrong' });
     }
@@ -34,13 +34,13 @@ export async function findBrokenSeals(db: Db): Promise<BrokenSeal[]> {
 }
 
 /**
- * Seals the rows that bear no seal of this server as they are, whoever wrote them. Returns how many of each table.
- * Nothing checks them: only a human may ask for it.
+ * Seals broken rows as they are, whoever wrote them, and returns how many of each table. Nothing checks them:
+ * run this only when a person asks for it.
  */
 export async function sealBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<SealedTable, number>>>> {
   const counts: Partial<Record<SealedTable, number>> = {};
   for (const table of sealedTables()) {
-    for (const row of await standingRows(tx, table)) {
+    for (const row of await rowsInForce(tx, table)) {
       if (tx.seals.holdsRow(table, row)) continue;
       await sql`UPDATE ${sql.table(table)} SET seal = ${tx.seals.sealRow(table, row)}
         WHERE ${keyOf(table, row)}`.execute(tx);
@@ -50,12 +50,12 @@ export async function sealBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<Se
   return counts;
 }
 
-/** Deletes the rows that stand and bear no seal of this server. Returns how many of each table. */
+/** Deletes rows in force whose seal does not hold. Returns how many of each table. */
 export async function removeBrokenRows(tx: Tx): Promise<Readonly<Partial<Record<SealedTable, number>>>> {
   const counts: Partial<Record<SealedTable, number>> = {};
-  // What refers to an operator goes before the operator.
+  // Rows that refer to an operator are deleted before the operator.
   for (const table of sealedTables().toReversed()) {
-    for (const row of await standingRows(tx, table)) {
+    for (const row of await rowsInForce(tx, table)) {
       if (tx.seals.holdsRow(table, row)) continue;
       if (table === 'operators') await removeSessions(tx, row);
       await sql`DELETE FROM ${sql.table(table)} WHERE ${keyOf(table, row)}`.execute(tx);
@@ -74,9 +74,9 @@ function keyOf(table: SealedTable, row: Row) {
   return sql.join(parts, sql` AND `);
 }
 
-async function standingRows(db: Db, table: SealedTable): Promise<readonly Row[]> {
-  const standing = sql.raw(ENDED[table] ?? '1 = 1');
-  return (await sql<Row>`SELECT * FROM ${sql.table(table)} WHERE ${standing}`.execute(db)).rows;
+async function rowsInForce(db: Db, table: SealedTable): Promise<readonly Row[]> {
+  const inForce = sql.raw(IN_FORCE[table] ?? '1 = 1');
+  return (await sql<Row>`SELECT * FROM ${sql.table(table)} WHERE ${inForce}`.execute(db)).rows;
 }
 
 function sealedTables(): SealedTable[] {

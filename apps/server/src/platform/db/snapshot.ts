@@ -12,16 +12,16 @@ export interface SnapshotBatch {
   rows: readonly (readonly SqlValue[])[];
 }
 
-/** The database as it was at one moment, while others go on writing. It takes nothing from them but disk space. */
+/** The database at one moment, while others go on writing. It costs them only disk space. */
 export interface Snapshot {
   readonly engine: 'sqlite' | 'postgres';
   tables(): Promise<ReadonlySet<string>>;
-  /** In the order of the first column; nothing where the table is empty. `table` must be one of `tables()`. */
+  /** Rows in the order of the first column; no batch if the table is empty. `table` must be one of `tables()`. */
   read(table: string): AsyncIterable<SnapshotBatch>;
   close(): Promise<void>;
 }
 
-/** Throws where there is no database, or where it cannot be read. */
+/** Throws if there is no database or it cannot be read. */
 export async function openSnapshot({
   dataDir,
   databaseUrl,
@@ -36,7 +36,7 @@ export async function openSnapshot({
 
 function openSqliteSnapshot(file: string): Snapshot {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-  // The first read fixes the moment, so it is made here.
+  // The first read fixes the moment of the snapshot.
   database.exec('BEGIN');
   const names = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
   return {
@@ -69,7 +69,7 @@ async function openPostgresSnapshot(url: string): Promise<Snapshot> {
     options: '-c timezone=UTC',
     types: { getTypeParser: (oid, format) => (oid === INT8_OID ? Number : types.getTypeParser(oid, format)) },
   });
-  // A connection that breaks is told by the query that it breaks, and by the next one.
+  // A broken connection makes the current query fail, and the next one.
   client.on('error', () => {});
   await client.connect();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -92,7 +92,7 @@ async function openPostgresSnapshot(url: string): Promise<Snapshot> {
           yield { columns, rows: result.rows.map((row) => row.map(plain)) };
         }
       } finally {
-        // Also where the reader has enough before the end.
+        // Also if the reader stops early.
         await client.query('CLOSE snapshot_rows');
       }
     },

@@ -26,7 +26,7 @@ import type { Tables } from './tables.ts';
 /** Statements kept prepared for each connection. */
 const STATEMENT_CACHE = 500;
 
-/** Opens SQLite in WAL with synchronous=FULL: one connection writes, one that cannot write serves the reads. */
+/** Opens SQLite in WAL with synchronous=FULL: one connection writes, a read-only one serves the reads. */
 export function openSqlite(file: string, options: DatabaseOptions & { slices?: Slices }): Database {
   const { slices = ofProcess } = options;
   const writer = openConnection(file);
@@ -91,7 +91,7 @@ function openConnection(file: string): DatabaseSync {
 }
 
 interface Sharing {
-  /** For the connection that writes: whoever asks it for a transaction waits for a turn. */
+  /** Puts transactions in order; null for the read-only connection. */
   group: GroupCommit | null;
   slices: Slices;
 }
@@ -107,14 +107,14 @@ function kyselyOn(connection: DatabaseSync, sharing: Sharing): Kysely<Tables> {
   });
 }
 
-/** Kysely would keep everyone else out until a commit is on disk; the group does better. */
+/** Lets Kysely start a transaction while another waits for its commit: the group puts them in order. */
 class WaitingAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
 }
 
-/** The connection of one transaction: it may wait for its commit while the next one runs. */
+/** The connection of one transaction, which may wait for its commit while the next one runs. */
 interface MemberConnection extends DatabaseConnection {
   readonly member: Member;
 }
@@ -182,7 +182,7 @@ function createConnection(database: DatabaseSync, slices: Slices): DatabaseConne
         const { statement, hasRows } = prepare(query.sql);
         const parameters = query.parameters.map(toSql);
         if (hasRows) {
-          // The row type is the statement's, which Kysely derived from Tables.
+          // Kysely derived the row type of the statement from Tables.
           return { rows: statement.all(...parameters) as R[] };
         }
         const { changes } = statement.run(...parameters);
@@ -204,7 +204,7 @@ function toSql(value: unknown): SqlValue {
 
 function rows(statement: StatementSync, parameters: readonly HotParameter[]): HotRow[] {
   try {
-    // setReturnArrays makes each row an array, which the types of node:sqlite do not know.
+    // setReturnArrays makes each row an array; the types of node:sqlite do not reflect that.
     return statement.all(...parameters.map(bound)) as unknown as HotRow[];
   } catch (error) {
     throw mapFault(error);

@@ -1,7 +1,7 @@
 /**
- * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for booleans) and
- * null. JSON is text. Each slice adds its tables beside the statements that make them, in its schema.ts, and its
- * store.ts has their only SQL.
+ * The columns of every table, as both engines return them: text, numbers (bigint milliseconds, 0/1 for
+ * booleans) and null. JSON is text. Each slice declares its tables in its schema.ts, beside the statements that
+ * create them; their only SQL is in its store.ts.
  */
 export interface Tables {
   schema_migrations: { version: number; name: string; applied_at: number };

@@ -1,8 +1,8 @@
 import type { Tables } from './tables.ts';
 
 /**
- * What a transaction writes beside its rows. `transact` makes one for each attempt and drops it with the attempt: what a
- * failed attempt left in it is never written.
+ * What a transaction writes beside its rows. `transact` makes one for each attempt and drops it with the
+ * attempt: what a failed attempt left in it is never written.
  */
 export interface WriteContext {
   /** In the order in which they were appended; the step before the commit chains them. */
