@@ -2,12 +2,13 @@ import { AgentItem } from '@tidegate/protocol/agents-api';
 import { AgentChange, GroupItem, MoveHostsAnswer, MoveHostsRequest } from '@tidegate/protocol/groups-api';
 import { Problem } from '@tidegate/protocol/problems';
 import { strict } from '@tidegate/protocol/scalars';
-import { Type } from 'typebox';
+
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { HostPath } from '../platform/http/paths.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countGroups, listGroups } from './group-store.ts';
@@ -37,19 +38,16 @@ export function mountGroups(routes: Routes, { platform }: { platform: Platform }
       response: { 200: pageOf(GroupItem), 400: Problem },
     },
     handler: async ({ operator, query }) => {
-      const limit = pageLimit(query);
-      const { cursor } = query;
+      const { limit, after } = askedPage(query);
       const scope = operator.groups;
-      const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
       const rows = await listGroups(db, { scope, limit: limit + 1, after });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ name }) => name });
       return {
         items: page.map(({ name, hosts, updatesPending }) => ({
           ...{ name, hosts },
           updates_pending: updatesPending,
         })),
-        next_cursor: last ? encodeCursor([last.name]) : null,
+        next_cursor,
         total: await countGroups(db, scope),
       };
     },
@@ -61,7 +59,7 @@ export function mountGroups(routes: Routes, { platform }: { platform: Platform }
     schema: {
       tags,
       summary: 'Put a host into a group, or into none',
-      params: Type.Object({ agent_id: Type.String() }),
+      params: HostPath,
       body: AgentChange,
       response: { 200: AgentItem, 400: Problem, 403: Problem, 404: Problem },
     },
@@ -70,7 +68,7 @@ export function mountGroups(routes: Routes, { platform }: { platform: Platform }
       const asked = { agentIds: [agentId], group: body.group, by: operator };
       const isThere = isAgentId(agentId) && (await moveHosts(platform, asked)).not_found.length === 0;
       const row = isThere && (await findAgent(db, agentId));
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such agent.' });
+      if (!row) throw noSuch('agent');
       return agentItem(row, platform.now());
     },
   });

@@ -15,7 +15,8 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { HostPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -42,7 +43,6 @@ const tags = ['hosts'];
 const lists: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 const reads: OperatorAccess = { ...lists, reach: { of: 'agent', by: 'agent_id' } };
 const acts: OperatorAccess = { ...reads, role: 'admin', limit: 'admin_operations', scope: 'hosts' };
-const AgentPath = Type.Object({ agent_id: Type.String() });
 const Filter = strict(AgentFilter);
 const ListQuery = strict({ ...SortedPageQuery, sort: Type.Optional(AgentSort), ...AgentFilter });
 
@@ -77,10 +77,10 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     method: 'GET',
     url: '/api/v1/agents/:agent_id',
     access: reads,
-    schema: { tags, summary: 'One host', params: AgentPath, response: { 200: AgentItem } },
+    schema: { tags, summary: 'One host', params: HostPath, response: { 200: AgentItem } },
     handler: async ({ params }) => {
       const row = isAgentId(params.agent_id) && (await findAgent(platform.database.read, params.agent_id));
-      if (!row) throw unknownAgent();
+      if (!row) throw noSuch('agent');
       return agentItem(row, platform.now());
     },
   });
@@ -88,7 +88,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     method: 'DELETE',
     url: '/api/v1/agents/:agent_id',
     access: acts,
-    schema: { tags, summary: 'Delete a host; its machine may enrol anew', params: AgentPath },
+    schema: { tags, summary: 'Delete a host; its machine may enrol anew', params: HostPath },
     handler: async ({ operator, params }) => {
       await revokeOr404(platform, params.agent_id, {
         act: 'delete',
@@ -104,7 +104,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     schema: {
       tags,
       summary: 'Revoke the credentials of a host; forward only',
-      params: AgentPath,
+      params: HostPath,
       body: RevokeRequest,
       response: { 200: AgentItem },
     },
@@ -124,17 +124,17 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     schema: {
       tags,
       summary: 'Say that a suspected clone is one machine',
-      params: AgentPath,
+      params: HostPath,
       body: DismissCloneRequest,
       response: { 200: AgentItem },
     },
     handler: async ({ operator, params, body }) => {
       const { agent_id: agentId } = params;
-      if (!isAgentId(agentId)) throw unknownAgent();
+      if (!isAgentId(agentId)) throw noSuch('agent');
       const actor = operator.username;
       const outcome = await dismissClone(platform, { agentId, reason: body.reason, actor });
       if (outcome.ok) return agentItem(outcome.agent, platform.now());
-      if (outcome.why === 'unknown') throw unknownAgent();
+      if (outcome.why === 'unknown') throw noSuch('agent');
       throw new Refusal('conflict', { detail: 'No clone of the agent is suspected.' });
     },
   });
@@ -145,27 +145,23 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     schema: {
       tags,
       summary: 'Clear the machine binding of a host (E2)',
-      params: AgentPath,
+      params: HostPath,
       body: RebindRequest,
       response: { 200: RebindAnswer },
     },
     handler: async ({ operator, params, body }) => {
       const { agent_id: agentId } = params;
-      if (!isAgentId(agentId)) throw unknownAgent();
+      if (!isAgentId(agentId)) throw noSuch('agent');
       const actor = operator.username;
       const outcome = await rebindMachine(platform, { agentId, reason: body.reason, actor });
       if (outcome.ok) {
         return { agent_id: agentId, machine_id: null, rebind_at: rfc3339(outcome.atMs) };
       }
-      if (outcome.why === 'unknown') throw unknownAgent();
+      if (outcome.why === 'unknown') throw noSuch('agent');
       throw new Refusal('conflict', { detail: 'The agent is revoked: its host has to enrol again.' });
     },
   });
   mountGroups(routes, deps);
-}
-
-function unknownAgent(): Refusal {
-  return new Refusal('not_found', { detail: 'There is no such agent.' });
 }
 
 async function revokeOr404(
@@ -174,7 +170,7 @@ async function revokeOr404(
   act: { act: 'revoke' | 'delete'; reason: string | null; actor: string },
 ) {
   const row = isAgentId(agentId) && (await revokeAgent(platform, { agentId, ...act }));
-  if (!row) throw unknownAgent();
+  if (!row) throw noSuch('agent');
   return row;
 }
 

@@ -1,10 +1,11 @@
 import { ApiTokenItem, CreatedApiToken, NewApiToken } from '@tidegate/protocol/api-tokens-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createApiToken, revokeApiToken } from './change-tokens.ts';
@@ -36,15 +37,13 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
       response: { 200: pageOf(ApiTokenItem), 400: Problem },
     },
     handler: async ({ query }) => {
-      const limit = pageLimit(query);
-      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const { limit, after: before } = askedPage(query);
       const rows = await listApiTokens(db, { limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       const nowMs = platform.now();
       return {
         items: page.map((row) => tokenView(row, nowMs)),
-        next_cursor: last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countApiTokens(db),
       };
     },
@@ -69,10 +68,10 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changing,
-    schema: { tags, summary: 'Revoke an API token; forward only', params: strict({ id: Uuid }) },
+    schema: { tags, summary: 'Revoke an API token; forward only', params: IdPath },
     handler: async ({ operator, params: { id } }) => {
       if (!(await revokeApiToken(platform, { id, by: operator }))) {
-        throw new Refusal('not_found', { detail: 'There is no such API token.' });
+        throw noSuch('API token');
       }
     },
   });

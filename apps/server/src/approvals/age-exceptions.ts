@@ -1,14 +1,15 @@
 import { AgeException, AgeExceptionRequest } from '@tidegate/protocol/approvals-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
@@ -41,14 +42,12 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
       response: { 200: pageOf(AgeException), 400: Problem },
     },
     handler: async ({ query }) => {
-      const limit = pageLimit(query);
-      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const { limit, after: before } = askedPage(query);
       const rows = await listAgeExceptions(database.read, { limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map(view),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countAgeExceptions(database.read),
       };
     },
@@ -61,12 +60,12 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
     schema: {
       summary: 'One exception',
       tags,
-      params: strict({ id: Uuid }),
+      params: IdPath,
       response: { 200: AgeException, 404: Problem },
     },
     handler: async ({ params }) => {
       const row = await findAgeException(database.read, params.id);
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such exception.' });
+      if (!row) throw noSuch('exception');
       return view(row);
     },
   });
@@ -127,7 +126,7 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
     schema: {
       summary: 'End an exception',
       tags,
-      params: strict({ id: Uuid }),
+      params: IdPath,
       response: { 204: Type.Null(), 404: Problem },
     },
     handler: async ({ operator, params }) => {
@@ -146,7 +145,7 @@ export function mountAgeExceptions(routes: Routes, { platform }: { platform: Pla
         });
         return true;
       });
-      if (!ended) throw new Refusal('not_found', { detail: 'There is no such exception.' });
+      if (!ended) throw noSuch('exception');
     },
   });
 }

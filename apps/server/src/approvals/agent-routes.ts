@@ -4,7 +4,7 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
 import { findLiveApproval } from '../approval-tokens/store.ts';
 import { divergencesOfApproval } from '../commands/diverging-approval.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type AgentStateDeps, signAgentState } from './agent-state.ts';
@@ -47,12 +47,12 @@ export function mountAgentApprovals(routes: Routes, { platform, keyRing }: Agent
       const tokenId = params.token_id;
       const live = { tokenId, agentId, nowMs: platform.now() };
       const row = await findLiveApproval(platform.database.read, live);
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such approval.' });
+      if (!row) throw noSuch('approval');
       const envelope: unknown = JSON.parse(row.envelope);
       if (!Value.Check(Envelope, envelope)) throw new Error('the stored approval is not an envelope');
       // An artifact diverges since: the token is withheld, as if it were void, which the sweep makes it.
       const diverging = await divergencesOfApproval(platform.database.read, envelope);
-      if (diverging.length > 0) throw new Refusal('not_found', { detail: 'There is no such approval.' });
+      if (diverging.length > 0) throw noSuch('approval');
       return envelope;
     },
   });

@@ -1,7 +1,8 @@
 import { CountersignAnswer, CountersignRequest } from '@tidegate/protocol/approvals-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
-import { Refusal } from '../platform/http/refusal.ts';
+
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countersignApproval } from './countersign.ts';
@@ -19,7 +20,7 @@ export function mountCountersign(routes: Routes, { platform }: { platform: Platf
     schema: {
       summary: 'Add a signature to the approval of an update',
       tags: ['approvals'],
-      params: strict({ id: Uuid }),
+      params: IdPath,
       body: CountersignRequest,
       response: { 200: CountersignAnswer, 400: Problem, 404: Problem, 409: Problem },
     },
@@ -34,7 +35,7 @@ export function mountCountersign(routes: Routes, { platform }: { platform: Platf
         case 'signed':
           return { update_id: id, token: outcome.token };
         case 'not_found':
-          throw new Refusal('not_found', { detail: 'There is no such update.' });
+          throw noSuch('update');
         case 'conflict':
           throw new Refusal('conflict', { detail: 'This update has no approval that could be signed.' });
         case 'full':

@@ -1,10 +1,11 @@
 import { DecisionDetail, DecisionItem } from '@tidegate/protocol/decisions-api';
 import { Envelope } from '@tidegate/protocol/documents';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { findUpdate } from '../updates/store.ts';
@@ -19,8 +20,6 @@ const ofUpdate: OperatorAccess = {
 };
 const reading: OperatorAccess = { ...ofUpdate, reach: { of: 'decision', by: 'id' } };
 const tags = ['decisions'];
-const params = strict({ id: Uuid });
-const none = 'There is no such decision.';
 
 /** What the decisions of the gate rested on, and each as a signed statement. */
 export function mountDecisions(
@@ -36,22 +35,20 @@ export function mountDecisions(
     schema: {
       summary: 'Decisions about an update, newest first',
       tags,
-      params,
+      params: IdPath,
       querystring: strict(PageQuery),
       response: { 200: pageOf(DecisionItem), 400: Problem, 404: Problem },
     },
     handler: async ({ params: { id: updateId }, query }) => {
-      const limit = pageLimit(query);
-      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const { limit, after: before } = askedPage(query);
       if (!(await findUpdate(database.read, updateId))) {
-        throw new Refusal('not_found', { detail: 'There is no such update.' });
+        throw noSuch('update');
       }
       const rows = await listDecisions(database.read, { updateId, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map(decisionItem),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countDecisions(database.read, updateId),
       };
     },
@@ -64,12 +61,12 @@ export function mountDecisions(
     schema: {
       summary: 'One decision with all that it rested on',
       tags,
-      params,
+      params: IdPath,
       response: { 200: DecisionDetail, 404: Problem },
     },
     handler: async ({ params: { id } }) => {
       const row = await findDecision(database.read, id);
-      if (!row) throw new Refusal('not_found', { detail: none });
+      if (!row) throw noSuch('decision');
       return decisionDetail(row);
     },
   });
@@ -81,7 +78,7 @@ export function mountDecisions(
     schema: {
       summary: 'One decision as an in-toto statement, signed now by the key in use',
       tags,
-      params,
+      params: IdPath,
       response: { 200: Envelope, 404: Problem, 409: Problem },
     },
     handler: async ({ params: { id } }) => {
@@ -90,7 +87,7 @@ export function mountDecisions(
         case 'signed':
           return outcome.envelope;
         case 'not_found':
-          throw new Refusal('not_found', { detail: none });
+          throw noSuch('decision');
         case 'no_plan':
           throw new Refusal('conflict', {
             detail: 'No plan was known then: there is no artifact to speak of.',

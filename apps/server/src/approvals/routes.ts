@@ -10,10 +10,11 @@ import {
   StateAnswer,
 } from '@tidegate/protocol/approvals-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES, REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { demandFreshFactor } from '../platform/http/step-up.ts';
 import { demandOverride } from '../platform/http/token-scopes.ts';
@@ -34,7 +35,6 @@ const approving: OperatorAccess = {
 const approvingMany: OperatorAccess = { ...approving, reach: 'scope' };
 const acting: OperatorAccess = { ...approving, limit: 'admin_operations' };
 const tags = ['approvals'];
-const params = strict({ id: Uuid });
 /** When to ask again for a verdict that is not there yet, in seconds. */
 const PENDING_RETRY_SECONDS = 5;
 /** What is judged now is not installed later than this, in milliseconds. */
@@ -51,7 +51,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     schema: {
       summary: 'Approve one update (E3)',
       tags,
-      params,
+      params: IdPath,
       body: ApproveRequest,
       response: {
         200: ApproveAnswer,
@@ -134,7 +134,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     schema: {
       summary: "The gate's verdict, minting nothing",
       tags,
-      params,
+      params: IdPath,
       response: { 200: GateReport, 404: Problem, 503: Problem },
     },
     handler: async ({ params }) => {
@@ -152,7 +152,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     schema: {
       summary: 'Reject an update',
       tags,
-      params,
+      params: IdPath,
       body: RejectRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
@@ -176,7 +176,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     schema: {
       summary: 'Back to pending; also takes an approval back',
       tags,
-      params,
+      params: IdPath,
       body: ReopenRequest,
       response: { 200: StateAnswer, 404: Problem, 409: Problem },
     },
@@ -212,7 +212,7 @@ function refusalOf(outcome: Exclude<ApproveOutcome, { kind: 'approved' | 'awaiti
       });
     }
     case 'not_found':
-      return new Refusal('not_found', { detail: 'There is no such update.' });
+      return noSuch('update');
     case 'override_reason_required':
       return new Refusal('override_reason_required', {
         detail: 'An override needs a reason.',
@@ -239,7 +239,7 @@ function demandChanged(outcome: ChangeOutcome): void {
     case 'changed':
       return;
     case 'not_found':
-      throw new Refusal('not_found', { detail: 'There is no such update.' });
+      throw noSuch('update');
     case 'conflict':
       throw new Refusal('conflict', {
         detail: `That cannot be done with an update that is ${outcome.state}.`,

@@ -7,14 +7,15 @@ import {
   UndoDecisionRequest,
 } from '@tidegate/protocol/artifacts-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { BULK_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { decideDivergence, undoDecision } from './decide-divergence.ts';
@@ -42,8 +43,6 @@ const deciding: OperatorAccess = {
   reach: 'fleet',
   scope: 'override',
 };
-const params = strict({ id: Uuid });
-const none = 'There is no such divergence.';
 
 /** Artifacts that the fleet was told of with different hashes, and the operator's word about each. */
 export function mountArtifacts(routes: Routes, { platform }: { platform: Platform }): void {
@@ -63,17 +62,15 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       response: { 200: pageOf(Divergence), 400: Problem },
     },
     handler: async ({ query }) => {
-      const limit = pageLimit(query);
-      const before = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+      const { limit, after: before } = askedPage(query);
       const state = query.open === undefined ? null : query.open === 'true' ? 'open' : 'decided';
       const rows = await listDivergences(database.read, { state, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       const ids = page.map(({ id }) => id);
       const hashes = Map.groupBy(await hashesOf(database.read, ids), ({ divergence_id: id }) => id);
-      const last = page.at(-1);
       return {
         items: page.map((row) => view(row, hashes.get(row.id) ?? [])),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countDivergences(database.read, state),
       };
     },
@@ -86,12 +83,12 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     schema: {
       summary: 'One artifact with more than one hash',
       tags,
-      params,
+      params: IdPath,
       response: { 200: Divergence, 404: Problem },
     },
     handler: async ({ params: { id } }) => {
       const row = await findDivergence(database.read, id);
-      if (!row) throw new Refusal('not_found', { detail: none });
+      if (!row) throw noSuch('divergence');
       return view(row, await hashesOf(database.read, [id]));
     },
   });
@@ -103,12 +100,12 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     schema: {
       summary: 'Who said what of an artifact with more than one hash, the oldest first',
       tags,
-      params,
+      params: IdPath,
       response: { 200: ArtifactSightings, 404: Problem },
     },
     handler: async ({ params: { id } }) => {
       const row = await findDivergence(database.read, id);
-      if (!row) throw new Refusal('not_found', { detail: none });
+      if (!row) throw noSuch('divergence');
       const sightings = await sightingsOfArtifact(database.read, row, SIGHTINGS_MAX);
       return {
         items: sightings.map(({ status, deleted_at, set_aside_at, differs, seen_at, ...said }) => ({
@@ -144,7 +141,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     schema: {
       summary: 'Accept one hash of an artifact, or all of them; the others stay blocked',
       tags,
-      params,
+      params: IdPath,
       body: DecideDivergenceRequest,
       response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
     },
@@ -155,7 +152,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
         case 'decided':
           return view(outcome.divergence, outcome.hashes);
         case 'not_found':
-          throw new Refusal('not_found', { detail: none });
+          throw noSuch('divergence');
         case 'hash_of_another_kind':
           throw new Refusal('invalid_request', {
             detail: 'The body is not valid.',
@@ -183,7 +180,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     schema: {
       summary: "Take an operator's decision back: registry and hosts decide again",
       tags,
-      params,
+      params: IdPath,
       body: UndoDecisionRequest,
       response: { 200: Divergence, 400: Problem, 404: Problem, 409: Problem },
     },
@@ -194,7 +191,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
         case 'undone':
           return view(outcome.divergence, outcome.hashes);
         case 'not_found':
-          throw new Refusal('not_found', { detail: none });
+          throw noSuch('divergence');
         case 'not_decided':
           throw new Refusal('conflict', {
             detail: 'No decision of an operator is in force: nothing to undo.',

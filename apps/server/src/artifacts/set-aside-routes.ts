@@ -4,7 +4,7 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { rfc3339 } from '../platform/clock.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit } from '../platform/http/lists.ts';
+import { askedPage, cutPage, PageQuery } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -29,15 +29,13 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
       response: { 200: HostsSetAside, 400: Problem },
     },
     handler: async ({ query }) => {
-      const limit = pageLimit(query);
-      const after = query.cursor === undefined ? '' : String(decodeCursor(query.cursor, 1)[0]);
+      const { limit, after } = askedPage(query);
       const only = query.agent_id ?? null;
-      const rows = await listSetAside(database.read, { after, only, limit: limit + 1 });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const rows = await listSetAside(database.read, { after: after ?? '', only, limit: limit + 1 });
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ agent_id: id }) => id });
       return {
         items: page.map(({ since, ...row }) => ({ ...row, since: rfc3339(since) })),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.agent_id]) : null,
+        next_cursor,
         total: await countSetAside(database.read, only),
       };
     },

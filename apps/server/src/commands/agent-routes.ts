@@ -7,7 +7,7 @@ import { isTooOld } from '../agents/guard-rules.ts';
 import type { Config } from '../config.ts';
 import { BULK_BODY_MAX_BYTES, REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { keepOutput } from './output.ts';
@@ -32,7 +32,6 @@ export function mountAgentCommands(
 ): void {
   const { database, random } = platform;
   const large = createLargeWork({ ...LARGE_REPORTS, random });
-  const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
 
   routes.agent({
     method: 'POST',
@@ -64,7 +63,7 @@ export function mountAgentCommands(
       );
       switch (outcome.kind) {
         case 'unknown':
-          throw unknown();
+          throw noSuch('command');
         case 'finished':
           throw new Refusal('command_finished', { detail: `The command has ended: ${outcome.status}.` });
         case 'recorded':
@@ -93,7 +92,7 @@ export function mountAgentCommands(
         await keepOutput(tx, { commandId, output: body, nowMs: platform.now() });
         return true;
       });
-      if (!own) throw unknown();
+      if (!own) throw noSuch('command');
       return ACCEPTED;
     },
   });

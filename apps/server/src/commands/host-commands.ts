@@ -1,10 +1,11 @@
 import { CommandQueued, PollingRequest, RebootRequest, ScanRequest } from '@tidegate/protocol/agents-api';
-import { Type } from 'typebox';
+
 import { lockBinding, setPollingInterval } from '../agents/store.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { HostPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type NewCommand, queueCommand } from './queue-command.ts';
@@ -16,7 +17,6 @@ const acts: OperatorAccess = {
   reach: { of: 'agent', by: 'agent_id' },
   scope: 'hosts',
 };
-const AgentPath = Type.Object({ agent_id: Type.String() });
 
 /** What an operator can ask of a host: queued for its next check-in, answered 202. */
 export function mountHostCommands(routes: Routes, deps: { platform: Platform }): void {
@@ -27,7 +27,7 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
     schema: {
       tags,
       summary: 'Ask a host to scan',
-      params: AgentPath,
+      params: HostPath,
       body: ScanRequest,
       response: { 202: CommandQueued },
     },
@@ -49,7 +49,7 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
     schema: {
       tags,
       summary: 'Ask a host to reboot',
-      params: AgentPath,
+      params: HostPath,
       body: RebootRequest,
       response: { 202: CommandQueued },
     },
@@ -70,7 +70,7 @@ export function mountHostCommands(routes: Routes, deps: { platform: Platform }):
     schema: {
       tags,
       summary: 'Set how often a host checks in',
-      params: AgentPath,
+      params: HostPath,
       body: PollingRequest,
       response: { 202: CommandQueued },
     },
@@ -102,7 +102,7 @@ async function queueForHost(
   return platform.database.transact(async (tx) => {
     const agent = isAgentId(agentId) ? await lockBinding(tx, { engine, agentId }) : null;
     if (!agent || agent.status === 'deleted') {
-      throw new Refusal('not_found', { detail: 'There is no such agent.' });
+      throw noSuch('agent');
     }
     if (agent.status === 'revoked') {
       throw new Refusal('conflict', { detail: 'The agent is revoked: no command can reach it.' });

@@ -9,14 +9,15 @@ import {
 } from '@tidegate/protocol/commands-api';
 import { directionOf } from '@tidegate/protocol/lists-api';
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { findAgent } from '../agents/store.ts';
 import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { pageLimit } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -43,12 +44,10 @@ const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: '
 const reading: OperatorAccess = { ...listing, reach: { of: 'command', by: 'id' } };
 const acting: OperatorAccess = { ...reading, role: 'approver', limit: 'admin_operations' };
 const tags = ['commands'];
-const params = strict({ id: Uuid });
 
 /** What operators see of commands and do with them. */
 export function mountCommands(routes: Routes, { platform }: CommandsDeps): void {
   const { database } = platform;
-  const unknown = () => new Refusal('not_found', { detail: 'There is no such command.' });
 
   routes.operator({
     method: 'GET',
@@ -85,10 +84,10 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     method: 'GET',
     url: '/api/v1/commands/:id',
     access: reading,
-    schema: { summary: 'One command', tags, params, response: { 200: CommandItem, 404: Problem } },
+    schema: { summary: 'One command', tags, params: IdPath, response: { 200: CommandItem, 404: Problem } },
     handler: async ({ params }) => {
       const command = await findHostedCommand(database.read, params.id);
-      if (!command) throw unknown();
+      if (!command) throw noSuch('command');
       return commandItem(command);
     },
   });
@@ -100,13 +99,13 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     schema: {
       summary: 'Cancels a command that its agent has not acknowledged',
       tags,
-      params,
+      params: IdPath,
       response: { 200: CommandItem, 404: Problem, 409: Problem },
     },
     handler: async ({ operator: { username }, params }) => {
       const command = await database.transact(async (tx) => {
         const found = await findCommand(tx, params.id);
-        if (!found) throw unknown();
+        if (!found) throw noSuch('command');
         await demandHost(tx, found);
         const outcome = await cancelCommand(tx, platform, { command: found, by: username });
         if (outcome === 'finished') {
@@ -126,7 +125,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
         }
         return findHostedCommand(tx, found.id);
       });
-      if (!command) throw unknown();
+      if (!command) throw noSuch('command');
       return commandItem(command);
     },
   });
@@ -138,13 +137,13 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     schema: {
       summary: 'Queues a command that ended without success once more, as a new one',
       tags,
-      params,
+      params: IdPath,
       response: { 202: CommandQueued, 404: Problem, 409: Problem },
     },
     handler: async ({ operator: { username }, params }) => {
       const commandId = await database.transact(async (tx) => {
         const command = await findCommand(tx, params.id);
-        if (!command) throw unknown();
+        if (!command) throw noSuch('command');
         await demandHost(tx, command);
         const outcome = await retryCommand(tx, platform, { command, by: username });
         if (outcome.kind === 'refused') throw new Refusal('conflict', { detail: outcome.detail });
@@ -162,12 +161,12 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     schema: {
       summary: 'Output of a command as it comes (server-sent events; Last-Event-ID goes on from there)',
       tags,
-      params,
+      params: IdPath,
       response: { 200: Type.Unsafe<Readable>(Type.String()), 404: Problem, 503: Problem },
     },
     handler: async ({ params, request, reply }) => {
       const command = await findCommand(database.read, params.id);
-      if (!command) throw unknown();
+      if (!command) throw noSuch('command');
       if (streams >= STREAMS_MAX) {
         throw new Refusal('unavailable', { detail: 'Too many outputs are watched.', retryAfterSeconds: 30 });
       }

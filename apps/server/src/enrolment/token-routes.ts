@@ -8,8 +8,8 @@ import { Type } from 'typebox';
 import { demandGroup } from '../agents/move-hosts.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { isAgentId } from '../platform/http/identities.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createRegistrationToken, withdrawRegistrationToken } from './registration-tokens.ts';
@@ -42,14 +42,12 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
     },
     handler: async ({ operator, query }) => {
       const scope = operator.groups;
-      const limit = pageLimit(query);
-      const before = query.cursor === undefined ? null : positionOf(query.cursor);
+      const { limit, after: before } = askedPage(query);
       const rows = await listRegistrationTokens(db, { scope, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = rows.length > limit ? page.at(-1) : undefined;
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map(tokenView),
-        next_cursor: last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countRegistrationTokens(db, scope),
       };
     },
@@ -68,7 +66,7 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
       const { id } = params;
       const scope = operator.groups;
       const row = isUuid(id) && (await findRegistrationToken(db, { id, scope }));
-      if (!row) throw unknownToken();
+      if (!row) throw noSuch('registration token');
       return tokenView(row);
     },
   });
@@ -104,19 +102,10 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
       const { id } = params;
       const { username: actor, groups: scope } = operator;
       const withdrawn = isUuid(id) && (await withdrawRegistrationToken(platform, { id, scope, actor }));
-      if (!withdrawn) throw unknownToken();
+      if (!withdrawn) throw noSuch('registration token');
     },
   });
 }
 
 /** All ids have one form. */
 const isUuid: (text: string) => boolean = isAgentId;
-
-function unknownToken(): Refusal {
-  return new Refusal('not_found', { detail: 'There is no such registration token.' });
-}
-
-function positionOf(cursor: string): string {
-  const [id] = decodeCursor(cursor, 1);
-  return String(id).replaceAll('\0', '');
-}

@@ -7,7 +7,8 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { GroupScope } from '../platform/db/group-scope.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { badCursor, pageLimit } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -102,14 +103,14 @@ export function mountEvents(
     schema: {
       summary: 'E9: one event',
       tags: ['events'],
-      params: strict({ id: Uuid }),
+      params: IdPath,
       response: { 200: EventItem, 404: Problem },
     },
     handler: async ({ operator, params }) => {
       const row = await findEvent(platform.database.read, params.id);
       if (row) return itemOf(row, operator.groups);
       const found = await apart.find(platform.database.read, params.id);
-      if (!found) throw new Refusal('not_found', { detail: 'There is no such event.' });
+      if (!found) throw noSuch('event');
       return apartItemOf(found);
     },
   });

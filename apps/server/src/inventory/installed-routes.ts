@@ -14,7 +14,8 @@ import { findAgent } from '../agents/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import { isAgentId } from '../platform/http/identities.ts';
 import { pageLimit } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { HostPath } from '../platform/http/paths.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -55,7 +56,7 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
       description:
         '`reports` are what the list is from, one for each ecosystem: where there is none, nothing was received yet.',
       tags: ['hosts'],
-      params: Type.Object({ agent_id: Type.String() }),
+      params: HostPath,
       querystring: strict({
         ...SortedPageQuery,
         cursor: Type.Optional(Type.String({ minLength: 1, maxLength: CURSOR_MAX_CHARS })),
@@ -73,7 +74,7 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
     },
     handler: async ({ params: { agent_id: agentId }, query }) => {
       if (!isAgentId(agentId) || !(await findAgent(db, agentId))) {
-        throw new Refusal('not_found', { detail: 'There is no such agent.' });
+        throw noSuch('agent');
       }
       const { limit: _, cursor, sort = INSTALLED_SORT_DEFAULT, ...filter } = query;
       const limit = pageLimit(query);

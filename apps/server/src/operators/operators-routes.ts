@@ -1,10 +1,11 @@
 import { NewOperator, Operator, OperatorChange } from '@tidegate/protocol/operators-api';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { addOperator, type ChangeDeps, changeOperator, removeOperator } from './change-operators.ts';
 import { operatorView, operatorViews } from './operator-view.ts';
@@ -15,7 +16,6 @@ const URL = '/api/v1/admin/operators';
 const read: OperatorAccess = { role: 'admin', limit: 'admin_reads', reach: 'fleet' };
 const change: OperatorAccess = { ...read, limit: 'admin_operations', stepUp: 'credentials', scope: null };
 const tags = ['operators'];
-const params = strict({ id: Uuid });
 const Kept = Type.String({
   pattern: '^(sessions|api_tokens)(,(sessions|api_tokens))?$',
   description: 'sessions, api_tokens or both, separated by a comma',
@@ -36,16 +36,13 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
       response: { 200: pageOf(Operator) },
     },
     handler: async ({ query }) => {
-      const limit = pageLimit(query);
-      const { cursor } = query;
-      const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
+      const { limit, after } = askedPage(query);
       const rows = await listOperators(database.read, { limit: limit + 1, after });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ username }) => username });
       const total = await countOperators(database.read);
       return {
         items: await operatorViews(database.read, page),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.username]) : null,
+        next_cursor,
         total,
       };
     },
@@ -54,10 +51,10 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     method: 'GET',
     url: `${URL}/:id`,
     access: read,
-    schema: { tags, summary: 'One operator', params, response: { 200: Operator } },
+    schema: { tags, summary: 'One operator', params: IdPath, response: { 200: Operator } },
     handler: async ({ params }) => {
       const row = await findOperator(database.read, params.id);
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such operator.' });
+      if (!row) throw noSuch('operator');
       return operatorView(database.read, row);
     },
   });
@@ -81,7 +78,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
       tags,
       summary:
         'Change role or password, disable or enable; never the last admin. A new password ends factors, sessions and API tokens unless they are in `keep`',
-      params,
+      params: IdPath,
       body: OperatorChange,
       response: { 200: Operator },
     },
@@ -97,7 +94,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary: 'Delete an operator; never the last admin',
-      params,
+      params: IdPath,
     },
     handler: async ({ operator, params }) => {
       await removeOperator(platform, { id: params.id, by: operator, endTokens });
@@ -110,7 +107,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary: 'Take every second factor of an operator away; ends its sessions and API tokens unless kept',
-      params,
+      params: IdPath,
       querystring: strict({ keep: Type.Optional(Kept) }),
     },
     handler: async ({ operator, params, query }) => {

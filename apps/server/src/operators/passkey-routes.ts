@@ -7,10 +7,11 @@ import {
   PasskeyOptions,
 } from '@tidegate/protocol/factors-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+
 import type { OperatorAccess, PublicAccess } from '../platform/http/access.ts';
 import { ASSERTION_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { type AuthDeps, answerLogIn, demandSameOrigin } from './auth-routes.ts';
 import { changesFactor } from './factor-routes.ts';
@@ -30,7 +31,6 @@ import { beginPasskeyStepUp } from './step-up.ts';
 const URL = '/api/v1/auth/passkeys';
 const LOGIN = '/api/v1/auth/login/passkey';
 const tags = ['second factors'];
-const params = strict({ id: Uuid });
 const reads: OperatorAccess = {
   role: 'viewer',
   limit: 'admin_reads',
@@ -83,7 +83,13 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'PATCH',
     url: `${URL}/:id`,
     access: changesFactor,
-    schema: { tags, summary: 'Rename a passkey', params, body: PasskeyChange, response: { 200: Passkey } },
+    schema: {
+      tags,
+      summary: 'Rename a passkey',
+      params: IdPath,
+      body: PasskeyChange,
+      response: { 200: Passkey },
+    },
     handler: async ({ operator, params, body }) => {
       const { id } = params;
       return changePasskey(platform, { owner: operator, id, name: body.name });
@@ -93,7 +99,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changesFactor,
-    schema: { tags, summary: 'Remove a passkey', params },
+    schema: { tags, summary: 'Remove a passkey', params: IdPath },
     handler: async ({ operator, params }) => {
       await removePasskey(platform, { owner: operator, id: params.id });
     },

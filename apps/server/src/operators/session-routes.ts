@@ -2,7 +2,8 @@ import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { PasswordChange, Session } from '@tidegate/protocol/sessions-api';
 import { Type } from 'typebox';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { AuthDeps } from './auth-routes.ts';
@@ -20,7 +21,6 @@ const reads: OperatorAccess = {
 };
 const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 const ends: OperatorAccess = { ...acts, stepUp: 'credentials' };
-const params = strict({ id: Uuid });
 
 /** The sessions that are open, the end of them, and one's own password. */
 export function mountSessions(routes: Routes, deps: AuthDeps): void {
@@ -37,21 +37,19 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
       response: { 200: pageOf(Session) },
     },
     handler: async ({ operator: caller, query }) => {
-      const { cursor, operator_id: operatorId = caller.operatorId } = query;
+      const { operator_id: operatorId = caller.operatorId } = query;
       if (operatorId !== caller.operatorId && !maySeeOthers(caller)) {
         throw new Refusal('forbidden', {
           detail: 'The sessions of others are for admins of the whole fleet.',
         });
       }
-      const limit = pageLimit(query);
+      const { limit, after: before } = askedPage(query);
       const of = { operatorId, nowMs: platform.now(), idleMs: deps.sessionIdleMs };
-      const before = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
       const rows = await listSessions(read, { ...of, limit: limit + 1, before });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map((row) => sessionView(row, caller.sessionId)),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countSessions(read, of),
       };
     },
@@ -60,7 +58,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     method: 'DELETE',
     url: `${URL}/:id`,
     access: ends,
-    schema: { tags, summary: 'End a session: your own, or for admins that of anybody', params },
+    schema: { tags, summary: 'End a session: your own, or for admins that of anybody', params: IdPath },
     handler: async ({ operator, params }) => {
       await endOneSession(platform, { caller: operator, id: params.id });
     },

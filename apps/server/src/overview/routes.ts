@@ -14,7 +14,7 @@ import { heartbeatsOf } from '../agents/heartbeat-rules.ts';
 import { CHECK_IN_INTERVAL_SECONDS } from '../agents/presence.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { noSuch } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { dayOf, firstDayOf } from './day-rules.ts';
@@ -92,7 +92,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
     },
     handler: async ({ params }) => {
       const row = await findBeats(database.read, params.agent_id);
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such agent.' });
+      if (!row) throw noSuch('agent');
       const nowMs = platform.now();
       const slots = heartbeatsOf({
         nowMs,

@@ -10,7 +10,7 @@ import { countAgentsWithKeySet } from '../agents/store.ts';
 import { rfc3339 } from '../platform/clock.ts';
 import type { Db } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
-import { decodePositionCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
+import { cutPage, decodePositionCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -86,13 +86,12 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
       await keyRing.reload();
       // Newest first; there are few, and all of them are in memory.
       const rows = keyRing.rows().filter(({ version }) => before === null || version < before);
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ version }) => version });
       return {
         items: await Promise.all(
           page.map(async (row) => ({ ...answerOf(row), trusted_by: await trustedBy(deps, row) })),
         ),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.version]) : null,
+        next_cursor,
         total: keyRing.rows().length,
       };
     },

@@ -17,7 +17,8 @@ import type { OperatorAccess } from '../platform/http/access.ts';
 import { REPORT_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { createLargeWork, demandRoomFor } from '../platform/http/large-work.ts';
 import { pageLimit } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import {
   pageOfRows,
@@ -88,13 +89,13 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
     schema: {
       summary: 'One update with its plan, its history and the verdict of the gate',
       tags,
-      params: strict({ id: Uuid }),
+      params: IdPath,
       response: { 200: UpdateDetail, 404: Problem },
     },
     handler: async ({ operator, params }) => {
       const { id } = params;
       const row = await listedUpdate(database.read, { id, scope: operator.groups });
-      if (!row) throw new Refusal('not_found', { detail: 'There is no such update.' });
+      if (!row) throw noSuch('update');
       const plan = row.plan_id === null ? null : await readPlan(database.read, row.plan_id);
       return {
         ...updateItem(row),
@@ -147,7 +148,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
         case 'stored':
           return { update_id: updateId, state: outcome.state };
         case 'not_found':
-          throw new Refusal('not_found', { detail: 'There is no such update.' });
+          throw noSuch('update');
         case 'unsound': {
           const errors = outcome.faults.slice(0, PLAN_FAULTS_MAX);
           throw new Refusal('invalid_request', { detail: 'The plan is not sound.', errors });

@@ -1,5 +1,5 @@
 import { Problem } from '@tidegate/protocol/problems';
-import { strict, Uuid } from '@tidegate/protocol/scalars';
+import { strict } from '@tidegate/protocol/scalars';
 import { NewView, SavedView, VIEW_QUERIES, VIEWS_MAX, ViewPage } from '@tidegate/protocol/views-api';
 import { Value } from 'typebox/value';
 import { appendEvent } from '../events/append-event.ts';
@@ -7,8 +7,9 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { OperatorAccess } from '../platform/http/access.ts';
 import { REASON_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
-import { decodeCursor, encodeCursor, PageQuery, pageLimit, pageOf } from '../platform/http/lists.ts';
-import { Refusal } from '../platform/http/refusal.ts';
+import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
+import { IdPath } from '../platform/http/paths.ts';
+import { noSuch, Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countViews, deleteView, findView, insertView, listViews, type ViewRow } from './store.ts';
@@ -33,16 +34,13 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
       response: { 200: pageOf(SavedView), 400: Problem },
     },
     handler: async ({ operator: { operatorId, groups }, query }) => {
-      const limit = pageLimit(query);
-      const { cursor } = query;
-      const after = cursor === undefined ? null : String(decodeCursor(cursor, 1)[0]);
+      const { limit, after } = askedPage(query);
       const of = { operatorId, seesShared: groups === null };
       const rows = await listViews(database.read, { ...of, limit: limit + 1, after });
-      const page = rows.slice(0, limit);
-      const last = page.at(-1);
+      const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ id }) => id });
       return {
         items: page.map((row) => viewItem(row, operatorId)),
-        next_cursor: rows.length > limit && last ? encodeCursor([last.id]) : null,
+        next_cursor,
         total: await countViews(database.read, of),
       };
     },
@@ -90,7 +88,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
     schema: {
       summary: 'Delete a view: an own one, or as an admin one that is shared',
       tags,
-      params: strict({ id: Uuid }),
+      params: IdPath,
     },
     handler: async ({ operator, params }) => {
       const { operatorId, username, role, groups } = operator;
@@ -98,7 +96,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
         const row = await findView(tx, params.id);
         const isOwn = row?.operator_id === operatorId;
         if (!row || !(isOwn || (row.shared === 1 && groups === null))) {
-          throw new Refusal('not_found', { detail: 'There is no such view.' });
+          throw noSuch('view');
         }
         if (row.shared === 1 && (role !== 'admin' || groups !== null)) {
           throw new Refusal('forbidden', { detail: 'Only an admin may delete a view that is shared.' });

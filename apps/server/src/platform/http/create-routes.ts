@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Access, AgentCaller, OperatorCaller } from './access.ts';
-import { Refusal } from './refusal.ts';
+import { noSuch } from './refusal.ts';
 import type { Context, NoCaller, OwnCredential, Route, RouteSchema, Routes } from './routes.ts';
 import { strictSchema } from './strict-routes.ts';
 import { createInputCheck, type InputCheck, type InputSchema } from './validate.ts';
@@ -87,7 +87,7 @@ function forItself<S extends RouteSchema, A, Url extends string>(
     ...route,
     handler: (context) => {
       if (pathAgentIdOf(context.request) === context.agent.agentId) return handler(context);
-      throw new Refusal('not_found', { detail: 'There is no such agent.' });
+      throw noSuch('agent');
     },
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeCursor, encodeCursor, pageLimit } from './lists.ts';
+import { askedPage, cutPage, decodeCursor, encodeCursor, PAGE_DEFAULT, pageLimit } from './lists.ts';
 import { Refusal } from './refusal.ts';
 
 describe('limit', () => {
@@ -39,5 +39,25 @@ describe('cursor', () => {
     ['nothing', ''],
   ])('refuses %s as invalid_request', (_, cursor) => {
     expect(() => decodeCursor(cursor, 1)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+});
+
+describe('a page by key', () => {
+  const page = (rows: readonly string[], limit: number) => cutPage(rows, { limit, keyOf: (row) => row });
+
+  test('goes on where the one before ended, and the last one has no cursor', () => {
+    const first = page(['a', 'b', 'c'], 2);
+    expect(first.page).toEqual(['a', 'b']);
+    const asked = askedPage({ limit: '2', cursor: first.next_cursor ?? undefined });
+    expect(asked).toEqual({ limit: 2, after: 'b' });
+    expect(page(['c'], asked.limit)).toEqual({ page: ['c'], next_cursor: null });
+  });
+
+  test.each([[[]], [['a']], [['a', 'b']]])('of %j with room for two is the last one', (rows) => {
+    expect(page(rows, 2)).toEqual({ page: rows, next_cursor: null });
+  });
+
+  test('without limit or cursor is the first one', () => {
+    expect(askedPage({})).toEqual({ limit: PAGE_DEFAULT, after: null });
   });
 });

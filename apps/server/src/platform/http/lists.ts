@@ -21,6 +21,30 @@ export function pageLimit(query: { limit?: string | undefined }): number {
   });
 }
 
+/** What a client asks of a list that is sorted by one text. */
+export interface AskedPage {
+  readonly limit: number;
+  /** The sort key of the row that the page comes after; null: the first page. */
+  readonly after: string | null;
+}
+
+/** Throws a Refusal where the limit or the cursor is not valid. */
+export function askedPage(query: { limit?: string | undefined; cursor?: string | undefined }): AskedPage {
+  const limit = pageLimit(query);
+  const after = query.cursor === undefined ? null : String(decodeCursor(query.cursor, 1)[0]);
+  return { limit, after };
+}
+
+/** One page of rows that were read with `limit + 1`: the row too many says that there is a next page. */
+export function cutPage<Row>(
+  rows: readonly Row[],
+  { limit, keyOf }: { limit: number; keyOf: (row: Row) => string | number },
+): { page: Row[]; next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { page, next_cursor: rows.length > limit && last ? encodeCursor([keyOf(last)]) : null };
+}
+
 /** A cursor is the sort key of the last row, opaque to the client. */
 export function encodeCursor(values: readonly (string | number)[]): string {
   return encodeValues(values);

@@ -29,3 +29,8 @@ export class Refusal extends Error {
     return PROBLEM_STATUS[this.code];
   }
 }
+
+/** The Refusal of an id that names nothing: "There is no such view." */
+export function noSuch(what: string): Refusal {
+  return new Refusal('not_found', { detail: `There is no such ${what}.` });
+}
