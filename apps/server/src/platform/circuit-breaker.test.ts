@@ -28,7 +28,7 @@ test.each([
   expect(mayCall(failed(failures), { nowMs: 1_000 + laterMs, urgent })).toBe(expected);
 });
 
-test('a success closes the breaker and ends the failing', () => {
+test('a success closes the breaker and ends the failure state', () => {
   expect(isFailing(CLOSED_BREAKER)).toBe(false);
   expect(isFailing(failed(1))).toBe(true);
   const breaker = afterSuccess(2_000);

@@ -1,11 +1,11 @@
-/** Failures in a row after which a source is left alone for a while. */
+/** Consecutive failures after which a source is not called for a while. */
 const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** Longest pause for a call that an operator waits for. */
 const LONGEST_URGENT_PAUSE_MS = 2_000;
 
-/** What is known about a source, from its last answers alone. */
+/** State of a source, from its last answers alone. */
 export interface Breaker {
   readonly failures: number;
   readonly lastFailureAtMs: number | null;
@@ -22,7 +22,7 @@ export function afterFailure(breaker: Breaker, nowMs: number): Breaker {
   return { ...breaker, failures: breaker.failures + 1, lastFailureAtMs: nowMs };
 }
 
-/** Whether the source failed last: the word for it is then "unreachable". */
+/** Whether the source failed last, which makes it "unreachable". */
 export function isFailing(breaker: Breaker): boolean {
   return breaker.lastFailureAtMs !== null;
 }
@@ -33,6 +33,6 @@ export function mayCall(breaker: Breaker, at: { nowMs: number; urgent: boolean }
   if (lastFailureAtMs === null || failures < FAILURES_TO_OPEN) return true;
   const longestMs = at.urgent ? LONGEST_URGENT_PAUSE_MS : LONGEST_PAUSE_MS;
   const pauseMs = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** Math.min(failures - FAILURES_TO_OPEN, 16));
-  // A clock that was set back must not keep the source shut.
+  // A clock that was set back must not keep the breaker open.
   return at.nowMs >= lastFailureAtMs + pauseMs || at.nowMs < lastFailureAtMs;
 }

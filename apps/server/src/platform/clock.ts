@@ -1,4 +1,4 @@
-/** Milliseconds since the epoch. The real one is made in main.ts alone; tests bring their own. */
+/** Milliseconds since the epoch. Only main.ts creates the real one; tests pass their own. */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
@@ -8,7 +8,7 @@ export function rfc3339(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** RFC 3339 in UTC, whole seconds, as signed documents carry it. */
+/** RFC 3339 in UTC, whole seconds, as in signed documents. */
 export function rfc3339Seconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -7,7 +7,7 @@ const START_MS = Date.UTC(2026, 10, 21);
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 describe('UUIDv7', () => {
-  test('bears the time, the version and the variant (RFC 9562, 5.7)', () => {
+  test('has the time, the version and the variant (RFC 9562, 5.7)', () => {
     const id = createIdMaker(() => START_MS, randomBytes)();
     expect(id).toMatch(UUID_V7);
     expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(START_MS);
@@ -26,7 +26,7 @@ describe('UUIDv7', () => {
     expect(ids.every((id) => UUID_V7.test(id))).toBe(true);
   });
 
-  test('two processes with one clock do not meet', () => {
+  test('two processes with one clock create different ids', () => {
     const make = () =>
       Array.from(
         { length: 1_000 },

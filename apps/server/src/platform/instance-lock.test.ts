@@ -17,7 +17,7 @@ test('a data folder has one holder at a time', () => {
   second?.release();
 });
 
-/** A process that asks for the folder, says whether it has it, and stays. */
+/** A process that requests the folder, prints whether it has it, and stays. */
 async function startAsker(folder: string) {
   const program = `const { holdInstanceLock } = await import(${JSON.stringify(join(import.meta.dirname, 'instance-lock.ts'))});
     globalThis.lock = holdInstanceLock(process.argv[1]);
@@ -35,7 +35,7 @@ async function startAsker(folder: string) {
   return { said: String(said).trim(), kill };
 }
 
-test('another process has the folder until it is gone, also after kill -9', async () => {
+test('another process has the folder until it ends, also by kill -9', async () => {
   using folder = tmpDir();
   const other = await startAsker(folder.path);
   try {
@@ -62,7 +62,7 @@ test('a second attempt of the same process, closed again, does not end the lock'
 
 const STORM_ROUNDS = process.env.TIDEGATE_LONG === '1' ? 10_000 : 500;
 
-test('a folder that was released is free at once while programs are started', async () => {
+test('a released folder is free immediately while programs are started', async () => {
   using folder = tmpDir();
   const storm = await startSpawnStorm();
   let refusals = 0;

@@ -3,15 +3,15 @@ import { DatabaseSync } from 'node:sqlite';
 
 const FILE = 'server.lock';
 
-/** The right to a data folder; the kernel takes it back when the process is gone, however it ended. */
+/** The exclusive right to a data folder; the kernel releases it when the process ends, in any way. */
 export interface InstanceLock {
   release(): void;
 }
 
 /**
- * Takes the exclusive lock of a data folder at once or not at all; null where another process has it. The lock is
- * SQLite's own on a database that stays empty: the one file lock that Node has on every system. Throws where the
- * folder gives no locks, as SQLite would for the database itself.
+ * Takes the exclusive lock of a data folder without waiting; null if another process has it. The lock is
+ * SQLite's own on a database that stays empty: the one file lock that Node has on every system. Throws if the
+ * folder has no locks, as SQLite would for the database itself.
  */
 export function holdInstanceLock(dataDir: string): InstanceLock | null {
   const database = new DatabaseSync(join(dataDir, FILE), { timeout: 0 });

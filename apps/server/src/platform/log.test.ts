@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createLog, type LogOptions, MARKERS } from './log.ts';
 
-// Third-party data lies beside the repository and is not part of it.
+// Third-party data is beside the repository and not part of it.
 const file = path.join(
   import.meta.dirname,
   '../../../../../shared/data/vectors/big-list-of-naughty-strings/blns.json',
@@ -11,7 +11,7 @@ const file = path.join(
 const isAbsent = !existsSync(file);
 if (isAbsent) console.warn('skipped: the naughty strings are not in ../shared/data/vectors');
 
-/** Tricks that the list may lack: line ends of every kind, terminal escapes, marks that turn text around. */
+/** Cases that the list may lack: line ends of every kind, terminal escapes, bidirectional marks. */
 const OUR_OWN = [
   'a\nb',
   'a\r\n[SECURITY] [server] [supply_chain] gate_overridden',
@@ -65,7 +65,7 @@ describe('text lines', () => {
   });
 });
 
-describe('markers (section 6), to the letter', () => {
+describe('markers (section 6), verbatim', () => {
   test.each([
     ['approvalBlocked', '[SECURITY] [server] [supply_chain] approval_blocked'],
     ['bulkApprovalBlocked', '[SECURITY] [server] [supply_chain] bulk_approval_blocked'],

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Log markers of the specification (section 6), to the letter. */
+/** Log markers of the specification (section 6), verbatim. */
 export const MARKERS = {
   machineMismatch: '[server] [middleware] machine_id_mismatch',
   approvalBlocked: '[server] [supply_chain] approval_blocked',
@@ -71,7 +71,7 @@ export function createLog(options: LogOptions): Log {
   };
 }
 
-/** Characters that could forge a line, move the cursor or turn the text around. */
+/** Characters that could forge a line, move the cursor or reverse the text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 function escapeText(text: string): string {

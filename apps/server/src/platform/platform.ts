@@ -3,7 +3,7 @@ import type { Database } from './db/engine.ts';
 import type { NewId, RandomBytes } from './ids.ts';
 import type { Log } from './log.ts';
 
-/** What every slice may use of the world outside; made in main.ts, or by a test. */
+/** The outside world for every slice; created in main.ts, or by a test. */
 export interface Platform {
   database: Database;
   log: Log;

@@ -1,11 +1,11 @@
-/** Work that is done again and again behind the requests. */
+/** Work repeated behind the requests. */
 export interface BackgroundWork {
   start(): void;
-  /** Ends after the run that is under way. */
+  /** Ends after the current run. */
   stop(): Promise<void>;
 }
 
-/** Runs at once, and again so long after each end. A run must not reject: what can fail is caught where it is known. */
+/** Runs immediately, and again after a pause. A run must not reject: it catches the errors that it knows. */
 export function repeat(work: {
   intervalMs: number;
   run: (isStopped: () => boolean) => Promise<void>;

@@ -6,7 +6,7 @@ import type { Log } from './log.ts';
 
 const FILE = 'jwt-secret';
 
-/** One key for each purpose, all from the one secret: a token of one kind is never accepted as another. */
+/** One key per purpose, all derived from one secret: a token of one kind is never accepted as another. */
 export interface Secrets {
   accessTokens: Buffer;
   refreshTags: Buffer;
@@ -17,7 +17,7 @@ export interface Secrets {
   backups: Buffer;
 }
 
-/** Takes the configured secret, or the one that an earlier start made, or makes one and keeps it with mode 0600. */
+/** Uses the configured secret, or the stored one, or creates one and stores it with mode 0600. */
 export function loadSecrets(options: {
   configured: string | null;
   dataDir: string;
@@ -27,14 +27,14 @@ export function loadSecrets(options: {
   return secretsOf(options.configured ?? keptSecret(options));
 }
 
-/** The same beside a server: makes nothing. Null where there is no secret. */
+/** The same beside a running server: creates nothing. Null if there is no secret. */
 export function readSecrets(options: { configured: string | null; dataDir: string }): Secrets | null {
   if (options.configured !== null) return secretsOf(options.configured);
   const path = join(options.dataDir, FILE);
   return existsSync(path) ? secretsOf(readFileSync(path, 'utf8').trim()) : null;
 }
 
-/** What is derived from a token secret. */
+/** The keys derived from a token secret. */
 export function secretsOf(secret: string): Secrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, '', `tidegate ${purpose}`, 32));
   return {
@@ -57,7 +57,7 @@ function keptSecret({ dataDir, random, log }: { dataDir: string; random: RandomB
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Writes a file that only its owner reads: temporary file, fsync, rename, fsync of the folder. */
+/** Writes a file that only its owner can read: temporary file, fsync, rename, fsync of the folder. */
 export function writeSecretFile(folder: string, { name, text }: { name: string; text: string }): void {
   const temporary = join(folder, `.${name}.${process.pid}`);
   const file = openSync(temporary, 'w', 0o600);

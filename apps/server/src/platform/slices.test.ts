@@ -10,7 +10,7 @@ import { databaseOptions } from '../testing/database-options.ts';
 import { openSqlite } from './db/sqlite.ts';
 import { createSlices, type Loop, SLICE_MS } from './slices.ts';
 
-/** A loop that is turned by hand. */
+/** A loop with manual turns. */
 function createLoop() {
   let nowMs = 0;
   let events = 0;
@@ -25,7 +25,7 @@ function createLoop() {
     advance: (ms: number) => {
       nowMs += ms;
     },
-    /** Turns once; so many things were ready. */
+    /** Turns once, with the given number of ready events. */
     async turn(ready = 0) {
       events += ready;
       for (const resolve of waiting.splice(0)) resolve();
@@ -34,7 +34,7 @@ function createLoop() {
   };
 }
 
-/** Uses up this turn, and asks for another piece of it; `went` says which piece went on. */
+/** Uses up this turn, and requests another slice; `went` records which piece continued. */
 function useUp(slices: ReturnType<typeof createSlices>, { advance }: { advance: (ms: number) => void }) {
   const went: string[] = [];
   expect(slices.turn()).toBeNull();
@@ -47,7 +47,7 @@ function useUp(slices: ReturnType<typeof createSlices>, { advance }: { advance: 
   return { ask, went };
 }
 
-test('work of a young turn does not wait; that of an old one waits until the loop has turned', async () => {
+test('work in a young turn does not wait; in an old one it waits until the loop has turned', async () => {
   const { loop, advance, turn } = createLoop();
   const slices = createSlices(loop);
   expect(slices.turn()).toBeNull();
@@ -62,7 +62,7 @@ test('work of a young turn does not wait; that of an old one waits until the loo
   expect(slices.turn()).toBeNull();
 });
 
-test('a turn that ended by itself begins the next one anew', async () => {
+test('a turn that ended by itself starts the next one anew', async () => {
   const { loop, advance, turn } = createLoop();
   const slices = createSlices(loop);
   slices.turn();
@@ -71,7 +71,7 @@ test('a turn that ended by itself begins the next one anew', async () => {
   expect(slices.turn()).toBeNull();
 });
 
-test('what is ready comes first, turn by turn, but not for ever', async () => {
+test('ready events come first, turn by turn, but not for ever', async () => {
   const made = createLoop();
   const { ask, went } = useUp(createSlices(made.loop), made);
   ask('work');
@@ -92,7 +92,7 @@ test('what is ready comes first, turn by turn, but not for ever', async () => {
   expect(wentAgain).toEqual(['work']);
 });
 
-test('those who wait go on in their order, and together for no longer than a slice', async () => {
+test('waiters continue in order, and together for no longer than a slice', async () => {
   const made = createLoop();
   const { ask, went } = useUp(createSlices(made.loop), made);
   for (const name of ['a', 'b', 'c', 'd']) ask(name, SLICE_MS / 2);
@@ -104,7 +104,7 @@ test('those who wait go on in their order, and together for no longer than a sli
   expect(went).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('new connections do not wait for one piece of work each, though libuv takes one in a turn', async () => {
+test('new connections do not each wait for a piece of work, though libuv accepts one per turn', async () => {
   let nowMs = 0;
   const slices = createSlices({
     nowMs: () => nowMs,
@@ -114,7 +114,7 @@ test('new connections do not wait for one piece of work each, though libuv takes
   const server = createServer((_, response) => response.end('here'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  // An address of a socket that listens on a port is not a path.
+  // The address of a listening TCP socket is not a path.
   const { port } = server.address() as AddressInfo;
   let pieces = 0;
   let isOver = false;
@@ -142,9 +142,9 @@ test('new connections do not wait for one piece of work each, though libuv takes
   expect(pieces).toBeLessThan(20);
 });
 
-test('a long transaction of SQLite lets the loop turn between its statements, and nobody else in', async () => {
+test('a long transaction of SQLite lets the loop turn between its statements, without another transaction', async () => {
   const folder = tmpDir('tidegate-slices-');
-  // Each look at the clock finds a millisecond gone: a statement takes one.
+  // Each reading of the clock advances it by a millisecond: a statement takes one.
   let nowMs = 0;
   let turns = 0;
   const slices = createSlices({

@@ -1,15 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Work goes on for so long before the event loop turns; a single statement is never cut. */
+/** Work continues for this long before the event loop turns; a single statement is never interrupted. */
 export const SLICE_MS = 5;
-/** The loop turns for so long at most while there is something ready in each turn. */
+/** The loop turns for at most this long while each turn finds something ready. */
 const PAUSE_MS = 10;
 
 export interface Slices {
   /**
-   * Asked before each statement or piece of work: resolves at once while the turn is young, else when the others have
-   * had theirs. Null means at once, without the wait for a promise.
+   * Call it before each statement or piece of work: resolves when this work may continue, immediately in a
+   * young turn. Null means immediately, without the cost of a promise.
    */
   turn(): Promise<void> | null;
 }
@@ -18,7 +18,7 @@ export interface Loop {
   nowMs: () => number;
   /** Resolves in the next turn of the event loop. */
   nextTurn: () => Promise<void>;
-  /** What the loop has found ready so far: connections, requests, ends of work in the thread pool. */
+  /** The number of events found ready so far: connections, requests, completions in the thread pool. */
   events: () => number;
 }
 
@@ -29,13 +29,13 @@ const REAL: Loop = {
 };
 
 /**
- * SQLite answers on the thread that asks: without this, a request of many statements would keep everyone else waiting
- * to its end. Those who have used up their turn wait in a queue, first come, first served, and go on when the loop has
- * turned until nothing is ready: libuv takes one new connection in a turn, so that 25 hosts need 25 of them.
+ * SQLite runs on the calling thread: without this, a request of many statements would block all others to its
+ * end. Work that has used up its turn waits in a queue, first come, first served. It continues when the loop
+ * has turned until nothing is ready: libuv accepts one new connection per turn, so 25 hosts need 25 turns.
  */
 export function createSlices({ nowMs, nextTurn, events }: Loop = REAL): Slices {
   const waiting: (() => void)[] = [];
-  /** When the first work of this turn began; null while there was none. */
+  /** When the first work of this turn began; null before. */
   let beganMs: number | null = null;
   let isLettingIn = false;
 
@@ -49,13 +49,13 @@ export function createSlices({ nowMs, nextTurn, events }: Loop = REAL): Slices {
 
   async function pause(): Promise<void> {
     const startMs = nowMs();
-    // The first turn may be the rest of this one, in which nothing new is looked for.
+    // The first turn may be the rest of this one, which polls for nothing new.
     await nextTurn();
     for (let seen = -1; seen !== events() && nowMs() - startMs < PAUSE_MS; ) {
       seen = events();
       await nextTurn();
     }
-    // Others have used up this one.
+    // Others have used up this turn.
     if (!isYoung()) await nextTurn();
   }
 
@@ -66,7 +66,7 @@ export function createSlices({ nowMs, nextTurn, events }: Loop = REAL): Slices {
       do {
         if (beganMs === null) begin();
         waiting.shift()?.();
-        // It goes on before this does.
+        // The waiter continues before this does.
         await Promise.resolve();
       } while (waiting.length > 0 && isYoung());
     }
@@ -88,5 +88,5 @@ export function createSlices({ nowMs, nextTurn, events }: Loop = REAL): Slices {
   };
 }
 
-/** Of this process: its loop is one, so its databases and all other long work share the slices. */
+/** For the whole process: its databases and all other long work share one event loop, and so the slices. */
 export const slices = createSlices();

@@ -5,14 +5,14 @@ export interface ByteStream {
   readonly accept: string;
   /** Largest answer, in bytes: reading stops there and the answer counts as garbage. */
   readonly maxBytes: number;
-  /** For the whole answer, and for the silence between two pieces, in milliseconds. */
+  /** For the whole answer, and for the pause between two pieces, in milliseconds. */
   readonly timeoutMs: number;
   readonly silenceMs: number;
   readonly dispatcher: Dispatcher;
   readonly signal: AbortSignal;
-  /** Told once, before the first piece: how long the answer says it is; null where it does not say. */
+  /** Called once, before the first piece: the declared length of the answer; null without one. */
   readonly onLength?: (bytes: number | null) => void;
-  /** Gets the answer piece by piece; false where no more of it is wanted. The next piece waits for it. */
+  /** Gets the answer piece by piece; returns false to stop. The next piece waits for it. */
   readonly take: (piece: Buffer) => boolean | Promise<boolean>;
 }
 
@@ -21,8 +21,8 @@ export type ByteOutcome =
   | { readonly kind: 'unreachable' | 'garbage'; readonly cause: string };
 
 /**
- * A GET whose answer is bytes that are too many to hold. Redirects are not followed, nothing is tried again, an answer
- * that is compressed on the way or shorter than it said is none. What `take` throws goes to the caller.
+ * A GET for an answer that is too large to hold. Redirects are not followed, nothing is retried, and an
+ * answer compressed in transit or shorter than declared is rejected. Errors of `take` go to the caller.
  */
 export async function streamBytes(call: ByteStream): Promise<ByteOutcome> {
   const timeout = AbortSignal.timeout(call.timeoutMs);

@@ -1,13 +1,13 @@
 import { chunks } from './db/chunks.ts';
 import { slices } from './slices.ts';
 
-/** Before a piece of work that is long by itself: waits until others have had theirs where this turn is used up. */
+/** Call it before a long piece of work: yields to others if this turn is used up. */
 export async function takeTurn(): Promise<void> {
   const turn = slices.turn();
   if (turn !== null) await turn;
 }
 
-/** Works on the items part by part, and lets the event loop turn before a part where this turn has been at work for long. */
+/** Processes the items in batches, and lets the event loop turn before a batch if this turn is used up. */
 export async function inTurns<T>(
   items: readonly T[],
   { size, work }: { size: number; work: (part: readonly T[]) => Promise<void> | void },

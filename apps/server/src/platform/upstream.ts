@@ -1,26 +1,26 @@
 import { type Dispatcher, request } from 'undici';
 
-/** Largest answer that is read unless the call says otherwise, in bytes. */
+/** Largest answer unless the call sets another limit, in bytes. */
 export const ANSWER_MAX_BYTES = 16 * 1024 * 1024;
 /** Pause before the one retry, in milliseconds. */
 const RETRY_PAUSE_MS = 500;
 
 export type UpstreamAnswer =
   | { readonly kind: 'answer'; readonly text: string }
-  /** 400: the request as it stands is not acceptable to the source. */
+  /** 400: the source does not accept the request. */
   | { readonly kind: 'refused' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'unreachable'; readonly cause: string }
-  /** Something answered that is not the service: a captive portal, a proxy's page. */
+  /** The answer is not the service's: a captive portal, a proxy's page. */
   | { readonly kind: 'garbage'; readonly cause: string };
 
 export interface UpstreamCall {
   readonly url: string;
   /** Sent by POST; a call without one is a GET. */
   readonly body?: string;
-  /** Media type that is asked for; JSON unless given. */
+  /** Requested media type; default JSON. */
   readonly accept?: string;
-  /** Largest answer, in bytes; ANSWER_MAX_BYTES unless given. */
+  /** Largest answer, in bytes; default ANSWER_MAX_BYTES. */
   readonly maxBytes?: number;
   readonly timeoutMs: number;
   readonly dispatcher: Dispatcher;
@@ -28,7 +28,7 @@ export interface UpstreamCall {
   readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** One call with one retry after a fault that may pass. A timeout is not tried again: it has cost enough. */
+/** One call, retried once after a transient fault. A timeout is not retried: it has cost enough. */
 export async function callUpstream(call: UpstreamCall): Promise<UpstreamAnswer> {
   const first = await callOnce(call);
   if (first.kind !== 'unreachable' || first.timedOut || call.signal.aborted) return first;
@@ -61,7 +61,7 @@ async function callOnce(call: UpstreamCall): Promise<OnceAnswer> {
   }
 }
 
-/** Redirects are not followed: they count as an answer of something that is not the service, and can lead nowhere. */
+/** Redirects are not followed: they may lead anywhere, and count as an answer that is not the service's. */
 function classify(statusCode: number, text: string): OnceAnswer {
   if (statusCode === 200) return { kind: 'answer', text };
   if (statusCode === 400) return { kind: 'refused' };

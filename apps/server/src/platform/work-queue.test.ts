@@ -7,7 +7,7 @@ function blocked() {
   return { work: () => promise, end: resolve };
 }
 
-test('work beyond what runs waits in order, and beyond what waits is refused with 503 and a jittered Retry-After', async () => {
+test('work past the concurrency waits in order; past the queue it is 503 with a jittered Retry-After', async () => {
   let jitter = 0;
   const inTurn = createWorkQueue({
     ...{ running: 1, waiting: 2, what: 'logins' },
@@ -34,13 +34,13 @@ test('work beyond what runs waits in order, and beyond what waits is refused wit
   expect(order).toEqual([0, 1, 2]);
 });
 
-test('work that fails gives its place back', async () => {
+test('failed work frees its place', async () => {
   const inTurn = createWorkQueue({ running: 1, waiting: 0, what: 'logins', random: () => Buffer.from([0]) });
   await expect(inTurn(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
   expect(await inTurn(async () => 'done')).toBe('done');
 });
 
-test('queues of two kinds hold each other up in nothing', async () => {
+test('queues of two kinds do not delay each other', async () => {
   const options = { running: 1, waiting: 0, random: () => Buffer.from([0]) };
   const logins = createWorkQueue({ ...options, what: 'logins' });
   const others = createWorkQueue({ ...options, what: 'changes of passwords' });

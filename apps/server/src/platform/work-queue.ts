@@ -1,23 +1,23 @@
 import { Refusal } from './http/refusal.ts';
 import type { RandomBytes } from './ids.ts';
 
-/** Seconds after which a caller who found no room is told to come back: between this and twice this. */
+/** Minimum seconds in Retry-After of a refusal; the maximum is twice this. */
 const RETRY_SECONDS = 5;
 
 export interface WorkQueueOptions {
-  /** Pieces of work that run at once. */
+  /** Concurrent pieces of work. */
   running: number;
-  /** Pieces of work that wait for their turn; the next one is refused. */
+  /** Waiting pieces of work; the next one is refused. */
   waiting: number;
-  /** What there is too much of, for the refusal: `logins`. */
+  /** The overloaded work, for the refusal's text: `logins`. */
   what: string;
   random: RandomBytes;
 }
 
-/** Runs work in turn, or throws the Refusal `unavailable` (503) where too much of it waits already. */
+/** Runs work in order, or throws the Refusal `unavailable` (503) if the queue is full. */
 export type WorkQueue = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** One queue for each kind of expensive work: a flood of one kind sheds its own load and holds up no other. */
+/** One queue per kind of expensive work: a flood of one kind sheds its own load and delays no other. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   const turnstile = createTurnstile(options.running);
   return async (work) => {
@@ -33,7 +33,7 @@ export interface Turnstile {
   waiting(): number;
 }
 
-/** Lets so many pieces of work run at once. */
+/** Limits the concurrent pieces of work. */
 export function createTurnstile(most: number): Turnstile {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -45,7 +45,7 @@ export function createTurnstile(most: number): Turnstile {
       else {
         const { promise, resolve } = Promise.withResolvers<void>();
         waiting.push(resolve);
-        // The one that ends hands its place over, so the count stays as it is.
+        // The place passes to the next one, so the count is unchanged.
         await promise;
       }
       try {
@@ -62,7 +62,7 @@ export function createTurnstile(most: number): Turnstile {
 function overloaded({ what, random }: WorkQueueOptions): Refusal {
   const jitterSeconds = (random(1)[0] ?? 0) % (RETRY_SECONDS + 1);
   return new Refusal('unavailable', {
-    detail: `Too many ${what} at once; try again after the time in Retry-After.`,
+    detail: `Too many ${what} at once; retry after the time in Retry-After.`,
     retryAfterSeconds: RETRY_SECONDS + jitterSeconds,
   });
 }

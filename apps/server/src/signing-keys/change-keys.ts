@@ -14,15 +14,15 @@ import {
 } from './store.ts';
 import { claimedSet, nextEntries, type StandingSet, standingSet } from './vouched-keys.ts';
 
-/** A change of keys takes the private halves that sign the new key set: no key enters unvouched (reading 11). */
+/** The private halves that sign the new key set: no key enters unvouched (reading 11). */
 export interface Vouching {
   vouchers: Vouchers;
   actor: string;
 }
 
 /**
- * Adds a key with the next version and issues the key set that vouches for it. With a root the key waits: it comes in by
- * the set that the root's holders sign (`installKeySet`).
+ * Adds a key with the next version and issues the key set that vouches for it. With a root the key waits
+ * until the root's holders sign a set with it (`installKeySet`).
  */
 export async function addKey(
   tx: Tx,
@@ -31,7 +31,7 @@ export async function addKey(
 ): Promise<SigningKeyRow> {
   await lockFleet(tx);
   const stored = await newestKeySet(tx);
-  // Also where no voucher signed that set: then the root alone can bring a key in.
+  // Also if no voucher signed that set: then only the root can introduce a key.
   const awaitsRoot = claimedSet(stored).root !== null;
   const firstKeySetVersion = awaitsRoot ? 0 : (stored?.version ?? 0) + 1;
   const row = await insertNewKey(tx, platform, { key, firstKeySetVersion });
@@ -66,8 +66,8 @@ export async function revokeVersion(
 }
 
 /**
- * Signs with this key from now on; `vouchers` start with it. The newest key set then bears its signature, so that the
- * server can tell that set from one that was put into the table by hand, whichever keys it holds later.
+ * Makes this key the signing key; `vouchers` start with it. The newest key set then has its signature, so the
+ * server can tell that set from one inserted by hand, whichever keys it holds later.
  */
 export async function putKeyInUse(
   tx: Tx,
@@ -84,20 +84,20 @@ export async function putKeyInUse(
   return 'in_use';
 }
 
-/** What the next key set is made of, besides the keys as they stand. */
+/** The contents of the next key set, besides the current keys. */
 export interface NextKeySet {
   vouchers: Vouchers;
-  /** Keys that the set before need not have. */
+  /** Keys that the previous set need not have. */
   added?: readonly string[];
-  /** The root that the set names; the one before where it is left out. */
+  /** The root that the set names; default: the previous one. */
   root?: StandingSet['root'];
-  /** Versions up to here are taken, as a restored database may have lost some. */
+  /** Versions up to here are taken, because a restored database may have lost some. */
   above?: number;
-  /** What the set before says, where no voucher signed it: `resetKeys` alone. */
+  /** The claims of the previous set if no voucher signed it; only for `resetKeys`. */
   standing?: StandingSet;
 }
 
-/** Signs the keys as they stand now, with the next version. */
+/** Signs the current keys, with the next version. */
 export async function issueKeySet(tx: Tx, platform: Platform, next: NextKeySet): Promise<void> {
   const { vouchers, added = [] } = next;
   const fleet = await lockFleet(tx);

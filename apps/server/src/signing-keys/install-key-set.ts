@@ -42,7 +42,7 @@ export function awaitsRoot(row: SigningKeyRow): boolean {
   return row.status === 'active' && row.first_key_set_version === 0;
 }
 
-/** The next key set with every key that waits, for the root's holders to sign: it counts once it is installed. */
+/** The next key set with every waiting key, for the root's holders to sign; it counts once installed. */
 export async function pendingKeySet(
   db: Db,
   { held, now }: { held: readonly SigningKey[]; now: number },
@@ -66,8 +66,8 @@ export type InstallKeySetOutcome =
   | { kind: 'no_root' | 'malformed' | 'wrong_fleet' | 'outdated' | 'expired' };
 
 /**
- * Takes a key set that a threshold of the root signed, where it is the one that would be asked for now: what has changed
- * since, a revocation above all, must be in it. The server's keys sign it as well.
+ * Installs a key set that a threshold of the root signed, if it equals the currently pending one: later
+ * changes, above all revocations, must be in it. The server's keys sign it as well.
  */
 export async function installKeySet(
   tx: Tx,
@@ -121,8 +121,8 @@ interface NextSet {
 }
 
 /**
- * What the next set would be. Where no held key signed the newest, as when all were lost, what it claims is taken: the
- * root's holders see what they sign, and agents judge it by the root that they know.
+ * The contents of the next set. If no held key signed the newest, for example after all were lost, its claims
+ * are accepted: the root's holders see what they sign, and agents judge it by the root that they know.
  */
 async function nextSet(db: Db, held: readonly SigningKey[]): Promise<NextSet | null> {
   const newest = await newestKeySet(db);
@@ -148,7 +148,7 @@ function isTheOneAskedFor(payload: KeySetPayload, next: NextSet, brought: readon
   return JSON.stringify(payload.keys) === JSON.stringify(expected);
 }
 
-/** One good signature of each root key: what else stands in the file is nobody's. */
+/** One valid signature per root key; other signatures in the file are ignored. */
 function rootSignatures(root: Root, envelope: Envelope): Envelope['signatures'] {
   const found = new Map<string, Envelope['signatures'][number]>();
   for (const signature of envelope.signatures) {

@@ -12,12 +12,12 @@ export type InstallRootOutcome =
   | { kind: RootFault; signed: number; threshold: number }
   | { kind: 'wrong_fleet' | 'too_many' }
   | { kind: 'wrong_version'; expected: number }
-  /** The root in force has not signed its successor. */
+  /** The current root has not signed its successor. */
   | { kind: 'not_vouched_for'; signed: number; threshold: number };
 
 /**
- * Takes a root document into force: the first because its own keys signed it, each further one because a threshold of
- * the old and of the new did. The key set that is issued with it names it, so that agents learn of it (decision 0006).
+ * Installs a root document: the first if its own keys signed it, each further one if a threshold of the old
+ * and of the new did. A new key set names it, so that agents learn of it (decision 0006).
  */
 export async function installRoot(
   tx: Tx,

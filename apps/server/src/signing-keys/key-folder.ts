@@ -6,13 +6,13 @@ import { writeSecretFile } from '../platform/secrets.ts';
 
 const FILE = /^([0-9a-f-]{36})\.key$/;
 
-/** The private halves that the server made itself: one file for each key, 0600, in a folder of its own. */
+/** The private halves that the server created: one file per key, 0600, in a separate folder. */
 export interface KeyFolder {
-  /** Throws KeyError where a file is damaged; never says what is in it. */
+  /** Throws KeyError if a file is damaged; never reveals its contents. */
   readAll(): SigningKey[];
-  /** The same while the server runs: a file that is damaged, or not written to its end, is left out. */
+  /** The same while the server runs: skips damaged or incomplete files. */
   readSound(): SigningKey[];
-  /** On disk when it returns. */
+  /** Resolves once the key is on disk. */
   write(key: { keyId: string; privateKeyHex: string }): void;
 }
 

@@ -11,7 +11,7 @@ import { vouchersOf } from './key-set.ts';
 import { listKeys } from './store.ts';
 
 test.each(ENGINES)(
-  'a running server takes up a key that another process made and put in use, once the state is renewed ($name)',
+  'a running server loads a key that another process added and activated, once the state is renewed ($name)',
   async (engine) => {
     const app = await createTestApp(engine);
     const { platform, config, http } = app;
@@ -22,7 +22,7 @@ test.each(ENGINES)(
     const privateKeyHex = generatePrivateKeyHex(Buffer.alloc(32, 9));
     const added = loadSigningKey({ keyId, privateKeyHex });
     folder.write({ keyId, privateKeyHex });
-    // A file that is not written to its end, or is no key at all, takes nothing down.
+    // An incomplete file, or one that is no key, does no harm.
     writeFileSync(join(config.dataDir, 'keys', `${platform.newId()}.key`), privateKeyHex.slice(0, 40));
     const held = new Map([first, added].map((key) => [key.keyId, key]));
     const key = { keyId, publicKeyHex: added.publicKeyHex, inUse: false };

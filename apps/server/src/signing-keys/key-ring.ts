@@ -17,20 +17,20 @@ export const STATE_MAX_AGE_MS = 10_000;
 export interface KeyRing {
   readonly fleetId: string;
   epoch(): number;
-  /** The key in use. */
+  /** The active signing key. */
   signer(): { keyId: string; keyVersion: number; sign(payloadType: string, bytes: Uint8Array): Envelope };
   /** Whether the newest key set has the key and it is not revoked. */
   isActive(keyId: string): boolean;
   keySet(): { version: number; envelope: Envelope; keys: ServerKey[]; root: Envelope | null };
-  /** The signed state document as JSON text, at most STATE_MAX_AGE_MS old and newer than the last change of a key. */
+  /** The signed state document as JSON text, at most STATE_MAX_AGE_MS old, newer than the last key change. */
   state(): Promise<string>;
-  /** The same where it need not be signed anew; null where it has to be. */
+  /** The same if it is fresh; null if it must be signed anew. */
   freshState(): string | null;
-  /** Every row of the table, also one that no key set vouches for. */
+  /** Every row of the table, also those that no key set vouches for. */
   rows(): readonly SigningKeyRow[];
   held(keyId: string): SigningKey | null;
   hold(key: SigningKey): void;
-  /** The keys that sign the next key set, beginning with the one in use unless another is given. */
+  /** The keys that sign the next key set, starting with the active one unless another is given. */
   vouchers(first?: SigningKey): Vouchers;
   /** Reads the keys again, after a change here or (by `state`) in another replica. */
   reload(): Promise<void>;
@@ -171,7 +171,7 @@ async function loadRing(
   };
 }
 
-/** Takes up private halves that another process, such as `tidegate keys`, has put into the key folder since. */
+/** Loads private halves that another process, such as `tidegate keys`, has added to the key folder since. */
 function holdFound(
   rows: readonly SigningKeyRow[],
   held: Map<string, SigningKey>,
@@ -186,7 +186,7 @@ function holdFound(
   }
 }
 
-/** What agents are told: the row is in the key set, and neither says that it is revoked. */
+/** A row as sent to agents: it is in the key set, and neither is revoked. */
 function activeKey(row: SigningKeyRow, entries: Entries): ServerKey[] {
   const { key_id, version, public_key_hex, status } = row;
   const entry = entries.get(key_id);

@@ -4,11 +4,11 @@ import type { Envelope } from '@tidegate/signing/verify';
 import { rfc3339Seconds } from '../platform/clock.ts';
 
 const DAY_MS = 86_400_000;
-/** A key set is believed this long; it is signed anew when a third of that is left. */
+/** A key set is valid this long; it is signed anew when a third of that is left. */
 export const KEY_SET_LIFETIME_MS = 90 * DAY_MS;
 export const KEY_SET_RENEWAL_MS = 30 * DAY_MS;
 
-/** The key in use first, then the others whose private halves are held, newest first. */
+/** The active key first, then the others whose private halves are held, newest first. */
 export type Vouchers = readonly [SigningKey, ...SigningKey[]];
 
 export interface KeySetFacts {
@@ -19,19 +19,19 @@ export interface KeySetFacts {
   now: number;
 }
 
-/** Most of the server's keys that sign one key set: with those of a root, agents look at 16 (`maximumSignatures`). */
+/** Server keys that sign one key set: with those of a root, agents examine 16 (`maximumSignatures`). */
 export const VOUCHERS_MAX = 8;
 
 /**
- * The signed list of every key, revoked ones included, so that an agent learns of revocations (reading 11). All the
- * given keys sign it, also one that it revokes: whoever slept through a rotation, as an executor does between two jobs,
- * still trusts the old key alone. Who knows of the revocation does not count that signature.
+ * The signed list of every key, revoked ones included, so that agents learn of revocations (reading 11). All
+ * given keys sign it, also one that it revokes: a host that missed a rotation still trusts only the old key.
+ * Agents that know of the revocation ignore that signature.
  */
 export function signKeySet(vouchers: Vouchers, facts: KeySetFacts): Envelope {
   return withVouchers(vouchers, keySetBytes(facts), []);
 }
 
-/** The bytes of a key set, which are what is signed. */
+/** The signed bytes of a key set. */
 export function keySetBytes({ fleetId, version, keys, root, now }: KeySetFacts): Buffer {
   const payload: KeySetPayload = {
     v: 1,
@@ -45,7 +45,7 @@ export function keySetBytes({ fleetId, version, keys, root, now }: KeySetFacts):
   return Buffer.from(JSON.stringify(payload));
 }
 
-/** Adds the signatures of the server's keys to those that the bytes have. */
+/** Adds the signatures of the server's keys to the existing ones. */
 export function withVouchers(
   vouchers: Vouchers,
   bytes: Uint8Array,
@@ -59,7 +59,7 @@ export function withVouchers(
   return { ...first, signatures: [...first.signatures, ...more, ...signatures] };
 }
 
-/** Everybody who can vouch: the key in use, then what else is held, newest first. */
+/** All vouching keys: the active one, then the other held ones, newest first. */
 export function vouchersOf(signer: SigningKey, held: ReadonlyMap<string, SigningKey>): Vouchers {
   const others = [...held.values()].filter((key) => key.keyId !== signer.keyId);
   return [signer, ...others.reverse()];

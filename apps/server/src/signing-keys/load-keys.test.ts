@@ -42,7 +42,7 @@ async function ringOf(platform: TestPlatform, outcome: LoadOutcome) {
 }
 
 describe.each(ENGINES)('signing keys on $name', (engine) => {
-  test('R4: without a key the server makes version 1, keeps it with mode 0600 and warns', async () => {
+  test('R4: without a key the server creates version 1, stores it with mode 0600 and warns', async () => {
     const { platform, folder, load } = await start(engine);
     held(await load());
     const [key] = await listKeys(platform.database.read);
@@ -88,7 +88,7 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
     expect(payload.version).toBe(2);
   });
 
-  test('R4: an unknown key that nothing held can vouch for refuses the start and says how to go on', async () => {
+  test('R4: an unknown key that no held key can vouch for stops the start with instructions', async () => {
     const { load } = await start(engine);
     held(await load({ signingPrivateKey: keyOne }));
     expect(await load({ signingPrivateKey: keyTwo })).toEqual({
@@ -97,7 +97,7 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
     });
   });
 
-  test('R4: a missing private half, a revoked key and halves that do not belong together refuse the start', async () => {
+  test('R4: a missing private half, a revoked key and mismatched halves stop the start', async () => {
     const { platform, load } = await start(engine);
     const ring = await ringOf(platform, await load({ signingPrivateKey: keyOne }));
     expect(await load()).toMatchObject({ ok: false, fault: expect.stringContaining('is not here') });
@@ -134,7 +134,7 @@ describe.each(ENGINES)('signing keys on $name', (engine) => {
     expect(JSON.stringify(outcome)).not.toContain(keyOne.slice(0, 64));
   });
 
-  test('the state document is signed once in 10 s for everyone, and at once after a change of keys', async () => {
+  test('the state document is signed once in 10 s for everyone, and immediately after a change of keys', async () => {
     const { platform, load } = await start(engine);
     const ring = await ringOf(platform, await load());
     const first = await ring.state();

@@ -15,9 +15,9 @@ export type LoadOutcome =
   | { ok: false; fault: string };
 
 /**
- * Brings the table and the private halves together at the start (docs/configuration.md; R4): makes or takes the
- * first key, takes a further one from the environment when it can be vouched for, and refuses a revoked key, halves
- * that do not belong together, and a key in use whose private half is missing.
+ * Reconciles the table with the private halves at start (docs/configuration.md; R4). Creates or imports the
+ * first key, imports a further one from the environment if it can be vouched for, and refuses a revoked key,
+ * halves that do not match, and an active key without its private half.
  */
 export async function loadKeys(
   platform: Platform,
@@ -84,7 +84,7 @@ async function firstKey(
 
 export type Held = { ok: true; keys: Map<string, SigningKey> } | { ok: false; fault: string };
 
-/** The private halves that are here, of keys that are not revoked. */
+/** The present private halves of keys that are not revoked. */
 export function heldKeys(
   rows: readonly SigningKeyRow[],
   config: KeyConfig,
@@ -122,7 +122,7 @@ export function heldKeys(
   return { ok: true, keys };
 }
 
-/** Null where the key is weak or its halves do not belong together. */
+/** Null if the key is weak or its halves do not match. */
 function publicHalfOf(privateKeyHex: string): string | null {
   try {
     return loadSigningKey({ keyId: 'environment', privateKeyHex }).publicKeyHex;

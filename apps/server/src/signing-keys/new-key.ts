@@ -6,7 +6,7 @@ import { insertKey, listKeys, type SigningKeyRow } from './store.ts';
 export interface NewKey {
   keyId: string;
   publicKeyHex: string;
-  /** Whether it signs from now on; only the very first key does at once. */
+  /** Whether it signs from now on; only the very first key does immediately. */
   inUse: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function insertNewKey(
   return row;
 }
 
-/** The event of a key that came in; `how` is added to what names the key. */
+/** The event of a new key; `how` is added to the members that name the key. */
 export async function noteNewKey(
   tx: Tx,
   platform: Platform,

@@ -13,7 +13,7 @@ import {
 import { Value } from 'typebox/value';
 import type { RootRow } from './store.ts';
 
-/** A root document whose form is sound and which a threshold of its own keys signed. */
+/** A root document with a valid form, signed by a threshold of its own keys. */
 export interface Root {
   payload: RootPayload;
   sha256: string;
@@ -26,7 +26,7 @@ export type ReadRoot =
   | { ok: true; root: Root }
   | { ok: false; fault: RootFault; signed: number; threshold: number };
 
-/** Reads a root document. Its own keys vouch for its form alone: whether it is ours, somebody else must say. */
+/** Reads a root document. Its own keys prove only its form: another signature must prove that it is ours. */
 export function readRoot(envelope: unknown): ReadRoot {
   const payload = claimedRoot(envelope);
   if (payload === null || !Value.Check(EnvelopeSchema, envelope)) return fault('malformed');
@@ -38,7 +38,7 @@ export function readRoot(envelope: unknown): ReadRoot {
     const { threshold } = payload;
     return { ok: false, fault: 'not_enough_signatures', signed: signers.length, threshold };
   }
-  // The bytes that were verified are the bytes that were read: base64 has one spelling for the verifier.
+  // The verified bytes are the parsed bytes: the verifier accepts only one base64 spelling.
   const verified = verifyEnvelope(envelope, signers, ROOT_TYPE);
   if (!verified.ok) return fault('malformed');
   const read = parseStrictJson(verified.payload);
@@ -53,8 +53,7 @@ export function rootSigners(root: Root, envelope: unknown, payloadType: string):
 }
 
 /**
- * The stored root that the key set names. A row that no vouched key set names counts for nothing, whoever put it there
- * (T6).
+ * The stored root that the key set names. A row that no vouched key set names is ignored (T6).
  */
 export function namedRoot(
   rows: readonly RootRow[],
@@ -66,7 +65,7 @@ export function namedRoot(
   return read?.ok && read.root.sha256 === named?.sha256 ? read.root : null;
 }
 
-/** What an envelope says of itself, signed or not. */
+/** The claims of an envelope, signed or not. */
 export function claimedRoot(envelope: unknown): RootPayload | null {
   if (typeof envelope !== 'object' || envelope === null || !('payload' in envelope)) return null;
   if (typeof envelope.payload !== 'string') return null;

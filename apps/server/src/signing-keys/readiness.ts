@@ -14,8 +14,8 @@ import {
 import { claimedSet } from './vouched-keys.ts';
 
 /**
- * The oldest version from which the stored key sets lead to the newest: a host that has it, or a later one, comes back
- * by itself whatever is revoked. It is the newest itself where the set before does not vouch for it. 0 without any set.
+ * The oldest version from which stored key sets lead to the newest: a host at it, or later, recovers by
+ * itself after any revocation. It is the newest if the previous set does not vouch for it. 0 without any set.
  */
 export async function chainStart(db: Db): Promise<number> {
   const newest = await newestKeySet(db);
@@ -32,8 +32,8 @@ export async function chainStart(db: Db): Promise<number> {
 }
 
 /**
- * The least key set that a host may hold when a key is revoked: with an older one it neither knows the key in use nor
- * finds a way to the newest set, and would have to be enrolled again.
+ * The oldest key set that a host may have when a key is revoked. A host with an older one neither knows the
+ * active key nor reaches the newest set, and would have to enrol again.
  */
 export async function leastKeySet(db: Db, inUse: SigningKeyRow | undefined): Promise<number> {
   return Math.min(await chainStart(db), inUse?.first_key_set_version ?? 0);

@@ -20,7 +20,7 @@ import {
   setKeyInUse,
 } from './store.ts';
 
-/** Public halves whose private halves are here: in the key folder or the environment. What is damaged is not. */
+/** Public halves whose private halves are in the key folder or the environment; skips damaged files. */
 export function heldPublicKeys(
   config: Pick<Config, 'signingPrivateKey' | 'signingPreviousPrivateKey'>,
   folder: Pick<KeyFolder, 'readAll'>,
@@ -30,7 +30,7 @@ export function heldPublicKeys(
     try {
       for (const publicKeyHex of read()) held.add(publicKeyHex);
     } catch (error) {
-      // `loadKeys` comes next and says what is wrong with it.
+      // `loadKeys` runs next and reports the fault.
       if (!(error instanceof KeyError)) throw error;
     }
   };
@@ -42,16 +42,16 @@ export function heldPublicKeys(
   return held;
 }
 
-/** What was kept outside of the database. */
+/** State kept outside of the database. */
 export interface RememberedSets {
   key_sets: readonly KeySetRow[];
   roots: readonly RootRow[];
 }
 
 /**
- * Brings back the key sets that are newer than the database's, from before it was restored, and what the newest says of
- * the keys: rows that are missing, revocations, and which key signs. They count only where a key signed the newest whose
- * private half is here. Returns how many keys came back or changed.
+ * Restores key sets that are newer than a restored database's, with the newest one's missing keys,
+ * revocations and active key. They count only if a key whose private half is present signed the newest.
+ * Returns how many keys were added or changed.
  */
 export async function recallKeySets(
   tx: Tx,
@@ -98,8 +98,8 @@ export async function recallKeySets(
 }
 
 /**
- * Revokes a key that the database has as active. Where it is in use, the newest other key whose private half is here
- * takes its place; `stuck` where there is none.
+ * Revokes a key that the database has as active. If it is in use, the newest other key whose private half is
+ * present replaces it; `stuck` if there is none.
  */
 export async function revokeAgain(
   tx: Tx,
@@ -121,7 +121,7 @@ export async function revokeAgain(
 function verified(text: string, held: ReadonlySet<string>): KeySetPayload | null {
   const envelope = parseStrictJson(text);
   if (!envelope.ok) return null;
-  // Unverified, only so as to learn under which ids our own keys stand in it.
+  // Unverified, only to learn the ids of our own keys in it.
   const claimed = claimedPayload(envelope.value);
   const ours = (claimed?.keys ?? []).filter((key) => held.has(key.public_key_hex));
   const keys = ours.map((key) => loadTrustedKey({ keyId: key.key_id, publicKeyHex: key.public_key_hex }));

@@ -9,8 +9,8 @@ import { claimedSet } from './vouched-keys.ts';
 export type ResetOutcome = { kind: 'reset'; row: SigningKeyRow } | { kind: 'has_root' };
 
 /**
- * Begins anew with a key that nothing vouches for, where every private half was lost and there is no root: all other
- * keys are revoked, and every host has to be enrolled again, for none of them believes the new key.
+ * Starts anew with a key that nothing vouches for, after every private half was lost and without a root. All
+ * other keys are revoked, and every host has to enrol again, because none trusts the new key.
  */
 export async function resetKeys(
   tx: Tx,

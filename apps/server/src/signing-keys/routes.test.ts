@@ -23,7 +23,7 @@ async function open() {
   };
 }
 
-test('E8 answers active keys alone, newest first, each exactly as the wire says, and the key set', async () => {
+test('E8 answers only active keys, newest first, each exactly as on the wire, and the key set', async () => {
   const call = await open();
   const second = (await call('POST', KEYS, {})).body;
   const third = (await call('POST', KEYS, {})).body;
@@ -68,7 +68,7 @@ test('R4: a rotation is add, use, revoke; the key in use and the last one stay (
   ]);
 });
 
-test('a public half alone is added, cannot sign, and a weak or a known one is refused', async () => {
+test('a public half alone is added but cannot sign; a weak or a known one is refused', async () => {
   const call = await open();
   const [first] = (await call('GET', '/api/v1/public-keys')).body.keys;
   expect((await call('POST', KEYS, { public_key_hex: first.public_key_hex })).status).toBe(409);
@@ -97,7 +97,7 @@ test('signing keys are listed newest first, a page at a time', async () => {
   ]);
 });
 
-test('R4: a revocation that would strand a host is 409 and says of how many; force revokes all the same', async () => {
+test('R4: a revocation that would strand hosts is 409 with their number; force revokes anyway', async () => {
   if (!engine) throw new Error('SQLite is always there');
   const app = await createTestApp(engine);
   const authorization = `Bearer ${await app.adminToken()}`;

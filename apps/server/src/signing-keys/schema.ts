@@ -38,7 +38,7 @@ declare module '../platform/db/tables.ts' {
       created_at: number;
       revoked_at: number | null;
       in_use: number;
-      /** The key set that brought the key to the agents; 0 while it waits for the signatures of the root. */
+      /** The key set that introduced the key to agents; 0 while it waits for the root's signatures. */
       first_key_set_version: number;
     };
     key_sets: {

@@ -17,7 +17,7 @@ export async function insertFleet(tx: Tx, row: Omit<FleetRow, 'id'>): Promise<vo
     .execute();
 }
 
-/** Takes the fleet's row until the end of the transaction: key changes happen one after the other. */
+/** Locks the fleet's row until the end of the transaction, which serializes key changes. */
 export async function lockFleet(tx: Tx): Promise<FleetRow> {
   return tx
     .updateTable('fleet')
@@ -27,7 +27,7 @@ export async function lockFleet(tx: Tx): Promise<FleetRow> {
     .executeTakeFirstOrThrow();
 }
 
-/** A new incarnation of the server: the commands of the ones before end. */
+/** Sets a new epoch of the server, which ends the commands of earlier ones. */
 export async function setEpoch(tx: Tx, epoch: number): Promise<void> {
   await tx.updateTable('fleet').set({ epoch }).where('epoch', '<', epoch).execute();
 }
@@ -41,7 +41,7 @@ export async function insertKey(tx: Tx, row: SigningKeyRow): Promise<void> {
   await tx.insertInto('signing_keys').values(row).execute();
 }
 
-/** Compare-and-swap from active; false when the key was not active. Forward-only: nothing sets it back. */
+/** Compare-and-swap from active; false if the key was not active. Forward-only: nothing reverts it. */
 export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: number }): Promise<boolean> {
   const result = await tx
     .updateTable('signing_keys')
@@ -55,7 +55,7 @@ export async function revokeKey(tx: Tx, { keyId, now }: { keyId: string; now: nu
   return true;
 }
 
-/** Revokes every active key, also the one in use: somebody begins anew. Forward-only. */
+/** Revokes every active key, also the one in use, for a new start. Forward-only. */
 export async function revokeEveryKey(tx: Tx, now: number): Promise<void> {
   const rows = await tx
     .updateTable('signing_keys')
@@ -100,7 +100,7 @@ export async function keySetsAfter(
     .execute();
 }
 
-/** A key that waited for the root has come into this key set. */
+/** Records the key set that introduced a key that waited for the root. */
 export async function setFirstKeySet(
   tx: Tx,
   { keyId, version }: { keyId: string; version: number },

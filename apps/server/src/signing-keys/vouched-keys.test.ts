@@ -15,7 +15,7 @@ const thief = loadSigningKey({
   privateKeyHex: generatePrivateKeyHex(Buffer.alloc(32, 66)),
 });
 
-/** What somebody who can write to the database does. */
+/** Acts of an attacker with write access to the database. */
 async function insertByHand(database: Database, row: Partial<{ in_use: number; version: number }> = {}) {
   await database.transact((tx) =>
     tx
@@ -44,7 +44,7 @@ async function open(engine: TestEngine) {
   return { app, database: app.platform.database, send };
 }
 
-/** The keys that an agent would believe who trusts `first` alone. */
+/** The keys that an agent trusts which starts with only `first`. */
 async function believedKeys(app: TestApp, first: { key_id: string; public_key_hex: string }) {
   const answer = await app.http.inject({ url: '/api/v1/public-keys' });
   const trusted = loadTrustedKey({ keyId: first.key_id, publicKeyHex: first.public_key_hex });
@@ -100,7 +100,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
     expect(listed).not.toContain(THIEF_ID);
   });
 
-  test('no key set vouches for it when the set is renewed, also where its end was moved by hand', async () => {
+  test('no key set vouches for it when the set is renewed, also after its expiry was changed by hand', async () => {
     const { app, database } = await open(engine);
     const first = await firstKey(app);
     await insertByHand(database);
@@ -111,7 +111,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
     expect(inSet).toEqual([[first.key_id, 'active']]);
   });
 
-  test('no key set vouches for it where the stored set was replaced or removed by hand', async () => {
+  test('no key set vouches for it if the stored set was replaced or removed by hand', async () => {
     for (const replace of [replacedSet, null]) {
       const { app, database, send } = await open(engine);
       const first = await firstKey(app);
@@ -133,7 +133,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
     }
   });
 
-  test('a public half that was changed by hand, and a revocation that was, are not vouched for', async () => {
+  test('a public half or a revocation changed by hand is not vouched for', async () => {
     const { app, database, send } = await open(engine);
     const first = await firstKey(app);
     const [changed, revived] = [await send('POST', KEYS, {}), await send('POST', KEYS, {})];
@@ -155,7 +155,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
     }
   });
 
-  test('R4: a revocation by hand is passed on with the next key set, within ten seconds', async () => {
+  test('R4: the next key set passes on a revocation by hand, within ten seconds', async () => {
     const { app, database, send } = await open(engine);
     const first = await firstKey(app);
     const { key_id } = (await send('POST', KEYS, {})).json();
@@ -175,7 +175,7 @@ describe.each(ENGINES)('a row added to signing_keys by hand, on $name (reading 1
 
 type Sender = Awaited<ReturnType<typeof open>>['send'];
 
-/** A key set that the thief signed: it names the thief's key alone. */
+/** A key set signed by the attacker, with only the attacker's key. */
 function replacedSet(key: SigningKey): string {
   const entry = {
     key_id: key.keyId,

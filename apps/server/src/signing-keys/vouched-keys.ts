@@ -6,10 +6,10 @@ import { Value } from 'typebox/value';
 import { rfc3339Seconds } from '../platform/clock.ts';
 import type { SigningKeyRow } from './store.ts';
 
-/** What the newest key set says of each key, by key id. */
+/** The newest key set's entries, by key id. */
 export type Entries = ReadonlyMap<string, SigningKeyEntry>;
 
-/** What the newest key set says: of each key, and which root it names. */
+/** The contents of the newest key set: its keys, and the root that it names. */
 export interface StandingSet {
   entries: Entries;
   root: { version: number; sha256: string } | null;
@@ -18,8 +18,8 @@ export interface StandingSet {
 const NOTHING: StandingSet = { entries: new Map(), root: null };
 
 /**
- * Reads the stored key set, which counts only where a key signed it whose private half this server holds: whoever
- * writes to the database can store another one. Nothing where there is none, or none that counts.
+ * Reads the stored key set, which counts only if a key signed it whose private half this server holds,
+ * because a database writer can store a different one. Empty if there is none, or none that counts.
  */
 export function standingSet(stored: { envelope: string } | null, held: readonly SigningKey[]): StandingSet {
   const envelope = stored === null ? null : parseStrictJson(stored.envelope);
@@ -30,8 +30,8 @@ export function standingSet(stored: { envelope: string } | null, held: readonly 
 }
 
 /**
- * The same of a set that no held key signed: what the root's holders are asked to sign when every private half was
- * lost. They and the agents judge it; nothing is issued on it otherwise.
+ * The same for a set that no held key signed: the root's holders sign its contents after every private half
+ * was lost. They and the agents judge it; nothing else is issued from it.
  */
 export function claimedSet(stored: { envelope: string } | null): StandingSet {
   const envelope: unknown = stored === null ? null : JSON.parse(stored.envelope);
@@ -50,17 +50,17 @@ function contentOf(bytes: Uint8Array): StandingSet {
   };
 }
 
-/** What is known of a fleet's keys when the next set is made. */
+/** The known keys of a fleet when the next set is created. */
 export interface Known {
   entries: Entries;
   held: readonly SigningKey[];
-  /** With a root, a key that the set before does not have comes in by the root's signatures alone. */
+  /** With a root, only the root's signatures introduce a key that the previous set does not have. */
   hasRoot: boolean;
 }
 
 /**
- * The keys of the next set: every row that may stand in it, and every revocation of the set before, which is forward
- * only whatever has become of the row. `added` are the keys that come in now.
+ * The keys of the next set: every allowed row, and every revocation of the previous set, which is
+ * forward-only whatever happened to the row. `added` are the keys introduced now.
  */
 export function nextEntries(
   rows: readonly SigningKeyRow[],
@@ -73,9 +73,9 @@ export function nextEntries(
 }
 
 /**
- * Whether a row may stand in a key set (design reading 11): the set before has it with the same public half and has
- * not revoked it, or the server holds its private half. A row that was added or changed by hand is neither, so no
- * renewal of the set ever vouches for it.
+ * Whether a row may be in a key set (design reading 11): the previous set has it with the same public half
+ * and has not revoked it, or the server holds its private half. A row added or changed by hand has neither,
+ * so no renewal of the set ever vouches for it.
  */
 function isVouched(row: SigningKeyRow, { entries, held, hasRoot }: Known): boolean {
   const entry = entries.get(row.key_id);

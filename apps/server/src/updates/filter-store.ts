@@ -9,7 +9,7 @@ import { containing, globbing } from '../platform/db/like.ts';
 import { EPSS_ROOM, SEVERITIES_RISING } from './queue-rules.ts';
 import { SEVERITY_RANK, type UpdateOrder } from './sort-store.ts';
 
-/** Which updates a caller means: a filter, within what it may see of the fleet. */
+/** The updates that a caller means: a filter, within the caller's scope. */
 export interface UpdateSelection {
   filter: UpdateFilter;
   scope: GroupScope;
@@ -17,29 +17,29 @@ export interface UpdateSelection {
 
 type Condition = RawBuilder<SqlBool>;
 
-/** Where to look for rows, and what has to hold of them; `u` is the update, `a` its host where that is joined. */
+/** Tables and conditions of a query; `u` is the update, `a` its host if that is joined. */
 export interface Source {
   readonly from: RawBuilder<unknown>;
   readonly where: readonly Condition[];
   readonly isJoined: boolean;
-  /** Ids of hosts that `where` speaks of as `meant`: the statement finds them once, however often it asks. */
+  /** Host ids, named `meant` in `where`: the statement finds them once, however often it uses them. */
   readonly meant?: RawBuilder<unknown>;
 }
 
-/** Of a host that is deleted nothing is listed; the database keeps this beside each row. */
+/** Lists omit the updates of deleted hosts; the database keeps this flag in each row. */
 const IS_THERE = sql<SqlBool>`u.gone = 0`;
 const IS_AMONG = sql<SqlBool>`u.agent_id || '' IN (SELECT id FROM meant)`;
 const IS_OF_HOST = sql<SqlBool>`u.agent_id = a.id AND a.deleted_at IS NULL AND ${IS_THERE}`;
 
 /**
- * The rows of a selection in no order, found from where there are the fewest: from the hosts, from the names of
- * packages, or from the columns of the updates themselves, all of which stand in one index.
+ * The rows of a selection in no order, found from the smallest set: from the hosts, from the names of
+ * packages, or from the columns of the updates themselves, which share one index.
  */
 export function found(selection: UpdateSelection): Source {
   const { filter } = selection;
   const ofHost = hostConditions(selection);
   if (ofHost.length > 0) {
-    // CROSS: SQLite begins with what stands first, and there the hosts are the fewer.
+    // CROSS: SQLite starts with the first table, here the smaller one of hosts.
     return {
       from: sql`agents AS a CROSS JOIN updates AS u`,
       where: [IS_OF_HOST, ...ofHost, ...rowConditions(filter, { state: sql`u.state || ''` })],
@@ -52,7 +52,7 @@ export function found(selection: UpdateSelection): Source {
   return { from: sql`updates AS u`, where, isJoined: false };
 }
 
-/** Times are found in an index that begins with the state. */
+/** An index that starts with the state finds times. */
 function everyState(filter: UpdateFilter): Condition[] {
   const isTimed = filter.since !== undefined || filter.until !== undefined;
   if (!isTimed || filter.state !== undefined) return [];
@@ -60,8 +60,8 @@ function everyState(filter: UpdateFilter): Condition[] {
 }
 
 /**
- * The rows of a selection as an index gives them in the order: everything else is looked at row by row, so nothing
- * but the order must look as if an index could find it.
+ * The rows of a selection in the order of an index. All other conditions are checked row by row, so only the
+ * order may look as if an index could find it.
  */
 export function walked(
   { filter, scope }: UpdateSelection,
@@ -88,45 +88,45 @@ export function walked(
   };
 }
 
-/** The rows of a selection as the index of packages has them, in which stands all that is asked; `table` has the names. */
+/** The rows of a selection from the covering index of packages; `table` has the names. */
 export function scannedByPackage(selection: UpdateSelection): Source & { readonly table: 'n' | 'u' } {
   const { q, ...filter } = selection.filter;
   const byName = { ...PASSED, ecosystem: sql`u.ecosystem`, name: sql`u.name` };
   const where = [...rowConditions(filter, byName), hostAmong(selection)];
   if (q !== undefined) {
     const isNamed = sql<SqlBool>`u.ecosystem = n.ecosystem AND u.name = n.name AND ${nameIsLike(containing(q), 'n')}`;
-    // CROSS: the names that are found come first, in the order of their table.
+    // CROSS: the found names come first, in the order of their table.
     const from = sql`update_names AS n CROSS JOIN updates AS u`;
     return { from, where: [isNamed, ...where], isJoined: false, table: 'n' };
   }
   if (meantHosts(besideSystem(selection)) !== null)
     return { from: sql`updates AS u`, where, isJoined: false, table: 'u' };
-  // In order and with a limit, which is none: PostgreSQL would read the whole rows otherwise, and not the index.
+  // Ordered, with an unbounded limit: otherwise PostgreSQL would read whole rows instead of the index.
   const rows = sql`SELECT u.ecosystem, u.name, u.agent_id, u.discovered_at, u.severity FROM updates AS u
     WHERE ${and(where)} ORDER BY u.ecosystem, u.name, u.agent_id LIMIT ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
   return { from: sql`(${rows}) AS u`, where: [], isJoined: false, table: 'u' };
 }
 
-/** What has to hold of the updates of a package, which are found by its name. */
+/** Conditions on the updates of a package, which are found by its name. */
 export function ofPackage(selection: UpdateSelection): Condition[] {
   const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
   return [...rowConditions(filter, PASSED), hostAmong(selection)];
 }
 
-/** Whether anything but the name of the package is asked of a row. */
+/** Whether the filter has only the name of the package. */
 export function isOfPackagesAlone(selection: UpdateSelection): boolean {
   const { name: _, ecosystem: __, q: ___, ...filter } = selection.filter;
   return Object.values(filter).every((value) => value === undefined) && selection.scope === null;
 }
 
-/** The hosts that are meant, found once; null where it does not matter which host it is. */
+/** The meant hosts, found once; null if any host matches. */
 function meantHosts(selection: UpdateSelection): RawBuilder<unknown> | null {
   const host = hostConditions(selection);
   if (host.length === 0) return null;
   return sql`SELECT a.id FROM agents AS a WHERE ${and([sql<SqlBool>`a.deleted_at IS NULL`, ...host])}`;
 }
 
-/** Whether at most so many hosts are meant; false where it does not matter which host it is. */
+/** Whether at most so many hosts are meant; false if any host matches. */
 export async function areFewHosts(db: Db, selection: UpdateSelection, most: number): Promise<boolean> {
   const hosts = meantHosts(selection);
   if (hosts === null) return false;
@@ -135,7 +135,7 @@ export async function areFewHosts(db: Db, selection: UpdateSelection, most: numb
   return Number(rows[0]?.total) <= most;
 }
 
-/** MATERIALIZED: PostgreSQL would look at the host of each update again. */
+/** MATERIALIZED: PostgreSQL would otherwise read the host of each update again. */
 export function asMeant(hosts: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`WITH meant AS MATERIALIZED (${hosts})`;
 }
@@ -146,7 +146,7 @@ function hostAmong(selection: UpdateSelection): Condition {
   return sql<SqlBool>`${ofSystem(selection)} AND u.agent_id || '' IN (${asMeant(hosts)} SELECT id FROM meant)`;
 }
 
-/** Looks at the host of an update, row by row. */
+/** Reads the host of an update, row by row. */
 function hostIs(selection: UpdateSelection): Condition {
   const host = hostConditions(besideSystem(selection));
   if (host.length === 0) return ofSystem(selection);
@@ -154,17 +154,17 @@ function hostIs(selection: UpdateSelection): Condition {
   return sql<SqlBool>`${ofSystem(selection)} AND EXISTS (SELECT 1 FROM agents AS a WHERE ${isSuch})`;
 }
 
-/** The system of its host stands in the row of an update. */
+/** The row of an update has the system of its host. */
 function ofSystem({ filter: { os } }: UpdateSelection): Condition {
   return os === undefined ? IS_THERE : sql<SqlBool>`${IS_THERE} AND u.host_os_id = ${os}`;
 }
 
-/** What else is asked of hosts. */
+/** The other conditions on hosts. */
 function besideSystem({ filter: { os: _, ...filter }, scope }: UpdateSelection): UpdateSelection {
   return { filter, scope };
 }
 
-/** The same by host name: the hosts in their order, and the updates of each. */
+/** The same by host name: the hosts in order, and the updates of each. */
 export function walkedByHost(
   selection: UpdateSelection,
   { order, after }: { order: UpdateOrder; after: Position | null },
@@ -197,7 +197,7 @@ function nameIsLike(part: string, table = 'u'): Condition {
   return sql<SqlBool>`lower(${sql.ref(`${table}.name`)}) LIKE ${part} ESCAPE '\\'`;
 }
 
-/** Columns in a form that no index finds anything by. */
+/** Columns in a form that no index matches. */
 const CHECKS: Columns = {
   ecosystem: sql`u.ecosystem || ''`,
   name: sql`u.name || ''`,
@@ -214,7 +214,7 @@ function rowConditions(filter: UpdateFilter, columns: Columns): Condition[] {
     filter.state !== undefined && sql<SqlBool>`${state} = ${filter.state}`,
     filter.ecosystem !== undefined && sql<SqlBool>`${ecosystem} = ${filter.ecosystem}`,
     filter.name !== undefined && sql<SqlBool>`${name} = ${filter.name}`,
-    // The index of names begins with the ecosystem.
+    // The index of names starts with the ecosystem.
     filter.name !== undefined && filter.ecosystem === undefined && inEveryEcosystem(ecosystem),
     filter.q !== undefined && named(containing(filter.q)),
     filter.agent_id !== undefined && sql<SqlBool>`${agent} = ${filter.agent_id}`,
@@ -232,7 +232,7 @@ function inEveryEcosystem(column: RawBuilder<unknown>): Condition {
   return sql<SqlBool>`${column} IN (${sql.join(ECOSYSTEMS.map((one) => sql.lit(one)))})`;
 }
 
-/** The names that there are stand in a table of their own, far fewer than the updates. */
+/** A separate table has the distinct names, far fewer than the updates. */
 function amongNames(part: string): Condition {
   return sql<SqlBool>`(u.ecosystem, u.name) IN
     (SELECT n.ecosystem, n.name FROM update_names AS n WHERE lower(n.name) LIKE ${part} ESCAPE '\\')`;
@@ -251,7 +251,7 @@ export function hostConditions(
   return all.filter((condition) => condition !== false);
 }
 
-/** What a filter says of the order: where it allows one stretch of it alone, the rest need not be walked over. */
+/** Conditions on the sort key: if they allow one range of the order, the rest is not walked. */
 function pins(filter: UpdateFilter, { field }: UpdateOrder): Condition[] {
   if (field === 'severity' && filter.severity !== undefined) {
     return [sql<SqlBool>`${sql.raw(SEVERITY_RANK)} = ${1 + SEVERITIES_RISING.indexOf(filter.severity)}`];

@@ -5,9 +5,9 @@ import { foldSums, SUMS_CHUNK } from './sums-store.ts';
 const EVERY_MS = 5_000;
 
 /**
- * Adds up what the writers of updates left for the sums of packages. Only PostgreSQL needs it: there many write at once
- * and none waits for the row of a package that all of them have. The sums are right before and after, since readers
- * count what is left too; this keeps that short.
+ * Folds the differences that writers of updates leave into the sums of packages. Only PostgreSQL needs it:
+ * concurrent writers must not wait for the row of a package that they share. The sums are right before and
+ * after, because readers add the remaining differences; folding keeps those few.
  */
 export function createSumKeeper(platform: Pick<Platform, 'database' | 'log'>): BackgroundWork {
   const { database, log } = platform;

@@ -1,23 +1,23 @@
 import { postgresTrigger, type Statement } from '../platform/db/statement.ts';
 
-// What a list asks of the host of each update is kept on the update: a look at the host of every row took most of the
-// time. The database keeps it, whichever statement writes; whoever inserts holds the host, so none comes in between.
+// Updates copy the host columns that lists filter by: reading the host of every row took most of the time.
+// Triggers keep them for every statement; inserts lock the host, so no change of the host comes in between.
 
-/** Whether the host of a new update is deleted: lists leave such rows out. */
+/** Whether the host of a new update is deleted: lists omit such rows. */
 export const IS_GONE =
   'EXISTS (SELECT 1 FROM agents AS a WHERE a.id = NEW.agent_id AND a.deleted_at IS NOT NULL)';
-/** Whether the host had an update of the package before: those that are first are as many as the hosts. */
+/** Whether the host had an update of the package before: first ones are as many as the hosts. */
 export const IS_AGAIN = `EXISTS (SELECT 1 FROM updates AS o WHERE o.agent_id = NEW.agent_id
   AND o.ecosystem = NEW.ecosystem AND o.name = NEW.name AND o.id <> NEW.id)`;
 const SYSTEM_OF_HOST = `COALESCE((SELECT a.os_id FROM agents AS a WHERE a.id = NEW.agent_id), '')`;
 const NEXT_IS_FIRST = `UPDATE updates SET again = 0 WHERE id = (SELECT min(o.id) FROM updates AS o
   WHERE o.agent_id = OLD.agent_id AND o.ecosystem = OLD.ecosystem AND o.name = OLD.name)`;
 
-/** A function keeps the plan that it made when a table had few rows, and would read all of it for every row since. */
+/** A function caches the plan from when a table had few rows, and would then scan all of it for every row. */
 const BY_INDEX = 'SET enable_seqscan = off';
 
 export const HOST_FLAGS: readonly Statement[] = [
-  // SQLite sets the first two behind the sums (package-sums-schema.ts).
+  // SQLite sets the first two after the sums (package-sums-schema.ts).
   {
     sqlite: `CREATE TRIGGER updates_of_system AFTER INSERT ON updates WHEN NEW.host_os_id <> ${SYSTEM_OF_HOST}
       BEGIN UPDATE updates SET host_os_id = ${SYSTEM_OF_HOST} WHERE id = NEW.id; END`,

@@ -1,14 +1,14 @@
 import { HOT_ROWS, perEngine, postgresTrigger, type Statement } from '../platform/db/statement.ts';
 
-// Hosts are listed by how many of their updates wait for a decision: triggers keep the number for every host.
+// Lists sort hosts by their pending updates: triggers keep the number for every host.
 
 const isPending = (row: string) => `CASE WHEN ${row}.state = 'pending' THEN 1 ELSE 0 END`;
 
-/** One writer at a time: it adds to the sum itself. */
+/** SQLite has one writer at a time, which adds to the sum itself. */
 const add = (row: string, amount: string) =>
   `UPDATE host_sums SET pending = pending + ${amount} WHERE agent_id = ${row}.agent_id`;
 
-/** In the order of the hosts: two that change the same hosts at once wait for each other, and never in a circle. */
+/** In the order of the hosts, so that concurrent writers of the same hosts never deadlock. */
 function addAll(
   act: 'insert' | 'update' | 'delete',
   { rows, from, amount }: { rows: string; from: string; amount: string },

@@ -65,7 +65,7 @@ describe.each(ENGINES)('the list of updates on $name', (engine) => {
   }
 
   test.each(DIRECTED)(
-    'sorted by %s gives every row once and in order, found or walked, whatever it is filtered by',
+    'sorted by %s gives every row once and in order, found or walked, with any filter',
     async (sort) => {
       const { database, rows } = await setUp();
       for (const [filter, isMeant] of FILTERS) {
@@ -83,14 +83,14 @@ describe.each(ENGINES)('the list of updates on $name', (engine) => {
     },
   );
 
-  test('counts what a filter means', async () => {
+  test('counts the rows of a filter', async () => {
     const { database, rows } = await setUp();
     for (const [filter, isMeant] of FILTERS) {
       expect(await countUpdates(database.read, { filter, scope: null })).toBe(rows.filter(isMeant).length);
     }
   });
 
-  test('holds the scope of the caller beside every filter', async () => {
+  test('applies the scope of the caller beside every filter', async () => {
     const { database, rows } = await setUp();
     for (const [filter, isMeant] of FILTERS) {
       const own = rows
@@ -117,7 +117,7 @@ describe.each(ENGINES)('the list of updates on $name', (engine) => {
           await listUpdates(database.read, { ...page, limit });
           reads.push(counts().reads);
         }
-        // The rows that have nothing to be sorted by are a statement of their own.
+        // Rows with a null sort key are a separate statement.
         expect(Math.max(...reads)).toBeLessThanOrEqual(mostSorted === 0 ? 4 : 3);
       }
     }
@@ -126,7 +126,7 @@ describe.each(ENGINES)('the list of updates on $name', (engine) => {
 
 const RANKS: readonly (string | null)[] = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
 
-/** The order in plain words: what is null stands last, texts go by their bytes, and the id decides. */
+/** The expected order: null is last, texts sort by their bytes, and the id breaks ties. */
 function comparing(sort: UpdateSort): (a: ListedTestUpdate, b: ListedTestUpdate) => number {
   const isFalling = sort.startsWith('-') !== /severity|exploited/.test(sort);
   const keyOf = (row: ListedTestUpdate): (string | number | null)[] => {
@@ -171,9 +171,9 @@ const PLANNED: readonly UpdateFilter[] = [
   { os: 'debian' },
 ];
 
-// What no index answers is asked in a form (`|| ''`, `+ 0`) of which a planner knows nothing by itself (schema.ts).
+// Queries without an index use forms (`|| ''`, `+ 0`) that planners estimate only by statistics (schema.ts).
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('the planner of $name', (engine) => {
-  test.each(PLANNED)('knows how many updates are %j, as lists ask it', async (filter) => {
+  test.each(PLANNED)('estimates how many updates are %j, in the form that lists use', async (filter) => {
     const database = await engine.open();
     await insertListedFleet(database, { hosts: 14, updates: 2_000 });
     await sql`ANALYZE updates`.execute(database.read);

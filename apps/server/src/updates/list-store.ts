@@ -23,13 +23,13 @@ export interface UpdatePage extends UpdateSelection {
   readonly order: UpdateOrder;
   readonly limit: number;
   readonly after: Position | null;
-  /** Most rows that are found and sorted; where there are more, an index is walked. */
+  /** Maximum rows that are found and sorted; beyond it an index is walked. */
   readonly mostSorted?: number;
 }
 
 /**
- * Rows of a list in its order, and how many there are: counted up to one more than TOTAL_MAX. Where they are fewer they
- * are found and sorted; where they are more an index gives them in order, and enough of what it gives is wanted.
+ * Rows of a list in order, and their total, counted up to one more than TOTAL_MAX. Few rows are found and
+ * sorted. For more, an index gives them in order, and enough of them match.
  */
 export async function listUpdates(
   db: Db,
@@ -37,13 +37,13 @@ export async function listUpdates(
 ): Promise<{ rows: ListedUpdate[]; count: number }> {
   const count = await countUpdates(db, page);
   const { mostSorted = TOTAL_MAX, filter } = page;
-  // Of one host, and of one package, there are few enough, and they stand together nowhere but in their own index.
+  // One host, or one package, has few enough, and only their own indexes have them together.
   const isNarrow = filter.agent_id !== undefined || filter.name !== undefined;
   const ids = count > mostSorted && !isNarrow ? await walkedIds(db, page) : await sortedIds(db, page);
   return { rows: await rowsOf(db, ids), count };
 }
 
-/** Counts no further than one more than TOTAL_MAX. */
+/** Counts up to one more than TOTAL_MAX. */
 export async function countUpdates(db: Db, selection: UpdateSelection): Promise<number> {
   const { from, where } = found(selection);
   const { rows } = await sql<{ total: number }>`SELECT count(*) AS total FROM
@@ -59,7 +59,7 @@ export async function listUpdateIds(
   return sortedIds(db, { ...selection, order: updateOrder(), limit, after: null });
 }
 
-/** Null where there is none, and where it is out of the scope. */
+/** Null if it is missing or out of the scope. */
 export async function listedUpdate(
   db: Db,
   { id, scope }: { id: string; scope: GroupScope },
@@ -88,7 +88,7 @@ async function sortedIds(db: Db, { order, limit, after, ...selection }: UpdatePa
   return rows.map(({ id }) => id);
 }
 
-/** What is sorted by host needs the host beside the row. */
+/** Sorting by host needs the host beside the row. */
 function withHost(source: Source, { field }: UpdateOrder): Source {
   if (field !== 'hostname' || source.isJoined) return source;
   return {
@@ -119,15 +119,15 @@ async function walkedIds(db: Db, page: UpdatePage): Promise<string[]> {
   return ids;
 }
 
-/** Hosts up to which a walk by name gathers them first. */
+/** Maximum hosts that a walk by name collects first. */
 const HOSTS_GATHERED = 20_000;
 
 async function sourcesOf(db: Db, page: UpdatePage): Promise<Source[]> {
   const { order, after, filter } = page;
   if (order.field === 'hostname') return [walkedByHost(page, { order, after })];
   const states = filter.state === undefined ? UPDATE_STATES : [filter.state];
-  // The packages of one system stand together in the order of names: few hosts may have nothing in a long stretch of it,
-  // whose rows are passed over more quickly with the hosts at hand.
+  // By name the packages of one system are neighbours: few hosts may have none in a long range of it,
+  // whose rows are skipped faster with the hosts at hand.
   const hosts = order.field === 'name' && (await areFewHosts(db, page, HOSTS_GATHERED)) ? 'few' : 'many';
   return states.map((state) => walked(page, { order, state, hosts }));
 }
@@ -136,7 +136,7 @@ function keyColumns({ parts }: Order): RawBuilder<unknown> {
   return sql.join(parts.map(({ by }, i) => sql`${by} AS ${sql.ref(`k${i}`)}`));
 }
 
-/** The same order of rows that have their key in columns of that name. */
+/** The same order for rows with their key in columns of that name. */
 function renamed({ parts, descending }: Order): Order {
   const columns = parts.map((part, i) => ({ ...part, by: sql.ref(`k${i}`) }));
   return { parts: columns, id: sql.ref('id'), descending };

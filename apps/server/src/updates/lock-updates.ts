@@ -5,8 +5,8 @@ import type { Tables } from '../platform/db/tables.ts';
 export type LockedUpdate = Pick<Tables['updates'], 'state' | 'plan_id' | 'not_before'>;
 
 /**
- * Takes the row of an update for this transaction: of many approvals at once one goes on, and its plan cannot change
- * under the decision. Null where there is no such update.
+ * Locks the row of an update for this transaction: of concurrent approvals one proceeds, and the plan cannot
+ * change during the decision. Null if the update is missing.
  */
 export async function lockUpdate(
   tx: Tx,
@@ -15,13 +15,13 @@ export async function lockUpdate(
   return (await lockUpdates(tx, { engine, updateIds: [updateId] })).get(updateId) ?? null;
 }
 
-/** The same for many updates, by id; one that is not there is left out. */
+/** The same for many updates, by id; missing ones are omitted. */
 export async function lockUpdates(
   tx: Tx,
   { engine, updateIds }: { engine: Database['engine']; updateIds: readonly string[] },
 ): Promise<Map<string, LockedUpdate>> {
   const found = new Map<string, LockedUpdate>();
-  // In one order, so that two requests for the same updates do not wait for each other.
+  // In one order, so that two requests for the same updates do not deadlock.
   for (const some of chunks(updateIds.toSorted())) {
     const query = tx
       .selectFrom('updates')

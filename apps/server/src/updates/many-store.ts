@@ -4,10 +4,10 @@ import { chunks, weighedChunks } from '../platform/db/chunks.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import { planOf, type StoredPlan, type UpdateRow } from './store.ts';
 
-/** Rows that one statement changes: six or seven values each. */
+/** Rows changed per statement: six or seven values each. */
 const CHANGED_ROWS = 200;
 
-/** Those of these updates that are there, by id. */
+/** The existing ones of these updates, by id. */
 export async function findUpdates(db: Db, ids: readonly string[]): Promise<Map<string, UpdateRow>> {
   const found = new Map<string, UpdateRow>();
   for (const some of chunks(ids)) {
@@ -17,10 +17,10 @@ export async function findUpdates(db: Db, ids: readonly string[]): Promise<Map<s
   return found;
 }
 
-/** Bytes of plans that one statement reads and one turn of the event loop parses; one of more comes alone. */
+/** Bytes of plans read per statement and parsed per turn of the event loop; a larger plan is read alone. */
 const READ_BYTES = 131_072;
 
-/** By id; throws where stored actions are not what was once accepted. */
+/** By id; throws if stored actions are not valid. */
 export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map<string, StoredPlan>> {
   const found = new Map<string, StoredPlan>();
   for (const some of chunks(planIds)) {
@@ -39,10 +39,10 @@ export async function readPlans(db: Db, planIds: readonly string[]): Promise<Map
 }
 
 const PLAN_BYTES = sql<number>`octet_length(actions)`;
-/** Bytes of plans that are held and judged together: an action of 200 bytes is a few kilobytes by then. */
+/** Bytes of plans held and judged together: an action of 200 bytes takes a few kilobytes then. */
 const JUDGED_BYTES = 2_097_152;
 
-/** Updates in parts that are judged together: so many of them at most, and no more plans than fit in memory. */
+/** Splits updates into batches to judge: bounded in number, and by plans that fit in memory. */
 export async function judgedParts(
   db: Db,
   { updateIds, most }: { updateIds: readonly string[]; most: number },
@@ -61,7 +61,7 @@ export async function judgedParts(
   return [...weighedChunks(updateIds, { weigh, most: JUDGED_BYTES })];
 }
 
-/** Updates of a host that have a plan and may still be installed by it, by id. */
+/** Updates of a host that have a plan and may still be installed, by id. */
 export async function updatesWithPlan(
   db: Db,
   { agentId, after, limit }: { agentId: string; after: string; limit: number },
@@ -84,13 +84,13 @@ export interface StateChange {
   readonly from: UpdateState;
   readonly to: UpdateState;
   readonly reason: string | null;
-  /** Who moves it. */
+  /** The actor of the change. */
   readonly actor: string;
   readonly approvalId: string;
   readonly notBefore: number | null;
 }
 
-/** Compare-and-swap of many, each in its own words; returns how many were in the state that was said. */
+/** Compare-and-swap of many, each with its own reason; returns how many were in the given state. */
 export async function swapStates(
   tx: Tx,
   { changes, nowMs }: { changes: readonly StateChange[]; nowMs: number },
@@ -115,7 +115,7 @@ export type Badge = Pick<
   'verdict' | 'severity' | 'known_exploited' | 'epss' | 'queue_rank' | 'fixes'
 >;
 
-/** The badges for lists: what the newest judgement said. No decision rests on them. */
+/** Stores the badges for lists, from the newest verdict. No decision depends on them. */
 export async function setVerdicts(
   tx: Tx,
   { badges, nowMs }: { badges: readonly { updateId: string; badge: Badge }[]; nowMs: number },

@@ -67,7 +67,7 @@ function rolledUp(updates: readonly ListedTestUpdate[]) {
 
 type Rolled = ReturnType<typeof rolledUp>[number];
 
-/** The order in plain words: what is null stands last, and names and ecosystems go by their bytes. */
+/** The expected order: null is last, and names and ecosystems sort by their bytes. */
 function comparing(sort: PackageSort): (a: Rolled, b: Rolled) => number {
   const isFalling = sort.startsWith('-') !== /severity/.test(sort);
   const keyOf = (row: Rolled): (string | number | null)[] => {
@@ -104,7 +104,7 @@ describe.each(ENGINES)('the list of packages on $name', (engine) => {
   const shown = (rows: readonly (Rolled | ListedPackage)[]) =>
     rows.map((row) => ({ ...row, key: undefined }));
 
-  test('has every package in its order, over all pages, whatever is asked for and in whichever way', async () => {
+  test('has every package in order, over all pages, for any filter and source', async () => {
     const { database, updates } = await setUp();
     for (const [filter, isMeant] of FILTERS) {
       const meant = rolledUp(updates.filter(isMeant));
@@ -119,7 +119,7 @@ describe.each(ENGINES)('the list of packages on $name', (engine) => {
     }
   });
 
-  test('counts the packages, and what a caller may not see neither', async () => {
+  test('counts the packages, without those out of the scope', async () => {
     const { database, updates } = await setUp();
     const page = { filter: {}, order: packageOrder(), limit: 2, after: null };
     const all = await listPackages(database.read, { ...page, scope: null });

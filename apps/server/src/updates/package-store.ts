@@ -28,7 +28,7 @@ export const SUMMED = [
   ...UPDATE_STATES,
   ...SEVERITIES_RISING.map((severity) => `severity_${severity}`),
 ];
-/** The rank of the worst severity that there is; null where there is none. */
+/** The rank of the worst severity; null if there is none. */
 const SUMMED_RANK = `CASE ${SEVERITIES_RISING.map(
   (severity, i) => `WHEN sum(c.severity_${severity}) > 0 THEN ${i + 1}`,
 )
@@ -48,7 +48,7 @@ export interface PackageRow {
   states: Record<string, number>;
 }
 
-/** What packages are sorted by, as it is counted over the updates of one. */
+/** Sort keys of packages, as aggregates over the updates of one. */
 const MEASURES: Record<
   PackageSortField,
   { by: RawBuilder<unknown>; summed: RawBuilder<unknown>; isNullable?: true; falls?: true }
@@ -82,11 +82,11 @@ export interface PackagePage extends UpdateSelection {
   readonly order: PackageOrder;
   readonly limit: number;
   readonly after: Position | null;
-  /** Hosts up to which their updates are looked up; where there are more, the updates are gone through by package. */
+  /** Maximum hosts whose updates are looked up; beyond it the updates are walked by package. */
   readonly mostHosts?: number;
 }
 
-/** A package with what it is sorted by; null where that is its name alone. */
+/** A package with its sort key; null if that is only its name. */
 interface Named {
   readonly ecosystem: string;
   readonly name: string;
@@ -96,9 +96,8 @@ interface Named {
 export type ListedPackage = PackageRow & { readonly key: Position };
 
 /**
- * Updates rolled up by package over hosts, and how many packages there are: counted up to one more than TOTAL_MAX.
- * Where only packages are asked for, what is known of each is added up already; what asks more of each update is
- * counted from the index that has the updates by package.
+ * Updates rolled up by package over hosts, and the number of packages, counted up to one more than TOTAL_MAX.
+ * Stored sums answer filters on packages alone; for others the index of updates by package is counted.
  */
 export async function listPackages(
   db: Db,
@@ -137,7 +136,7 @@ async function countedNames(db: Db, page: PackagePage): Promise<Names> {
   const isNarrow = page.filter.agent_id !== undefined || (await areFewHosts(db, page, mostHosts));
   const { from, where, table } = isNarrow ? { ...found(page), table: 'u' } : scannedByPackage(page);
   const [ecosystem, name] = [sql.ref(`${table}.ecosystem`), sql.ref(`${table}.name`)];
-  // In this order the names are found, and the rows of each package come together.
+  // In this order the names are found, and the rows of each package are adjacent.
   const counted = sql`SELECT ${ecosystem} AS ecosystem, ${name} AS name, ${MEASURES[page.order.field].by} AS measure
     FROM ${from} WHERE ${and(where)} GROUP BY ${table === 'n' ? sql`${name}, ${ecosystem}` : sql`${ecosystem}, ${name}`}`;
   return namesOf(db, page, counted);
@@ -174,7 +173,7 @@ function nameConditions({ ecosystem, name, q }: UpdateSelection['filter']) {
   ];
 }
 
-/** All that is said of packages, for those of one page, from what is added up. */
+/** All columns of packages, for those of one page, from the stored sums. */
 async function summedUp(db: Db, names: readonly Named[]): Promise<PackageRow[]> {
   if (names.length === 0) return [];
   const some = sql.join(names.map(({ ecosystem, name }) => sql`(${ecosystem}, ${name})`));
@@ -194,7 +193,7 @@ async function summedUp(db: Db, names: readonly Named[]): Promise<PackageRow[]> 
   return rows.map(packageRow);
 }
 
-/** All that is said of packages, for those of one page, from the updates that are meant. */
+/** All columns of packages, for those of one page, from the selected updates. */
 async function rolledUp(
   db: Db,
   { names, selection }: { names: readonly Named[]; selection: UpdateSelection },

@@ -36,7 +36,7 @@ const inOne =
   (database, hosts) =>
     database.transact((tx) => work(tx, hosts));
 
-/** Everything that writes an update, what deletes a host, and what adds up behind them. */
+/** Every write of an update, the deletion of a host, and the folding after them. */
 const act: fc.Arbitrary<Act> = fc.oneof(
   { weight: 5, arbitrary: fc.uniqueArray(offer, { selector: ({ n }) => n, minLength: 1 }).map(insert) },
   fc.tuple(row, state, state).map(([n, from, to]) => inOne((tx) => move(tx, { n, from, to }))),
@@ -114,7 +114,7 @@ async function moveMany(tx: Tx, some: readonly number[], to: Offer['state']): Pr
 const ofState = (name: string) =>
   sql`sum(CASE WHEN u.state = ${sql.lit(name)} THEN 1 ELSE 0 END) AS ${sql.ref(name)}`;
 
-/** The same figures, counted without anything that is kept beside the updates. */
+/** The same figures, counted from the updates alone. */
 async function countedAnew({ read }: Database) {
   const severities = SEVERITIES_RISING.map(
     (name) =>
@@ -163,7 +163,7 @@ async function kept({ read }: Database) {
   };
 }
 
-/** PostgreSQL adds up into texts. */
+/** PostgreSQL returns sums as texts. */
 function inNumbers(one: unknown): Record<string, unknown> {
   const entries = Object.entries(one ?? {});
   const isText = (key: string) => ['ecosystem', 'name', 'version', 'agent_id'].includes(key);
@@ -171,7 +171,7 @@ function inNumbers(one: unknown): Record<string, unknown> {
 }
 
 describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
-  test('is what a count of all of them finds, whatever was written, in whichever order', async () => {
+  test('equal a count of all updates, after any writes in any order', async () => {
     const empty = await engine.open();
     const hosts: string[] = [];
     for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(empty, { n })).agentId);
@@ -190,7 +190,7 @@ describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
     );
   });
 
-  test('holds for updates of many hosts at once, one of them deleted', async () => {
+  test('hold for updates of many hosts at once, one of them deleted', async () => {
     const database = await engine.open();
     const hosts: string[] = [];
     for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
@@ -211,7 +211,7 @@ describe.each(ENGINES)('what is added up of updates on $name', (engine) => {
 const ON_POSTGRES = ENGINES.filter(({ name }) => name === 'postgres');
 
 describe.each(ON_POSTGRES)('what writers on $name leave to be added up', (engine) => {
-  test('lets nobody wait for another who writes of the same package', async () => {
+  test('do not make a writer wait for another of the same package', async () => {
     const database = await engine.open();
     const hosts: string[] = [];
     for (let n = 0; n < HOSTS; n++) hosts.push((await insertTestAgent(database, { n })).agentId);
@@ -228,7 +228,7 @@ describe.each(ON_POSTGRES)('what writers on $name leave to be added up', (engine
       await insertRows(tx, hosts, [of(1)]);
       await insert([of(2)])(database, hosts);
       await database.transact((other) => move(other, { n: 0, from: 'pending', to: 'rejected' }));
-      // The one who adds up does not see what is not committed, and takes nothing of it.
+      // The folder skips uncommitted rows.
       expect(await foldSums(database)).toBe(3);
     });
     expect(await kept(database)).toEqual(await countedAnew(database));

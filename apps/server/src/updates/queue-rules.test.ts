@@ -5,7 +5,7 @@ const urgency = (knownExploited: boolean | null, epss: number | null, severity: 
   ...{ knownExploited, epss, severity },
 });
 
-test('the queue is ordered by exploitation, then by likelihood, then by severity; what is not known comes last', () => {
+test('the queue is ordered by exploitation, then by likelihood, then by severity; unknown comes last', () => {
   const mostUrgentFirst = [
     urgency(true, 1, 'critical'),
     urgency(true, 0, 'low'),

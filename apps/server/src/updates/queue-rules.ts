@@ -1,21 +1,21 @@
-/** What is known of an update for the order of the queue; null: not known, which is neither yes nor no. */
+/** Facts about an update for the order of the queue; null: unknown, which is neither yes nor no. */
 export interface Urgency {
   readonly severity: string | null;
   readonly knownExploited: boolean | null;
   readonly epss: number | null;
 }
 
-/** Steps of a score in a rank: the feed gives five digits. */
+/** Steps of a score in a rank: the feed has five digits. */
 const EPSS_STEPS = 1_000_000;
 export const SEVERITIES_RISING = ['unknown', 'none', 'low', 'medium', 'high', 'critical'];
-/** One more than the highest part that a severity has. */
+/** One more than the highest severity rank. */
 const SEVERITY_ROOM = 10;
-/** Ranks from here on are of what is known to be exploited. */
+/** Lowest rank of known exploitation. */
 export const EPSS_ROOM = (EPSS_STEPS + 2) * SEVERITY_ROOM;
 
 /**
- * One number by which the queue is ordered, the more urgent the higher: known to be exploited, then the likelihood,
- * then the severity. Null where nothing at all is known. It orders, and no decision looks at it.
+ * The sort key of the queue, higher is more urgent: known exploitation, then likelihood, then severity. Null
+ * if nothing is known. It only orders; no decision reads it.
  */
 export function queueRank({ severity, knownExploited, epss }: Urgency): number | null {
   if (severity === null && knownExploited === null && epss === null) return null;

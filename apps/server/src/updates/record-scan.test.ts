@@ -58,7 +58,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(row).toMatchObject({ state: 'superseded', state_reason: 'superseded_by: 3.0.10-1' });
   });
 
-  test('a version whose order is undecidable is listed and supersedes nothing', async () => {
+  test('a version with an undecidable order is listed and supersedes nothing', async () => {
     const { scan } = await setUp();
     await scan([openssl]);
     const after = await scan([{ ...openssl, available_version: 'not a version' }]);
@@ -79,7 +79,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
   );
 
   test.each(['installed', 'superseded'] as const)(
-    'a version that is %s and offered again gets a fresh row, once; the old one stays as it is',
+    'a version that is %s and offered again gets a fresh row, once; the old one stays unchanged',
     async (state) => {
       const { database, scan } = await setUp();
       const id = (await scan([openssl])).updates[0]?.update_id ?? '';
@@ -91,7 +91,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
       const fresh = await findUpdate(database.read, again?.update_id ?? '');
       expect(fresh).toMatchObject({ state: 'pending', plan_id: null, approval_id: null, out_of_band: 0 });
       expect((await readHistory(database.read, again?.update_id ?? '')).length).toBe(1);
-      // And once more, when that one is over too.
+      // And once more, when that one is closed too.
       await forceState(database, again?.update_id ?? '', state);
       await scan([openssl]);
       expect(await countUpdates(database)).toBe(3);
@@ -99,7 +99,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
   );
 
   test.each([
-    ['a scan that began before it was over', { scanAgoMs: 2_000 }],
+    ['a scan that began before the close', { scanAgoMs: 2_000 }],
     ['an incomplete scan', { complete: false }],
     ['a scan that sees it installed', { packages: [{ name: 'openssl', version: '3.0.2-1' }] }],
     ['a scan that sees a newer one installed', { packages: [{ name: 'openssl', version: '3.0.3-1' }] }],
@@ -111,7 +111,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(await countUpdates(database)).toBe(1);
   });
 
-  test('of two versions that are offered side by side the older one is superseded once and for all', async () => {
+  test('of two versions offered together the older one is superseded once and for all', async () => {
     const { database, scan } = await setUp();
     const both = [openssl, { ...openssl, available_version: '3.0.3-1' }];
     for (let round = 0; round < 3; round++) await scan(both);
@@ -120,7 +120,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(back).toBeDefined(); // the newer one was withdrawn
   });
 
-  test('open rows are one of a kind', async () => {
+  test('open rows are unique per version', async () => {
     const { database, scan } = await setUp();
     const row = await findUpdate(database.read, (await scan([openssl])).updates[0]?.update_id ?? '');
     if (!row) throw new Error('no update');
@@ -131,7 +131,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     await insert();
   });
 
-  test('an incomplete scan closes nothing: neither by what it saw installed nor by a newer offer', async () => {
+  test('an incomplete scan closes nothing: neither by an installed version nor by a newer offer', async () => {
     const { scan } = await setUp();
     await scan([openssl]);
     const newer = { ...openssl, available_version: '3.0.3-1' };
@@ -167,7 +167,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     });
   });
 
-  test('a complete scan without the update and with the old version leaves it', async () => {
+  test('a complete scan without the update and with the old version leaves it open', async () => {
     const { scan } = await setUp();
     await scan([openssl]);
     expect((await scan([])).updates.length).toBe(1);
@@ -188,7 +188,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect((await database.read.selectFrom('update_plans').select('id').execute()).length).toBe(1);
   });
 
-  test('of two moves at once one wins, and a move that the table does not have throws', async () => {
+  test('of two concurrent moves one wins, and a move that the table does not have throws', async () => {
     const { database, platform, scan } = await setUp();
     const updateId = (await scan([openssl])).updates[0]?.update_id ?? '';
     const reject = () =>

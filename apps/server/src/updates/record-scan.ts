@@ -10,7 +10,7 @@ import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
 import { transitionUpdate } from './transition-update.ts';
 
-/** Rows that are looked at in one turn of the event loop. */
+/** Rows per turn of the event loop. */
 const ROWS_A_TURN = 1_000;
 
 export interface ScannedUpdate {
@@ -21,9 +21,9 @@ export interface ScannedUpdate {
 }
 
 export interface ScanOutcome {
-  /** Every update of the agent and ecosystem that is not over. */
+  /** Every open update of the agent and ecosystem. */
   updates: ScannedUpdate[];
-  /** Updates that were approved and that the scan closed: their commands and tokens are to be withdrawn. */
+  /** Approved updates that the scan closed: the caller withdraws their commands and tokens. */
   withdrawn: string[];
 }
 
@@ -34,25 +34,25 @@ export interface ScanReport {
   readonly updates: readonly ScannedOffer[];
 }
 
-/** An update as a report has it; the digest of its plan where it is known already. */
+/** An update from a report, with the digest of its plan if it is known already. */
 export type ScannedOffer = InventoryUpdate & { planSha256?: string };
 
-/** A scan that is being recorded: what it found, and the updates that the host has. */
+/** A scan being recorded: its findings, and the updates of the host. */
 export interface Scan {
   readonly agentId: string;
   readonly ecosystem: Ecosystem;
   readonly scannedAtMs: number;
   readonly complete: boolean;
   readonly facts: ScanFacts;
-  /** For each version the row that is open, or the one that was closed last. */
+  /** For each version the open row, or the one closed last. */
   readonly known: Map<string, UpdateRow>;
 }
 
 /**
- * Records what a scan found: new updates are pending, a newer version supersedes an older one, and what a complete
- * scan sees installed is installed out of band. A rescan never moves a row back; a version that is over and is offered
- * again gets a row of its own. The plans in the report must have
- * passed `planFaults`. The caller holds the lock of the agent.
+ * Records the findings of a scan: new updates are pending, newer versions supersede older ones, and versions
+ * seen installed by a complete scan are installed out of band. A rescan never moves a row back; a closed
+ * version that is offered again gets a new row. Plans must have passed `planFaults`. The caller holds the
+ * agent's lock.
  */
 export async function recordScan(
   tx: Tx,
@@ -68,7 +68,7 @@ export async function recordScan(
   return { updates: await openUpdates(tx, { agentId, ecosystem }), withdrawn };
 }
 
-/** Reads the updates of the host beside what the scan found. */
+/** Reads the updates of the host for a scan. */
 export async function readScan(db: Db, of: Omit<Scan, 'known'>): Promise<Scan> {
   return { ...of, known: await newestRows(await updatesOf(db, of)) };
 }
@@ -112,7 +112,7 @@ export async function offerUpdates(
   return fresh;
 }
 
-/** Closes what a scan closes, and returns what was approved: their commands and tokens are to be withdrawn. */
+/** Closes the updates that a scan closes; returns the approved ones, whose commands the caller withdraws. */
 export async function closeUpdates(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -125,7 +125,7 @@ export async function closeUpdates(
   return withdrawn;
 }
 
-/** The answer to a report: the ids that the agent sends plans for. */
+/** The answer to a report: the ids for which the agent sends plans. */
 export async function openUpdates(
   db: Db,
   of: { agentId: string; ecosystem: Ecosystem },
@@ -135,7 +135,7 @@ export async function openUpdates(
     update_id: row.id,
     name: row.name,
     available_version: row.available_version,
-    // The place of an npm or PyPI package: each has an update of its own.
+    // The place of an npm or PyPI package: each has its own update.
     ...(row.arch !== '' && hasPlaces(of.ecosystem) && { arch: row.arch }),
   }));
 }
@@ -144,7 +144,7 @@ function hasPlaces(ecosystem: Ecosystem): boolean {
   return ecosystem === 'npm' || ecosystem === 'pypi';
 }
 
-/** For each version the row that is open, or the one that was closed last. */
+/** For each version the open row, or the one closed last. */
 async function newestRows(rows: readonly UpdateRow[]): Promise<Map<string, UpdateRow>> {
   const newest = new Map<string, UpdateRow>();
   await inTurns(rows, {
@@ -157,8 +157,8 @@ async function newestRows(rows: readonly UpdateRow[]): Promise<Map<string, Updat
 }
 
 /**
- * Whether a version that is over is offered anew, so that it gets a row of its own: by a complete scan that began
- * after it was over, and that would not close it at once again.
+ * Whether a closed version is offered again, so that it gets a new row: by a complete scan that began after
+ * the close, and that would not close it again immediately.
  */
 function isOfferedAgain(
   row: UpdateRow,

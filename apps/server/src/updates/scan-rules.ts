@@ -5,19 +5,19 @@ import { SCAN_CLOSES } from './transition-rules.ts';
 
 export type ScanClosure = { kind: 'installed' } | { kind: 'superseded'; reason: string };
 
-/** The versions of one package: one of them is the greatest, unless none has a place in the order. */
+/** The versions of one package: one of them is the greatest, unless none can be ordered. */
 export interface Versions {
   readonly greatest: string;
-  /** All of them; null where there is one, as nearly always. */
+  /** All of them; null if there is one, as nearly always. */
   readonly all: ReadonlySet<string> | null;
 }
 
-/** What a report says about the packages of one ecosystem, ready to be asked by name. */
+/** The packages of one ecosystem in a report, by name. */
 export interface ScanFacts {
   ecosystem: string;
   /** Versions offered, by package; a newer one supersedes. */
   offered: ReadonlyMap<string, Versions>;
-  /** Versions installed, by package; null where the scan is incomplete and so proves nothing. */
+  /** Versions installed, by package; null if the scan is incomplete and so proves nothing. */
   installed: ReadonlyMap<string, Versions> | null;
 }
 
@@ -26,7 +26,7 @@ export function packageKey(of: { name: string; arch?: string | undefined }): str
   return `${of.name}\n${of.arch ?? ''}`;
 }
 
-/** Takes a report in as many pieces as the caller likes. Its cost is linear, however many versions a package has. */
+/** Takes a report in any number of pieces. Its cost is linear, however many versions a package has. */
 export interface GrowingFacts extends ScanFacts {
   addUpdates(updates: readonly InventoryUpdate[]): void;
   addPackages(packages: readonly InventoryPackage[]): void;
@@ -50,7 +50,7 @@ export function createScanFacts({
       if (installed === null) return;
       for (const item of packages) {
         add(installed, ecosystem, packageKey(item), item.version);
-        // An update without an architecture is of any of them.
+        // An update without an architecture matches any of them.
         if (item.arch) add(installed, ecosystem, packageKey({ name: item.name }), item.version);
       }
     },
@@ -70,8 +70,8 @@ export function scanFacts(report: {
 }
 
 /**
- * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or superseded by
- * a newer offer. An order that cannot be decided is not "newer". An incomplete scan closes nothing at all.
+ * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
+ * superseded by a newer offer. An undecidable order is not "newer". An incomplete scan closes nothing.
  */
 export function closureByScan(
   update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state'>,
@@ -115,7 +115,7 @@ function add(map: Map<string, KnownVersions>, ecosystem: string, key: string, ve
   }
 }
 
-/** One that has no place in the order gives way to any other. */
+/** A version that cannot be ordered gives way to any other. */
 function greaterOf(ecosystem: string, current: string, next: string): string {
   const order = compareVersions(ecosystem, next, current);
   if (order !== 'undecidable') return order > 0 ? next : current;

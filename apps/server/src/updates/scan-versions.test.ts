@@ -16,17 +16,14 @@ test.each([
   [['not a version', '2.1.0'], [], 'newer_installed: 2.1.0'],
   [['2.1.0', 'not a version', 'nor this'], [], 'newer_installed: 2.1.0'],
   [['1.0.0'], ['2.0.0', '2.2.0', 'odd', '2.1.0'], 'superseded_by: 2.2.0'],
-])(
-  'of many versions the greatest closes an update, whatever stands beside it: %j, %j',
-  (installed, offered, reason) => {
-    expect(closureByScan(update, factsOf(installed, offered))).toEqual({ kind: 'superseded', reason });
-  },
-);
+])('of many versions the greatest closes an update, in any company: %j, %j', (installed, offered, reason) => {
+  expect(closureByScan(update, factsOf(installed, offered))).toEqual({ kind: 'superseded', reason });
+});
 
 test.each([
   [['1.0.0', '2.0.0-rc.1'], []],
   [['not a version'], ['nor this']],
-])('what is not newer closes nothing: %j, %j', (installed, offered) => {
+])('versions that are not newer close nothing: %j, %j', (installed, offered) => {
   expect(closureByScan(update, factsOf(installed, offered))).toBeNull();
 });
 

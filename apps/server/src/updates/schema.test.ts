@@ -5,7 +5,7 @@ import { insertTestAgent, insertTestUpdate } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 
 describe.each(ENGINES)('updates of a host, on $name', (engine) => {
-  test('those of one package are found by an index, among any number of others', async () => {
+  test('an index finds those of one package among any number of others', async () => {
     const database = await engine.open();
     const question = sql`SELECT 1 FROM updates AS o WHERE o.agent_id = 'a' AND o.ecosystem = 'apt' AND o.name = 'n' AND o.id <> 'u'`;
     const plan =
@@ -32,7 +32,7 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
     await expect(removal).rejects.toThrow(/foreign key/i);
   });
 
-  test('a version that is over may be offered again, one that is open may not', async () => {
+  test('a closed version may be offered again, an open one may not', async () => {
     const database = await engine.open();
     const { agentId } = await insertTestAgent(database, { n: 1 });
     const { updateId } = await insertTestUpdate(database, {
@@ -58,13 +58,13 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
   });
 });
 
-/** What `reltuples` is of a table that nobody has counted. */
+/** The `reltuples` of a table that was never analyzed. */
 const UNKNOWN = -1;
 
-// What the planner believes of an empty table it keeps believing until the table is analyzed again: it reads all of it
-// for every row, with plans that it made then.
+// The planner's estimate of an empty table stays until the table is analyzed again: it then scans all of it
+// for every row, with cached plans.
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('the planner of $name', (engine) => {
-  test('believes nothing of the tables of a new server', async () => {
+  test('has no estimates for the tables of a new server', async () => {
     const { read } = await engine.open();
     expect(await countedRows(read, ['agents', 'update_names', 'updates'])).toEqual([
       ['agents', UNKNOWN],
@@ -73,7 +73,7 @@ describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('the planner of
     ]);
   });
 
-  test('finds the other updates of a host by an index, however few there were when it made its plan', async () => {
+  test('finds the other updates of a host by an index, however few there were when it cached its plan', async () => {
     const database = await engine.open();
     const { agentId } = await insertTestAgent(database, { n: 1 });
     for (let n = 0; n < 10; n++)

@@ -8,8 +8,8 @@ const SEVERITY_RANK = `(CASE severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 
   WHEN 'none' THEN 2 WHEN 'unknown' THEN 1 END)`;
 
 /**
- * Each order of the queue within each state: a list of all states is put together from the beginnings of eight. The
- * columns behind the order are filtered by, so that rows that do not count are passed over without reading them.
+ * Each order of the queue within each state: a list of all states merges the beginnings of eight ranges. The
+ * last columns are for filters, so that rows that do not match are skipped without reading them.
  */
 const LISTS = {
   updates_by_discovery: `state, discovered_at, id, severity, verdict, security, known_exploited, ecosystem, name,
@@ -20,11 +20,11 @@ const LISTS = {
   updates_by_urgency: 'state, queue_rank, discovered_at, id, verdict, severity',
   updates_by_package: `ecosystem, name, agent_id, state, security, severity, verdict, known_exploited,
     available_version, discovered_at, host_os_id`,
-  // The newest update of a package is the end of a stretch of it.
+  // The newest update of a package is the end of a range of it.
   updates_newest: 'ecosystem, name, discovered_at',
 };
 
-/** What lists ask in a form that no index answers: PostgreSQL takes that for rare unless it has counted it. */
+/** Expressions of lists without an index: PostgreSQL assumes them to be rare unless it has statistics. */
 const ASKED = [
   "state || ''",
   "ecosystem || ''",
@@ -66,17 +66,17 @@ export const schema: readonly Statement[] = [
     again INTEGER NOT NULL DEFAULT 0,
     host_os_id TEXT NOT NULL DEFAULT ''
   )${LISTED}`,
-  // A version that is over may be offered again, as a row of its own: only open rows are one of a kind.
+  // A closed version may be offered again, as a new row: only open rows are unique.
   `CREATE UNIQUE INDEX updates_open ON updates (agent_id, ecosystem, name, arch, available_version)
     WHERE state NOT IN ('installed', 'superseded')`,
   'CREATE INDEX updates_state ON updates (state, id)',
-  // For each new row a trigger asks whether its host had an update of the same package before: without the name in the
+  // For each new row a trigger asks if its host had an update of the package before. Without the name in the
   // index it reads all updates of the host, for every row of a report.
   'CREATE INDEX updates_agent ON updates (agent_id, ecosystem, name, id)',
-  // By which every replica finds out what changed: when a row was last written, and last judged.
+  // Replicas detect changes by these: when a row was last written, and last judged.
   'CREATE INDEX updates_updated ON updates (updated_at)',
   'CREATE INDEX updates_judged ON updates (judged_at) WHERE judged_at IS NOT NULL',
-  // All that the overview counts, and how old it is: it never reads the rows.
+  // All columns that the overview counts, with their age: it never reads the rows.
   'CREATE INDEX updates_counted ON updates (state, discovered_at, verdict, known_exploited, fixes)',
   ...Object.entries(LISTS).map(
     ([name, columns]) => `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
@@ -106,7 +106,7 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX update_history_update ON update_history (update_id, id)',
 
-  // Every name that an update ever had: a search for a part of a name looks through these, and not through the updates.
+  // Every name that an update ever had: a search for a part of a name scans these instead of the updates.
   perEngine`CREATE TABLE update_names (
     ecosystem TEXT${BYTEWISE} NOT NULL,
     name TEXT${BYTEWISE} NOT NULL,
@@ -138,17 +138,17 @@ declare module '../platform/db/tables.ts' {
       plan_id: string | null;
       approval_id: string | null;
       not_before: number | null;
-      /** The badge of the newest judgement, for lists and filters; a decision never rests on it (A1, A8). */
+      /** The badge of the newest verdict, for lists and filters; no decision depends on it (A1, A8). */
       verdict: string | null;
       severity: string | null;
-      /** What the feeds say of what it fixes or brings; null: not known. For the order of the queue alone. */
+      /** From the feeds, for vulnerabilities it fixes or brings; null: unknown. Only for the order. */
       known_exploited: number | null;
       epss: number | null;
       /** Of `queueRank`. */
       queue_rank: number | null;
-      /** Known vulnerabilities that it fixes, for the overview alone; null: not judged. */
+      /** Known vulnerabilities that it fixes, only for the overview; null: not judged. */
       fixes: number | null;
-      /** When the badge last became another one. */
+      /** When the badge last changed. */
       judged_at: number | null;
       discovered_at: number;
       updated_at: number;

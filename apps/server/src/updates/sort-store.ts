@@ -13,14 +13,14 @@ const text = (by: RawBuilder<unknown>): SortPart => ({ by, type: 'string' });
 const number = (by: RawBuilder<unknown>): SortPart => ({ by, type: 'number' });
 const maybe = (by: RawBuilder<unknown>): SortPart => ({ by, type: 'number', isNullable: true });
 
-/** The worse the higher; as the index has it, to the letter. */
+/** Higher is worse; exactly the expression of the index. */
 export const SEVERITY_RANK =
   "CASE u.severity WHEN 'critical' THEN 6 WHEN 'high' THEN 5 WHEN 'medium' THEN 4 WHEN 'low' THEN 3 WHEN 'none' THEN 2 WHEN 'unknown' THEN 1 END";
 
 interface Sorting {
   readonly parts: readonly SortPart[];
   readonly of: (row: Sorted) => readonly SortValue[];
-  /** Whether its plain form is the falling one: the worst and the most urgent stand first. */
+  /** Whether its default direction is descending: the worst and the most urgent come first. */
   readonly falls?: true;
 }
 

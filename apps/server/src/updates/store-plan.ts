@@ -8,12 +8,12 @@ import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { findUpdate, insertPlan, readPlan, type StoredPlan, setPlan } from './store.ts';
 
-/** The plan of an update is what an approval binds (A4): once approved, a newer one is kept beside it only. */
+/** An approval binds the plan of its update (A4): once approved, a newer plan is only stored beside it. */
 const PLAN_IS_BOUND: readonly string[] = ['approved', 'installing', 'installed', 'superseded'];
 
 /**
- * Stores a plan that `planFaults` found sound, and makes it the plan of its update unless that is approved already.
- * The same actions again are the plan that is there. Its artifacts are noted in the ledger of the fleet. Throws where the update does not exist.
+ * Stores a plan that passed `planFaults` as its update's plan, unless that is approved already. Identical
+ * actions reuse the stored plan. The fleet's ledger records its artifacts. Throws if the update is missing.
  */
 export async function storePlan(
   tx: Tx,

@@ -14,7 +14,7 @@ export type UpdateChange = Pick<
   'plan_id' | 'approval_id' | 'not_before' | 'out_of_band'
 >;
 
-/** What package managers would do for an update, as the agent said it. */
+/** The package manager's actions for an update, as the agent reported them. */
 export interface StoredPlan {
   id: string;
   updateId: string;
@@ -24,16 +24,16 @@ export interface StoredPlan {
   planSha256: string;
 }
 
-/** Rows that are read in one statement: SQLite answers it in one piece. */
+/** Rows read per statement, because SQLite cannot interrupt it. */
 const READ_ROWS = 500;
-/** Rows of one INSERT; SQLite binds at most 32,766 values. */
+/** Rows per INSERT; SQLite binds at most 32,766 values. */
 const INSERT_ROWS = 500;
 
 export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> {
   return (await db.selectFrom('updates').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** In the order of their names, those of one name in the order in which they were found; `but` leaves out states. */
+/** In name order, rows of one name in the order found; `but` omits states. */
 export async function updatesOf(
   db: Db,
   { agentId, ecosystem, but = [] }: { agentId: string; ecosystem: string; but?: readonly UpdateState[] },
@@ -67,7 +67,7 @@ export async function insertUpdates(tx: Tx, rows: readonly Insertable<Tables['up
   }
 }
 
-/** In one order, so that two that bring the same names do not wait for each other. */
+/** In one order, so that two writers of the same names do not deadlock. */
 async function insertNames(
   tx: Tx,
   rows: readonly Pick<Insertable<Tables['updates']>, 'ecosystem' | 'name'>[],
@@ -83,7 +83,7 @@ async function insertNames(
   }
 }
 
-/** Facts of the newest scan; the state is no fact of a scan. */
+/** Sets the facts of the newest scan, which do not include the state. */
 export async function refreshUpdate(
   tx: Tx,
   id: string,
@@ -92,7 +92,7 @@ export async function refreshUpdate(
   await tx.updateTable('updates').set(facts).where('id', '=', id).execute();
 }
 
-/** Compare-and-swap: true where the update was in `from` and is changed now. */
+/** Compare-and-swap: true if the update was in `from` and has changed. */
 export async function compareAndSwapState(
   tx: Tx,
   args: {
@@ -159,14 +159,14 @@ export async function setPlan(
 
 const planActions = Compile(Type.Array(PlanAction));
 
-/** Returns null where there is no such plan; throws where the stored actions are not what was once accepted. */
+/** Returns null if the plan is missing; throws if the stored actions are not valid. */
 export async function readPlan(db: Db, planId: string): Promise<StoredPlan | null> {
   const row = await db.selectFrom('update_plans').selectAll().where('id', '=', planId).executeTakeFirst();
   if (!row) return null;
   return planOf(row);
 }
 
-/** Throws where the actions are not what was once accepted. */
+/** Throws if the actions are not valid. */
 export function planOf(row: Selectable<Tables['update_plans']>): StoredPlan {
   const actions: unknown = JSON.parse(row.actions);
   if (!planActions.Check(actions)) throw new Error(`the plan ${row.id} in the database is not valid`);

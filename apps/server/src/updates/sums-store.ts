@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { SUMMED } from './package-store.ts';
 
-/** Differences that one transaction adds up. */
+/** Differences folded per transaction. */
 export const SUMS_CHUNK = 5_000;
-/** Any number: the key of the advisory lock of whoever adds up. */
+/** Key of the folder's advisory lock; any number. */
 const LOCK_KEY = 7_434_171;
 const COLUMNS = {
   columns: sql.join(SUMMED.map((column) => sql.ref(column))),
@@ -16,7 +16,7 @@ const COLUMNS = {
   ),
 };
 
-/** Adds up everything that is left, on either engine; nobody else may write meanwhile. */
+/** Folds all remaining differences, on either engine; nobody else may write meanwhile. */
 export async function foldAll(tx: Tx): Promise<void> {
   const { columns, sums, added } = COLUMNS;
   await sql`INSERT INTO package_sums (ecosystem, name, version, ${columns})
@@ -25,7 +25,7 @@ export async function foldAll(tx: Tx): Promise<void> {
   await sql`DELETE FROM package_deltas`.execute(tx);
 }
 
-/** Returns how many differences it added up; none where another replica is at it. */
+/** Returns how many differences it folded; none if another replica is folding. */
 export async function foldSums(database: Database): Promise<number> {
   return database.transact(async (tx) => {
     const lock = await sql<{

@@ -12,7 +12,7 @@ import { noteSeen } from '../release-times/note-seen.ts';
 import { findUpdate } from './store.ts';
 import { canonicalPlan, storePlan } from './store-plan.ts';
 
-/** A plan of more actions is large: it takes its turn. */
+/** A plan of more actions is large and waits in the queue of large work. */
 const LARGE_PLAN_ACTIONS = 500;
 
 export interface PlanDeps {
@@ -27,9 +27,9 @@ export type PlanOutcome =
   | { readonly kind: 'unsound'; readonly faults: readonly PlanFault[] };
 
 /**
- * Takes the plan of an update from its agent, in one transaction: charged to the agent, stored, and noted in the
- * ledger of the fleet. A large plan waits for its turn; one that finds no room throws the Refusal `unavailable` and is
- * not charged, for it comes again.
+ * Takes the plan of an update from its agent, in one transaction: charged to the agent, stored, and noted in
+ * the ledger of the fleet. A large plan waits for its turn; one that finds no room throws the Refusal
+ * `unavailable` and is not charged, for it comes again.
  */
 export async function takePlan(
   { platform, large }: PlanDeps,

@@ -1,6 +1,6 @@
 import type { UpdateState } from '@tidegate/protocol/states';
 
-/** Where an update may go from each state (docs/protocol/states.md). */
+/** Allowed transitions from each state (docs/protocol/states.md). */
 export const UPDATE_TRANSITIONS: Readonly<Record<UpdateState, readonly UpdateState[]>> = {
   pending: ['awaiting_plan', 'approved', 'rejected', 'superseded', 'installed'],
   awaiting_plan: ['approved', 'pending', 'rejected', 'superseded'],
@@ -16,15 +16,15 @@ export function updateMayMove(move: { from: UpdateState; to: UpdateState }): boo
   return UPDATE_TRANSITIONS[move.from].includes(move.to);
 }
 
-/** States that a scan may still close; in the others a human or an agent has the word. */
+/** States that a scan may close; in the others an operator or an agent decides. */
 export const SCAN_CLOSES: readonly UpdateState[] = ['pending', 'awaiting_plan', 'approved'];
 
-/** States in which an update is over. */
+/** Final states of an update. */
 export const CLOSED_STATES: readonly UpdateState[] = ['installed', 'superseded'];
 
 /**
- * The steps from a state to `installed` for an update that a complete scan saw installed; each step is in the table.
- * Empty where a scan has no say.
+ * The steps from a state to `installed` for an update that a complete scan saw installed; each step is in the
+ * table. Empty if a scan must not change the state.
  */
 export function stepsToSeenInstalled(from: UpdateState): readonly UpdateState[] {
   switch (from) {

@@ -18,8 +18,8 @@ export interface UpdateMove {
 }
 
 /**
- * Moves an update by compare-and-swap and writes its history. False where the update is in none of the states of
- * `from` (any more): of two callers at once one wins. Throws where the table of states has no such move.
+ * Moves an update by compare-and-swap and writes its history. False if the update is not in a state of
+ * `from`: of two concurrent callers one wins. Throws if the table of states does not allow the move.
  */
 export async function transitionUpdate(
   tx: Tx,
@@ -49,8 +49,8 @@ export async function transitionUpdate(
 }
 
 /**
- * Moves many updates whose rows the caller holds and has judged, each from the state that it is in, and writes their
- * histories. Throws where one is in another state after all: then nothing of the transaction may stay.
+ * Moves many updates whose rows the caller has locked and judged, each from its current state, and writes
+ * their histories. Throws if one is in another state after all: then the transaction must roll back.
  */
 export async function transitionHeld(
   tx: Tx,

@@ -7,7 +7,7 @@ import type { ListedUpdate } from './list-store.ts';
 import type { PackageRow } from './package-store.ts';
 import type { HistoryRow, StoredPlan } from './store.ts';
 
-/** A row as the wire shows it. */
+/** A row as sent on the wire. */
 export function updateItem(row: ListedUpdate): UpdateItem {
   return {
     id: row.id,

@@ -37,7 +37,7 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
       throw new Refusal('unavailable', { detail, retryAfterSeconds });
     }
     if (turnstile.waiting() >= options.waiting) {
-      const detail = `Too many ${what} at once; try again after the time in Retry-After.`;
+      const detail = `Too many ${what} at once; retry after the time in Retry-After.`;
       throw new Refusal('unavailable', { detail, retryAfterSeconds });
     }
   }
