@@ -72,7 +72,7 @@ const sliceRules = SLICES.map((slice, i) => ({
   severity: 'error',
   from: { path: `(^|/)apps/server/src/${slice}/`, pathNot: TESTS },
   to: {
-    path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|composition/|app\\.ts|main\\.ts|start\\.ts)`,
+    path: `(^|/)apps/server/src/(${SLICES.slice(i + 1).join('|') || 'none'}|app\\.ts|main\\.ts|start\\.ts)`,
   },
 }));
 
@@ -208,6 +208,16 @@ module.exports = {
       severity: 'error',
       from: { path: '(^|/)apps/console/src/', pathNot: '(^|/)apps/console/src/ui/' },
       to: { path: '(radix-ui|uplot|cmdk)' },
+    },
+    {
+      name: 'only-app-imports-composition',
+      comment: 'What slices share is opened above them and reaches them as arguments.',
+      severity: 'error',
+      from: {
+        path: '(^|/)apps/server/src/',
+        pathNot: `${TESTS}|(^|/)apps/server/src/(composition/|app\\.ts$)`,
+      },
+      to: { path: '(^|/)apps/server/src/composition/' },
     },
     ...sliceRules,
     ...roomRules,

@@ -53,6 +53,10 @@ export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly I
   },
   'agent-rooms-are-named': { 'apps/agent/src/attic/a.ts': ['node:fs'] },
   'sql-only-in-stores': { 'apps/server/src/agents/routes.ts': ['kysely'] },
+  'only-app-imports-composition': {
+    'apps/server/src/console/a.ts': ['../composition/parts.ts'],
+    'apps/server/src/composition/parts.ts': [],
+  },
   'component-libraries-only-in-ui': {
     'apps/console/src/pages/a.ts': ['../../radix-ui/index.ts'],
     'apps/console/radix-ui/index.ts': [],
