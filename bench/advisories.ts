@@ -46,7 +46,7 @@ interface Load {
   rounds: number;
 }
 
-/** What deciding costs once the entries are read. */
+/** The cost of matching once the entries are in memory. */
 async function matchAlone(database: Database, { fleet, rounds }: Load) {
   const groups = createGroups();
   const names = [...new Set(fleet.map(({ name }) => name))];
@@ -68,7 +68,7 @@ async function matchAlone(database: Database, { fleet, rounds }: Load) {
   };
 }
 
-/** The same as the server does it: reads what is not in memory, matches, and stores every check. */
+/** The same as the server does: reads entries that are not in memory, matches, and stores every check. */
 async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
   const random = (n: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(n)));
   const log = createLog({ level: 'error', format: 'text', now: Date.now, write: () => {} });
@@ -94,7 +94,7 @@ async function judgeAndStore(database: Database, { fleet, rounds }: Load) {
     await moveSnapshot(database);
     const began = cpuMs();
     const { left } = await judge.judge(some);
-    if (left.size > 0) throw new Error('something was not judged');
+    if (left.size > 0) throw new Error('some packages were not judged');
     return since(began);
   }
   return {
@@ -114,7 +114,7 @@ async function moveSnapshot(database: Database): Promise<void> {
   );
 }
 
-/** Of 1,000,000 bytes. */
+/** Megabytes of 1,000,000 bytes. */
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1_000_000);
 }
@@ -122,7 +122,7 @@ function megabytes(bytes: number): number {
 function subjects(count: number): Subject[] {
   return Array.from({ length: count }, (_, i) => ({
     ecosystem: RELEASE,
-    // Half of the names are in the set, each at several versions, as a fleet has them.
+    // Half of the names are in the set, each in several versions, as in a real fleet.
     name: i % 2 === 0 ? `package-${(i / 2) % 2_500}` : `unknown-${i}`,
     version: `0:${1 + (i % 40)}.${i % 7}.0-${1 + (i % 5)}.el9`,
   }));
@@ -134,13 +134,13 @@ function timed<T>(work: () => T): { result: T; ms: number } {
   return { result, ms: since(began) };
 }
 
-/** What is left after it is in use: growth from round to round would be a leak. */
+/** The memory after use: growth from round to round would be a leak. */
 function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();
 }
 
-/** Time of the processor, which other work on the machine does not add to. */
+/** CPU time, which other work on the machine hardly changes. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;

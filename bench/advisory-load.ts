@@ -7,7 +7,8 @@ import { openSqlite } from '../apps/server/src/platform/db/sqlite.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { almaLikeRecords } from './advisory-set.ts';
 
-// A process of its own, so that what it leaves in memory is not taken for the judge's. Argument: the database file.
+// Runs in a process of its own, so that its memory is not counted as that of the process that judges. Argument: the
+// database file.
 const [path = ''] = process.argv.slice(2);
 const BATCH = 100;
 const began = performance.now();

@@ -3,12 +3,12 @@ const ENTRIES = 71_329;
 const NAMES = 2_500;
 
 /**
- * Advisories of the size and form of AlmaLinux's: 5,680 records with 71,329 affected packages, epochs in a quarter of
- * the fixes. Generated: the same at every run.
+ * Generated advisories of the size and form of AlmaLinux's: 5,680 records with 71,329 affected packages, epochs in a
+ * quarter of the fixed versions. The set is the same in every run.
  */
 export function* almaLikeRecords(): Generator<{ id: string; [member: string]: unknown }> {
   for (let i = 0; i < RECORDS; i++) {
-    // The first ones have one package more, so that the sum is right.
+    // The first records have one more package, so that the total is right.
     const count = Math.floor(ENTRIES / RECORDS) + (i < ENTRIES % RECORDS ? 1 : 0);
     yield {
       id: `ALSA-${2021 + (i % 6)}:${i}`,

@@ -10,12 +10,12 @@ import type { BenchOptions } from './run.ts';
 
 const STARTS = 20;
 const CHECK_IN_SECONDS = 10;
-/** The agent has scanned, reported and planned, and only waits, when it did next to nothing for so long. */
+/** An agent that used almost no CPU for so long has scanned, reported and planned, and only waits. */
 const QUIET_SECONDS = 12;
 const QUIET_CPU_US = 100_000;
-/** Planning what a host lacks takes about two seconds for each update. */
+/** Planning takes about two seconds for each pending update of the host. */
 const QUIET_WITHIN_SECONDS = 900;
-/** Several ordinary check-ins lie within. */
+/** Long enough for several ordinary check-ins. */
 const SAMPLES = 45;
 const BUILD = join(import.meta.dirname, '../scripts/build-agent.ts');
 
@@ -48,7 +48,7 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
       '--spool',
       spool,
     ];
-    // Also in a container, which would be asked for the source: this agent is gone in minutes.
+    // A container would have to name the source of its machine id; this agent exists only for minutes.
     const source = ['--machine-id-source', 'machine-id'];
     const env = { ...process.env, TIDEGATE_TOKEN: token };
     const enrolled = spawnSync(agent, [...enrol, ...places, ...source], { encoding: 'utf8', env });
@@ -58,7 +58,7 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
     await post(`${fleet.url}/api/v1/agents/${agentId}/polling`, { body: polling, bearer });
     const running = spawn(agent, ['run', '--config', config], { stdio: 'ignore' });
     try {
-      if (running.pid === undefined) throw new Error('the agent does not run');
+      if (running.pid === undefined) throw new Error('the agent did not start');
       const busySeconds = await untilQuiet(running.pid);
       say(`scanned, reported and planned after ${busySeconds} s`);
       const idle = await sampleMemory(running.pid);
@@ -71,7 +71,7 @@ export async function benchAgent({ say }: BenchOptions): Promise<Record<string, 
   }
 }
 
-/** Waits until the agent has nothing left to do, and returns after how many seconds that was. */
+/** Waits until the agent has nothing left to do, and returns the seconds that it took. */
 async function untilQuiet(pid: number): Promise<number> {
   let quietSince = 0;
   let atUs = cpuOfFamily(pid);
@@ -84,7 +84,7 @@ async function untilQuiet(pid: number): Promise<number> {
   throw new Error(`the agent is still busy after ${QUIET_WITHIN_SECONDS} s`);
 }
 
-/** Memory at any moment between check-ins, once a second; `peakKb` is the most that there ever was. */
+/** Memory between check-ins, sampled once a second; `peakKb` is the highest value since the start. */
 async function sampleMemory(pid: number): Promise<Record<string, number>> {
   const samples: ReturnType<typeof memoryOf>[] = [];
   while (samples.length < SAMPLES) {

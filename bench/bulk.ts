@@ -13,10 +13,10 @@ import type { BenchOptions } from './run.ts';
 const AGENTS = 200;
 const UPDATES = 10_000;
 const UPDATES_OF_AGENT = UPDATES / AGENTS;
-/** Packages in the plan of each update: the one that is updated, and those that come along. */
+/** Packages in the plan of each update: the one that is updated, and those that are installed with it. */
 const CLOSURE = 5;
 const ROWS = 250;
-/** A server that uses less than this within the window has nothing to do. */
+/** A server that uses less CPU than this within the window has nothing to do. */
 const REST_CPU_US = 20_000;
 const REST_WINDOW_MS = 1_000;
 
@@ -26,7 +26,7 @@ interface Run {
   cpuWithDatabaseSeconds: number;
 }
 
-/** 10,000 updates with plans and clear closures, approved by one request; each round on a server of its own. */
+/** One request approves 10,000 updates whose plans contain only clear packages; each round has its own server. */
 export async function benchBulk(options: BenchOptions): Promise<Record<string, unknown>> {
   const { rounds, say } = options;
   pinLoad();
@@ -86,7 +86,7 @@ async function approveAll(fleet: BenchServer): Promise<Run> {
   return { seconds, cpuSeconds, cpuWithDatabaseSeconds: cpuSeconds + database };
 }
 
-/** A server that was just started counts the badges of all updates first; that is no part of the request. */
+/** A newly started server first counts the badges of all updates, which is not part of the request. */
 async function atRest(fleet: BenchServer): Promise<void> {
   for (let used = Number.POSITIVE_INFINITY; used > REST_CPU_US; ) {
     const before = fleet.cpuUs().server;

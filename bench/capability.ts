@@ -12,7 +12,7 @@ import type { BenchOptions } from './run.ts';
 
 const CAPABILITIES = 100;
 const MEGABYTE = 1_000_000;
-/** Hostile input of one size and of four times that: what is linear takes four times as long. */
+/** Hostile input of one size and of four times that size: linear code takes four times as long. */
 const [SHORT, LONG] = [4_000, 16_000] as const;
 
 /** Decisions per second of one core, the time a file of 1 MB takes, and how hostile input grows. */
@@ -31,8 +31,8 @@ export async function benchCapability({
   };
   for (let round = 1; round <= rounds; round += 1) {
     say(`round ${round}`);
-    note('decisions/s, callers that were there before', decisionsPerSecond(acl, knownCallers(), seconds));
-    note('decisions/s, a caller that is new each time', decisionsPerSecond(acl, newCallers(round), seconds));
+    note('decisions/s, known callers', decisionsPerSecond(acl, knownCallers(), seconds));
+    note('decisions/s, a new caller each time', decisionsPerSecond(acl, newCallers(round), seconds));
     note(
       'ms to parse 1 MB of JSON',
       msOf(() => parsed(json)),
@@ -42,7 +42,7 @@ export async function benchCapability({
       msOf(() => parsed(toml)),
     );
     note(
-      'ms to resolve that',
+      'ms to resolve that file',
       msOf(() => aclOf(parsed(json))),
     );
     note(
@@ -54,7 +54,7 @@ export async function benchCapability({
   return Object.fromEntries([...found].map(([name, all]) => [name, median(all)]));
 }
 
-/** Patterns that make an engine that tries one way after the other slow, and texts that almost match them. */
+/** Patterns that make a backtracking engine slow, and texts that almost match them. */
 const HOSTILE: Readonly<Record<string, (size: number) => void>> = {
   'a glob of stars': (size) => globAgainst(`${'*a'.repeat(100)}b`, 'a'.repeat(size)),
   'a glob of parts': (size) => globAgainst(`${'**/a/'.repeat(40)}b`, 'a/'.repeat(size / 2)),
@@ -160,7 +160,7 @@ function growthOf(run: (size: number) => void): number {
   return Math.round((msOf(() => run(LONG)) / msOf(() => run(SHORT))) * 10) / 10;
 }
 
-/** The least of a few runs, by the processor's time: what else the machine does can only add to it. */
+/** The lowest CPU time of a few runs: other work on the machine can only add to it. */
 function msOf(run: () => void): number {
   const times = Array.from({ length: 9 }, () => {
     const before = process.cpuUsage();

@@ -15,14 +15,14 @@ import { loadSecrets } from '../apps/server/src/platform/secrets.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { cpuOf, cpuOfFamily, SERVER_CORE, type ServerProcess, startServerProcess } from './processes.ts';
 
-const JWT_SECRET = 'a secret of a benchmark that guards nothing';
+const JWT_SECRET = 'a benchmark secret that protects nothing';
 export const BENCH_USER = 'bench';
 export const BENCH_PASSWORD = 'a password of a benchmark';
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
 const DIGEST = 'a'.repeat(64);
 export const BOOT_ID = 'c0ffee00-0000-4000-8000-000000000001';
 
-/** A check-in of a host that has no news, as `startFleet` makes them. */
+/** A check-in of a host with nothing to report, for the hosts that `startFleet` creates. */
 export const IDLE_CHECK_IN = JSON.stringify({
   agent_version: '1.0.0',
   boot_id: BOOT_ID,
@@ -53,15 +53,15 @@ export interface BenchServer {
 export interface FleetOptions {
   agents: number;
   nodeFlags?: readonly string[];
-  /** Where PostgreSQL runs; beside the server unless given. */
+  /** The core of PostgreSQL; that of the server unless given. */
   databaseCore?: number;
   /** Further settings of the server. */
   env?: Record<string, string>;
-  /** What else is to be in the database before the server starts. */
+  /** Adds more to the database before the server starts. */
   prepare?: (database: Database, agentIds: readonly string[]) => Promise<void>;
 }
 
-/** Starts a server with so many agents, inserted directly. Says what is missing where PostgreSQL is not there. */
+/** Starts a server with so many agents, inserted directly. Returns `missing` where PostgreSQL is not installed. */
 export async function startFleet(
   engine: 'sqlite' | 'postgres',
   {
@@ -124,7 +124,7 @@ export async function startFleet(
   };
 }
 
-/** The first process of the server behind an address that `startPostgres` gave. */
+/** The main process of the PostgreSQL server behind an address from `startPostgres`. */
 export function postmasterOf(databaseUrl: string): number {
   const home = new URL(databaseUrl).searchParams.get('host') ?? '';
   return Number(readFileSync(join(home, 'data', 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
@@ -151,7 +151,7 @@ async function insertFleet(
   });
   const nowMs = Date.now();
   await database.transact(async (tx) => {
-    // Sliding windows as in production; only the budget is out of the way of a saturated run.
+    // Sliding windows as in production; only the limits are too high to affect a saturated run.
     const budget = { requests: 100_000, window_seconds: 60, enabled: 1, updated_at: nowMs };
     const classes = ['agent_checkin', 'agent_reports', 'agent_renewal'].map((name) => ({
       class: name,

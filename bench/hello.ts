@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 
-/** The floor of every comparison: the least that a Node server can do for a request. */
+/** The baseline of every comparison: the least work that a Node server can do for a request. */
 const server = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': '11' });
   response.end('{"ok":true}');

@@ -4,12 +4,12 @@ import { type BenchAgent, IDLE_CHECK_IN } from './fleet.ts';
 import type { HostileRequest } from './hostile-bodies.ts';
 import { paced, send } from './send.ts';
 
-/** What the thread of the honest hosts is given. */
+/** The input of the thread of the honest hosts. */
 export interface HonestHosts {
   url: string;
   agents: readonly BenchAgent[];
   everyMs: number;
-  /** Check-ins that begin before are not measured. */
+  /** Check-ins that begin earlier are not measured. */
   warmUpMs: number;
   durationMs: number;
 }
@@ -21,7 +21,7 @@ const CHECK_IN: HostileRequest = {
   body: Buffer.from(IDLE_CHECK_IN),
 };
 
-/** Idle check-ins of honest hosts, one after the other and spread over the interval; how long each took, in milliseconds. */
+/** Sends idle check-ins of honest hosts, spread over the interval, and reports how many milliseconds each took. */
 async function checkIns({ url, agents, everyMs, warmUpMs, durationMs }: HonestHosts): Promise<number[]> {
   const connections = new Agent({ keepAlive: true });
   const startMs = performance.now();

@@ -13,7 +13,7 @@ export interface HostileRequest {
 const SCANNED_AT = '2026-11-21T09:00:00Z';
 const VARIANTS = 2;
 
-/** The worst that an enrolled host can send, by kind; two variants each, so that no report is the one before. */
+/** The worst that an enrolled host can send, by kind; two variants each, so that no report equals the one before. */
 export function hostileRequests(): Record<string, HostileRequest[]> {
   const variants = (make: (n: number) => HostileRequest) =>
     Array.from({ length: VARIANTS }, (_, n) => make(n));
@@ -22,10 +22,10 @@ export function hostileRequests(): Record<string, HostileRequest[]> {
     'inventory, one package in many versions': variants((n) => inventory(versionsReport(n))),
     'inventory, updates with plans': variants((n) => inventory(plansReport(n))),
     'inventory, unknown keys': variants((n) => inventory(unknownKeys(n))),
-    'inventory, more than is taken': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
+    'inventory, above the size limit': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
     'a plan of 5,000 actions': variants((n) => plain('PUT', '/plans/:agent_id', planBody(n))),
     events: variants((n) => plain('POST', '/events', eventsBody({ members: 40, characters: 180, n }))),
-    'events with more members than are taken': variants((n) =>
+    'events with more members than allowed': variants((n) =>
       plain('POST', '/events', eventsBody({ members: 800, characters: 1, n })),
     ),
     'check-in with everything': variants((n) => plain('POST', '/check-in', checkInBody(n))),
@@ -45,7 +45,7 @@ function json(report: object): Buffer {
     JSON.stringify({ scanned_at: SCANNED_AT, complete: true, packages: [], updates: [], ...report }),
   );
   if (bytes.length > INVENTORY_MAX_BYTES)
-    throw new Error(`a report of ${bytes.length} bytes is not read at all`);
+    throw new Error(`a report of ${bytes.length} bytes is above the limit and would not be read`);
   return bytes;
 }
 
@@ -101,7 +101,7 @@ function unknownKeys(n: number): Buffer {
   return json(Object.fromEntries(members));
 }
 
-/** The update of each host that plans are for. */
+/** The update of each host that the plans are sent for. */
 export const TARGET = { name: 'p0', available_version: '2.0.0' };
 
 function planBody(n: number) {
@@ -139,7 +139,7 @@ function checkInBody(n: number) {
   };
 }
 
-/** Hex that gzip cannot make much smaller than its half. */
+/** Hex digits that gzip can at most halve. */
 function text(seed: number, length: number): string {
   let state = (seed * 2_654_435_761 + 1) >>> 0;
   let made = '';

@@ -18,18 +18,18 @@ const HONEST = 100;
 const REPORT_EVERY_MS = 500;
 const CHECK_IN_EVERY_MS = 1_000;
 const WARM_UP_MS = 2_000;
-/** How long answers are waited for when the time is over. */
+/** How long the run waits for answers when its time is over. */
 const GRACE_SECONDS = 5;
 
-/** What the run must keep. */
-const HELD_MAX_MS = 50;
+/** The goals of the run. */
+const BLOCKED_MAX_MS = 50;
 const HONEST_P99_MAX_MS = 200;
 
 interface Loop {
-  /** As the clock says, with the time that other programs took from the server. */
+  /** Wall-clock time, including the time in which other programs had the server's core. */
   longestMs: number;
-  /** The ten longest without that time, the longest first. */
-  heldMs: number[];
+  /** The ten longest delays without that time, the longest first. */
+  blockedMs: number[];
 }
 
 interface Figures {
@@ -39,7 +39,7 @@ interface Figures {
   fault: string | null;
 }
 
-/** By engine, then by what was sent. */
+/** By engine, then by kind of request. */
 export type HostileFigures = Record<string, Record<string, Figures | Alone> | { missing: string }>;
 
 interface Percentiles {
@@ -50,8 +50,8 @@ interface Percentiles {
 }
 
 /**
- * 100 hosts that send their worst as often as their limits allow, beside 100 honest ones: how long the server's loop
- * was held in one piece, and how long the check-ins of the honest ones took; then each kind of request by itself.
+ * Measures each kind of hostile request alone; then 100 hosts send their worst as often as their limits allow, next to
+ * 100 honest ones: the longest times for which the server's event loop was blocked, and how long honest check-ins took.
  */
 export async function benchHostileFleet(options: BenchOptions): Promise<HostileFigures> {
   pinLoad();
@@ -67,7 +67,7 @@ export async function benchHostileFleet(options: BenchOptions): Promise<HostileF
       agents: HOSTILE + HONEST,
       nodeFlags: ['--import', preload.href],
       prepare: insertTargets,
-      // The server has a core; its database would have others.
+      // The server is kept on one core; without this its database would use the others.
       databaseCore: LOAD_CORE,
     });
     if ('missing' in fleet) {
@@ -76,7 +76,7 @@ export async function benchHostileFleet(options: BenchOptions): Promise<HostileF
     }
     const run = (of: readonly HostileRequest[][]) => attack(fleet, { of, seconds, out });
     try {
-      const figures: Record<string, Figures | Alone> = { 'nobody hostile': await run([]) };
+      const figures: Record<string, Figures | Alone> = { 'honest hosts alone': await run([]) };
       for (const [kind, requests] of Object.entries(kinds)) {
         figures[kind] = await alone(fleet, { requests, out });
         options.say(`${engine}, ${kind}: ${JSON.stringify(figures[kind])}`);
@@ -95,13 +95,13 @@ export async function benchHostileFleet(options: BenchOptions): Promise<HostileF
 
 interface Alone {
   loop: Loop;
-  /** How long each of the requests took, one after the other. */
+  /** How long each of the requests took, in their order. */
   tookMs: number[];
   answers: Record<string, number>;
   fault: string | null;
 }
 
-/** One host sends each of the requests once, and then again. */
+/** One host sends each of the requests twice. */
 async function alone(
   { url, pid, agents: [agent] }: BenchServer,
   { requests, out }: { requests: readonly HostileRequest[]; out: string },
@@ -119,10 +119,10 @@ async function alone(
   }
   connections.destroy();
   const loop = await readLoop(pid, out);
-  return { loop, tookMs, answers, fault: heldFault(loop) };
+  return { loop, tookMs, answers, fault: blockedFault(loop) };
 }
 
-/** Every hostile host sends one kind, by turns; each has one connection and waits for its answer. */
+/** Each hostile host sends requests of one kind in turn, over one connection, and waits for each answer. */
 async function attack(
   { url, pid, agents }: BenchServer,
   { of, seconds, out }: { of: readonly HostileRequest[][]; seconds: number; out: string },
@@ -157,7 +157,7 @@ async function attack(
   return { loop, honest: percentiles, answers, fault: faultOf(loop, percentiles) };
 }
 
-/** How long each check-in took; in a thread of their own, so that they do not wait for the hostile hosts' loop. */
+/** How long each check-in took. They have their own thread, so that they do not wait for the hostile hosts' loop. */
 function honestHosts(workerData: HonestHosts): Promise<number[]> {
   const thread = new Worker(new URL('./honest-hosts.ts', import.meta.url), { workerData });
   return new Promise((resolve, reject) => {
@@ -166,7 +166,7 @@ function honestHosts(workerData: HonestHosts): Promise<number[]> {
   });
 }
 
-/** An update of each host, for which it can send plans. */
+/** Inserts one update for each host, so that it can send plans for it. */
 async function insertTargets(database: Database, agentIds: readonly string[]): Promise<void> {
   const nowMs = Date.now();
   await database.transact((tx) =>
@@ -187,13 +187,13 @@ async function insertTargets(database: Database, agentIds: readonly string[]): P
 
 function faultOf(loop: Loop, { p99Ms }: Percentiles): string | null {
   const isSlow = p99Ms > HONEST_P99_MAX_MS;
-  const slow = `honest check-ins took ${p99Ms.toFixed(0)} ms at p99, of ${HONEST_P99_MAX_MS} at most`;
-  return heldFault(loop) ?? (isSlow ? slow : null);
+  const slow = `honest check-ins took ${p99Ms.toFixed(0)} ms at p99; the limit is ${HONEST_P99_MAX_MS} ms`;
+  return blockedFault(loop) ?? (isSlow ? slow : null);
 }
 
-function heldFault({ heldMs: [heldMs = 0] }: Loop): string | null {
-  const held = `the loop was held for ${heldMs.toFixed(0)} ms, of ${HELD_MAX_MS} at most`;
-  return heldMs > HELD_MAX_MS ? held : null;
+function blockedFault({ blockedMs: [blockedMs = 0] }: Loop): string | null {
+  const fault = `the event loop was blocked for ${blockedMs.toFixed(0)} ms; the limit is ${BLOCKED_MAX_MS} ms`;
+  return blockedMs > BLOCKED_MAX_MS ? fault : null;
 }
 
 async function readLoop(pid: number, out: string): Promise<Loop> {
@@ -205,10 +205,10 @@ async function readLoop(pid: number, out: string): Promise<Loop> {
   for (;;) {
     try {
       folder.close();
-      const { longestMs, heldMs }: Loop = JSON.parse(readFileSync(out, 'utf8'));
-      return { longestMs: rounded(longestMs), heldMs: heldMs.map(rounded) };
+      const { longestMs, blockedMs }: Loop = JSON.parse(readFileSync(out, 'utf8'));
+      return { longestMs: rounded(longestMs), blockedMs: blockedMs.map(rounded) };
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 20)); // it is being written
+      await new Promise((resolve) => setTimeout(resolve, 20)); // the file is still being written
     }
   }
 }

@@ -1,12 +1,12 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 
-/** A request as it goes over the wire, but for its method, path and credential. */
+/** A request as it is sent, without its method, path and credential. */
 export interface Shape {
   name: string;
-  /** What follows the path. */
+  /** Appended to the path. */
   query?: string;
   headers?: readonly string[];
-  /** Absent: a request without a body. */
+  /** Absent for a request without a body. */
   body?: Buffer;
   /** Sent in pieces without a declared length. */
   isChunked?: boolean;
@@ -15,7 +15,7 @@ export interface Shape {
 const MIB = 1024 * 1024;
 const JSON_TYPE = 'content-type: application/json';
 
-/** Heads that cost as much as the parser of HTTP lets them (16 KiB in all). */
+/** Request heads that cost as much as the HTTP parser allows (16 KiB in all). */
 export const HEAD_SHAPES: readonly Shape[] = [
   { name: 'plain' },
   { name: '15 KB of query parameters', query: `?${'a=1&'.repeat(3_750)}` },
@@ -25,7 +25,7 @@ export const HEAD_SHAPES: readonly Shape[] = [
   { name: '12 KB of cookies', headers: [`cookie: ${'tidegate_session=a;'.repeat(650)}`] },
 ];
 
-/** Bodies of every kind of cost: long, many, deep, compressed, slow to refuse. */
+/** Bodies that are expensive in every way: long, many members, deeply nested, compressed, slow to reject. */
 export const BODY_SHAPES: readonly Shape[] = [
   ...[
     ['one string of 1 MiB', Buffer.from(`{"a":"${'x'.repeat(MIB - 10)}"}`)],

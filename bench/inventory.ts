@@ -16,7 +16,7 @@ interface Figures {
   p99Ms: number;
 }
 
-/** Reports of 1,500 packages: first ones, the same bytes again, and with 10 packages changed. Medians of the rounds. */
+/** Reports of 1,500 packages: the first of each host, the same bytes again, and with 10 packages changed; medians. */
 export async function benchInventory(options: BenchOptions): Promise<Record<string, unknown>> {
   const { rounds, say } = options;
   pinLoad();
@@ -43,7 +43,7 @@ export async function benchInventory(options: BenchOptions): Promise<Record<stri
       for (let round = 1; round <= rounds; round++) {
         const changed = fleet.agents.map((agent) => reportRequest(agent, round));
         kinds.changed.push(await measured(changed));
-        // Each report several times, so that a round is long enough for the ticks that CPU time is counted in.
+        // Each report is sent several times, so that a round is long compared with the ticks of CPU time.
         kinds.unchanged.push(await measured(Array.from({ length: 10 }, () => changed).flat()));
       }
       result[engine] = {

@@ -13,9 +13,9 @@ export interface FleetSize {
 
 export const EPOCH_MS = Date.parse('2026-11-01T00:00:00Z');
 const HOUR_MS = 3_600_000;
-/** Rows of one statement: a connection to PostgreSQL gives one up after half a minute, and triggers count each row. */
+/** Rows per statement: PostgreSQL statements time out after half a minute, and triggers count each row. */
 const STEP = 20_000;
-/** More are drawn than are wanted: a host is not offered the same version twice. */
+/** More rows are drawn than wanted, because a host cannot be offered the same version twice. */
 const DRAWN = 1.3;
 const GROUPS = 40;
 const FIRST_ID_MS = 0x019000000000;
@@ -24,25 +24,25 @@ const PACKAGES = { apt: 4_000, dnf: 1_500, npm: 1_500, pypi: 1_000 } as const;
 
 type Engine = Database['engine'];
 
-/** Rows that the database makes by itself, from a number `n` for each. */
+/** Rows that the database generates itself, each from a number `n`. */
 interface Filling {
   table: string;
   columns: string;
-  /** Rows that are drawn; some are there already. */
+  /** Rows to draw; some of them may exist already. */
   count: number;
-  /** No more are drawn once the table has so many. */
+  /** Drawing stops once the table has so many rows. */
   enough?: number;
-  /** Queries that each take up where the one before ended; none is computed twice for a row. */
+  /** Queries that each build on the one before; each is computed once per row. */
   steps?: Record<string, string>;
   select: string;
 }
 
-/** Makes a database as a fleet would have it over some weeks, the same one each time. */
+/** Fills a database as a fleet would in some weeks; its content is the same in every run. */
 export async function makeListFleet(database: Database, size: FleetSize): Promise<{ filledMs: number }> {
   const began = performance.now();
   await migrate(database, { migrations: MIGRATIONS, now: Date.now });
   const { engine } = database;
-  // Rows come in another order than the indexes: with little memory their pages would be read again and again.
+  // Rows do not come in the order of the indexes: with a small cache their pages would be read again and again.
   if (engine === 'sqlite') await database.transact((tx) => sql`PRAGMA cache_size = -1000000`.execute(tx));
   const fillings = [...hosts(engine, size.hosts), updates(engine, size), events(engine, size)];
   for (const filling of fillings) await fill(database, filling);
@@ -57,7 +57,7 @@ export async function makeListFleet(database: Database, size: FleetSize): Promis
     const head = { position: size.events, hash: 'h'.repeat(64) };
     await tx.updateTable('events_head').set(head).execute();
   });
-  // As the server of PostgreSQL does by itself within minutes.
+  // PostgreSQL itself does this within minutes.
   if (engine === 'postgres') await sql`VACUUM ANALYZE`.execute(database.read);
   return { filledMs: performance.now() - began };
 }
@@ -125,15 +125,15 @@ function systemOf(host: string): string {
   return `CASE WHEN ${host} % 10 < 6 THEN 'debian' WHEN ${host} % 10 < 9 THEN 'rocky' ELSE 'alpine' END`;
 }
 
-/** Most of what a host is offered is of its own system. */
+/** Most updates of a host are for its own operating system. */
 function ecosystemOf(system: string, draw: string): string {
   return `CASE WHEN ${draw} % 10 = 9 THEN 'pypi' WHEN ${draw} % 10 >= 7 OR ${system} = 'alpine' THEN 'npm'
     WHEN ${system} = 'debian' THEN 'apt' ELSE 'dnf' END`;
 }
 
 /**
- * The newest updates wait, the older ones are over; a few packages are on most hosts, most are on few. What is known
- * of an update is known of its version, so that all hosts have the same of it.
+ * The newest updates are pending, the older ones are finished; a few packages are on most hosts, most are on few. What
+ * is known of an update belongs to its version, so it is the same on all hosts.
  */
 function updates(engine: Engine, size: FleetSize): Filling {
   const { apt, dnf, npm } = PACKAGES;
@@ -208,7 +208,7 @@ function oneOf(draw: string, values: readonly string[]): string {
   return `CASE (${draw}) % ${values.length} ${cases.join(' ')} END`;
 }
 
-/** A whole number below 2^31 that looks as if it were drawn, and is the same each time, on both engines. */
+/** A whole number below 2^31 that looks random, but is the same in every run and on both engines. */
 function drawn(n: string, salt: number): string {
   const a = `((${n} + ${salt * 7_919 + 1}) * 48271 % 2147483647)`;
   const b = `(${a} * (${a} % 65521 + ${salt}) % 2147483647)`;

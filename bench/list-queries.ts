@@ -7,7 +7,7 @@ export interface ListQuery {
   readonly query: string;
 }
 
-/** Stands for the id of a host that is there. */
+/** Placeholder for the id of an existing host. */
 export const A_HOST = '%host';
 
 const UPDATE_FILTERS = [
@@ -92,7 +92,7 @@ export function firstPages(): ListQuery[] {
   );
 }
 
-/** Every sort in both directions without a filter, and every filter in the usual order. */
+/** Every sort in both directions without a filter, and every filter in the default order. */
 export function deepPages(): ListQuery[] {
   return LISTS.flatMap(({ list, sorts, filters }) =>
     [...directed(sorts), ...filters].map((query) => ({ list, query })),

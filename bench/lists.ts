@@ -25,12 +25,12 @@ import {
 import type { BenchOptions } from './run.ts';
 
 const MAIN = join(import.meta.dirname, '../apps/server/src/main.ts');
-/** Pages of so many rows that are turned before one that counts as deep. */
-const PAGES_TURNED = 10;
-const ROWS_TURNED = 200;
+/** Pages of ROWS_OF_PAGE rows that are skipped before the "deep" page. */
+const PAGES_SKIPPED = 10;
+const ROWS_OF_PAGE = 200;
 const GOAL_MS = { median: 100, p99: 300 };
 const SLOWEST = 12;
-/** How long nothing changes until the server counts as having found its rest. */
+/** A server that changes nothing for so long counts as idle. */
 const QUIET_MS = 3_000;
 
 const Page = Type.Object({ next_cursor: nullable(Type.String()) });
@@ -38,7 +38,7 @@ const Hosts = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })
 
 interface Timing {
   wallMs: number;
-  /** Of the thread that serves, which has SQLite in it, and of PostgreSQL's processes. */
+  /** CPU of the server's main thread, which runs SQLite, and of PostgreSQL's processes. */
   cpuMs: number;
 }
 
@@ -78,8 +78,8 @@ async function benchEngine(engine: 'sqlite' | 'postgres', options: BenchOptions 
 }
 
 /**
- * Waits until the server has nothing more to change, and does what PostgreSQL does by itself within a minute then.
- * SQLite is left without statistics, as servers leave it.
+ * Waits until the server changes nothing more, and then vacuums and analyzes, as PostgreSQL itself would within a
+ * minute. SQLite has no statistics here, as on real servers.
  */
 async function tidyUp({ engine, read }: Database): Promise<void> {
   if (engine === 'sqlite') return;
@@ -92,7 +92,7 @@ async function tidyUp({ engine, read }: Database): Promise<void> {
   }
 }
 
-/** Times every list of a server that is started on a database with a fleet in it. */
+/** Times every list of a server that is started on a database with a fleet. */
 export async function timeLists(
   { dataDir, databaseUrl, tidy }: { dataDir: string; databaseUrl: string | null; tidy: () => Promise<void> },
   { rounds, say, list: only }: Pick<BenchOptions, 'rounds' | 'say' | 'list'>,
@@ -128,7 +128,7 @@ export async function timeLists(
   }
 }
 
-/** Starts to measure; what it returns tells the milliseconds of CPU since then. */
+/** Each call starts a measurement and returns a function that gives the milliseconds of CPU since then. */
 function cpuClock(server: number, postmaster: number | null): () => () => number {
   const ofDatabase = () =>
     postmaster === null ? new Map<string, number>() : threadTimesOfChildren(postmaster);
@@ -162,8 +162,8 @@ async function timeList(
     await time(one, `${one.list}?${one.query}`, 'first');
   for (const one of deepPages().filter((query) => query.list === list)) {
     let behind = '';
-    for (let turned = 0; turned < PAGES_TURNED; turned++) {
-      const { next } = await get(`${one.list}?limit=${ROWS_TURNED}&${one.query}${behind}`);
+    for (let skipped = 0; skipped < PAGES_SKIPPED; skipped++) {
+      const { next } = await get(`${one.list}?limit=${ROWS_OF_PAGE}&${one.query}${behind}`);
       if (next === null) break;
       behind = `&cursor=${next}`;
     }

@@ -6,7 +6,7 @@ export interface LoadResult {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers other than 200, by status: a run of refusals must not pass for a fast one. */
+  /** Answers other than 200, by status: a run of refused requests must not look like a fast one. */
   refused: Record<string, number>;
 }
 
@@ -14,20 +14,20 @@ export interface Load {
   url: string;
   connections: number;
   seconds: number;
-  /** Whole HTTP/1.1 requests; taken in turn. Or a function that gives the next turn, null when there is none. */
+  /** Complete HTTP/1.1 requests, sent in turn, or a function that returns the next one, null when there is none. */
   requests: readonly Buffer[] | (() => Turn | null);
-  /** Stops after so many requests, if the time does not end first. */
+  /** Stops after so many requests, or when the time is over. */
   maxRequests?: number;
 }
 
-/** One request, and who wants to read its answer. */
+/** One request, and optionally a function that reads its answer. */
 export interface Turn {
   request: Buffer;
-  /** The answer whole, its header included. */
+  /** The complete answer with its header. */
   onAnswer?: (answer: Buffer) => void;
 }
 
-/** Sends requests over keep-alive connections, one at a time on each, as fast as they are answered. */
+/** Sends requests over keep-alive connections, one at a time on each, as fast as the answers come. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const { hostname, port } = new URL(load.url);
   const latenciesMs: number[] = [];

@@ -6,7 +6,7 @@ export type Call = (method: 'GET' | 'POST', path: string, body?: object) => Prom
 
 const LoggedIn = Type.Object({ token: Type.String() });
 
-/** Logs the first operator in. A call throws where the answer is not 200. */
+/** Logs the first operator in. A call throws if the answer is not 200. */
 export async function logIn(url: string): Promise<Call> {
   async function send(
     method: 'GET' | 'POST',

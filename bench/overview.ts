@@ -12,7 +12,7 @@ const STEP_AGENTS = 5_000;
 const ASKED = 40;
 const PAUSE_MS = 500;
 
-/** The first screen of a large fleet, asked for again and again while its counts are renewed. */
+/** The first screen of a large fleet, requested repeatedly while its counts are renewed. */
 export async function benchOverview(options: BenchOptions): Promise<Record<string, unknown>> {
   const { say } = options;
   pinLoad();

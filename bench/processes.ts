@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { createInterface } from 'node:readline';
 
-/** Core of the servers that are measured, and core of the load. */
+/** The core of the measured servers, and the core of the load. */
 export const SERVER_CORE = 0;
 export const LOAD_CORE = 1;
 
@@ -18,7 +18,7 @@ function hasTaskset(): boolean {
   }
 }
 
-/** Keeps this process off the core of the servers. Returns whether cores could be told apart. */
+/** Keeps this process off the core of the servers. Returns whether that was possible. */
 export function pinLoad(): boolean {
   if (isPinned)
     execFileSync('taskset', ['-acp', String(LOAD_CORE), String(process.pid)], { stdio: 'ignore' });
@@ -31,7 +31,7 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-/** Starts a Node program on the core of the servers; it is ready when it prints a line with `url=`. */
+/** Starts a Node program on the core of the servers; it is ready once it prints a line with `url=`. */
 export async function startServerProcess(
   file: string,
   { env = {}, nodeFlags = [] }: { env?: Record<string, string>; nodeFlags?: readonly string[] } = {},
@@ -58,7 +58,7 @@ export async function startServerProcess(
 
 function readUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    if (!child.stdout) return reject(new Error('a server without output'));
+    if (!child.stdout) return reject(new Error('the server has no output to read'));
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
       const url = /url=(http:\S+)/.exec(line)?.[1];
@@ -70,18 +70,18 @@ function readUrl(child: ChildProcess): Promise<string> {
 /** Linux counts CPU time in ticks of 10 ms. */
 const TICK_US = 10_000;
 
-/** CPU time that a process has used, in microseconds. */
+/** CPU time that a process has used so far, in microseconds. */
 export function cpuOf(pid: number): number {
   const fields = statOf(pid);
   return (Number(fields[11]) + Number(fields[12])) * TICK_US;
 }
 
-/** CPU time of the first thread of a process, in milliseconds and to less than one. */
+/** CPU time of the main thread of a process, in milliseconds with fractions. */
 export function threadTimeOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
 }
 
-/** CPU time of all threads of a process, in microseconds and to less than one. */
+/** CPU time of all threads of a process, in microseconds with fractions. */
 export function cpuOfThreads(pid: number): number {
   const folder = `/proc/${pid}/task`;
   return readdirSync(folder).reduce(
@@ -91,7 +91,7 @@ export function cpuOfThreads(pid: number): number {
   );
 }
 
-/** The same of the children that a process has now, for each. */
+/** The main-thread CPU time of each current child of a process, by its id. */
 export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
   for (const child of readdirSync('/proc')) {
@@ -99,13 +99,13 @@ export function threadTimesOfChildren(pid: number): ReadonlyMap<string, number> 
     try {
       times.set(child, threadTimeOf(Number(child)));
     } catch {
-      // It ended meanwhile.
+      // The child has ended meanwhile.
     }
   }
   return times;
 }
 
-/** CPU time of a process and of the children that it has or had, in microseconds. */
+/** CPU time of a process and of its current and former children, in microseconds. */
 export function cpuOfFamily(pid: number): number {
   const own = statOf(pid);
   const ended = (Number(own[13]) + Number(own[14])) * TICK_US;
@@ -113,7 +113,7 @@ export function cpuOfFamily(pid: number): number {
   return children.reduce((sum, child) => sum + cpuOfChild(Number(child)), cpuOf(pid) + ended);
 }
 
-/** One that ends meanwhile is counted with its parent from then on. */
+/** The time of a child that has ended is included in that of its parent. */
 function cpuOfChild(pid: number): number {
   try {
     return cpuOf(pid);
@@ -126,24 +126,24 @@ function parentOf(pid: string): number {
   try {
     return Number(statOf(Number(pid))[1]);
   } catch {
-    return -1; // it ended meanwhile
+    return -1; // it has ended meanwhile
   }
 }
 
-/** The fields of /proc/pid/stat after the name, which may hold spaces: state is the first. */
+/** The fields of /proc/pid/stat after the name, which may contain spaces: state is the first. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Resident memory in kilobytes: all of it, its share of what others use too, and what is in no file. */
+/** Resident memory in kilobytes: all, with shared pages divided among their users, and without mapped files. */
 export function memoryOf(pid: number): { rssKb: number; pssKb: number; anonymousKb: number } {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
   const read = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? 0);
   return { rssKb: read('Rss'), pssKb: read('Pss'), anonymousKb: read('Anonymous') };
 }
 
-/** The most memory that was ever resident, in kilobytes. */
+/** The highest resident memory since the start, in kilobytes. */
 export function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
 }

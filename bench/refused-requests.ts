@@ -9,17 +9,17 @@ import { cpuOfThreads, median, pinLoad } from './processes.ts';
 import { readRouteTable } from './route-table.ts';
 import type { BenchOptions } from './run.ts';
 
-/** Most CPU that a refused request may cost, in microseconds. */
+/** The limit for the CPU time of a refused request, in microseconds. */
 export const REFUSAL_MAX_US = 2_000;
-/** Until the server has done with a connection that is closed. */
+/** How long the server needs to finish with a closed connection. */
 const SETTLE_MS = 1;
-/** Routes that warm the server up. */
+/** Routes that are called to warm the server up. */
 const WARM_UP_ROUTES = 8;
-/** Rounds of a case that was above the limit, to tell it from what ran beside it. */
-const ROUNDS_OF_DEAR = 15;
+/** Rounds for a case above the limit, to rule out the influence of other work. */
+const ROUNDS_ABOVE_LIMIT = 15;
 const ANSWER_TIMEOUT_MS = 10_000;
 const VIEWER = 'viewer';
-/** Callers whose credential is good; 400 and 413 say that it was good for the route, too. */
+/** Callers with a valid credential; 400 and 413 mean that it was accepted on the route, too. */
 const KNOWN: ReadonlySet<string> = new Set([VIEWER, 'agent', 'another agent']);
 
 interface Caller {
@@ -28,7 +28,7 @@ interface Caller {
 }
 
 interface Timed {
-  /** Of a case that was dear: it is sent again when all others are over. */
+  /** Set for a case above the limit, which is sent again after all others. */
   request?: Buffer;
   route: string;
   caller: string;
@@ -39,21 +39,22 @@ interface Timed {
 
 export interface RefusedFigures {
   cases: number;
-  /** The dearest case of each route, dearest first. */
+  /** The most expensive case of each route, most expensive first. */
   routes: Record<string, { cpuUs: number; caller: string; shape: string; status: string }>;
   /** Cases above REFUSAL_MAX_US. */
-  tooDear: number;
-  /** The same of callers who may send a body there and sent a wrong one: told, and held to no limit. */
-  admittedTooDear: number;
+  tooExpensive: number;
+  /** The same for callers who may send a body there and sent a wrong one: reported, but not limited. */
+  admittedTooExpensive: number;
 }
 
 /**
  * CPU of the server (all of its threads) for each request that it refuses: every route with every kind of caller and
- * every hostile shape, each on a connection of its own, the median of some rounds. Limits are wide, so that what is
- * refused is not refused for its rate.
+ * every hostile shape, each on a connection of its own, the median of some rounds. Rate limits are high, so that no
+ * request is refused because of them.
  */
 export async function timeRefusals({ rounds, say }: BenchOptions): Promise<RefusedFigures> {
-  if (!pinLoad()) say('one core or no taskset: server and load share it, read the figures with care');
+  if (!pinLoad())
+    say('one core, or no taskset: server and load share the core, so the figures are not reliable');
   const routes = await readRouteTable();
   const fleet = await startFleet('sqlite', {
     agents: 2,
@@ -74,7 +75,7 @@ export async function timeRefusals({ rounds, say }: BenchOptions): Promise<Refus
       await timeRoute({ fleet, route, callers: await callersOf(fleet) }, 1);
     }
     for (const route of routes) {
-      // Some routes end the session that calls them: each route has new ones.
+      // Some routes end the calling session, so each route gets new ones.
       const found = await timeRoute({ fleet, route, callers: await callersOf(fleet) }, rounds);
       timed.push(...found);
       const worst = found.toSorted((a, b) => b.cpuUs - a.cpuUs)[0];
@@ -88,11 +89,11 @@ export async function timeRefusals({ rounds, say }: BenchOptions): Promise<Refus
   }
 }
 
-/** What the server did in the background meanwhile fell on all cases of some milliseconds, and not on them again. */
+/** Background work of the server affects all cases of the same moment; measured again, they are free of it. */
 async function timeAgain(fleet: BenchServer, timed: readonly Timed[]): Promise<Timed[]> {
   const again: Timed[] = [];
   for (const one of timed) {
-    const second = one.request && (await timeRequest(fleet, one.request, ROUNDS_OF_DEAR));
+    const second = one.request && (await timeRequest(fleet, one.request, ROUNDS_ABOVE_LIMIT));
     const isRefused = second !== undefined && !/^[23]/.test(second.status);
     again.push(isRefused ? { ...one, cpuUs: Math.min(one.cpuUs, second.cpuUs) } : one);
   }
@@ -100,12 +101,17 @@ async function timeAgain(fleet: BenchServer, timed: readonly Timed[]): Promise<T
 }
 
 function figuresOf(timed: readonly Timed[]): RefusedFigures {
-  const figures: RefusedFigures = { cases: timed.length, routes: {}, tooDear: 0, admittedTooDear: 0 };
+  const figures: RefusedFigures = {
+    cases: timed.length,
+    routes: {},
+    tooExpensive: 0,
+    admittedTooExpensive: 0,
+  };
   for (const { route, caller, shape, status, cpuUs } of timed.toSorted((a, b) => b.cpuUs - a.cpuUs)) {
     figures.routes[route] ??= { cpuUs: Math.round(cpuUs), caller, shape, status };
     if (cpuUs <= REFUSAL_MAX_US) continue;
-    if (KNOWN.has(caller) && ['400', '413'].includes(status)) figures.admittedTooDear++;
-    else figures.tooDear++;
+    if (KNOWN.has(caller) && ['400', '413'].includes(status)) figures.admittedTooExpensive++;
+    else figures.tooExpensive++;
   }
   return figures;
 }
@@ -125,8 +131,8 @@ async function timeRoute(
     for (const shape of shapes) {
       const request = bytesOf({ method, path, credential: caller.headers }, shape);
       let { status, cpuUs } = await timeRequest(fleet, request, rounds);
-      // A collection of garbage or a compilation falls on some requests: what is dear stays so over many.
-      if (cpuUs > REFUSAL_MAX_US) ({ status, cpuUs } = await timeRequest(fleet, request, ROUNDS_OF_DEAR));
+      // A garbage collection or a compilation affects single requests; a really expensive case stays so over many.
+      if (cpuUs > REFUSAL_MAX_US) ({ status, cpuUs } = await timeRequest(fleet, request, ROUNDS_ABOVE_LIMIT));
       if (/^[23]/.test(status)) continue;
       const one = { route, caller: caller.name, shape: shape.name, status, cpuUs };
       timed.push(cpuUs > REFUSAL_MAX_US ? { ...one, request } : one);
@@ -135,7 +141,7 @@ async function timeRoute(
   return timed;
 }
 
-/** The status and the median; what is not refused is sent once. */
+/** The status and the median; a request that is not refused is sent only once. */
 async function timeRequest(
   fleet: BenchServer,
   request: Buffer,
@@ -154,7 +160,7 @@ async function timeRequest(
 
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 
-/** The status of the answer; the rest of it is not waited for. */
+/** The status of the answer, without waiting for the rest of it. */
 function statusOf(url: string, request: Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   const { promise, resolve } = Promise.withResolvers<string>();
@@ -174,10 +180,10 @@ async function makeViewer(fleet: BenchServer): Promise<void> {
   const token = await sessionOf(fleet, BENCH_USER);
   const body = { username: VIEWER, password: BENCH_PASSWORD, role: 'viewer' };
   const made = await post(fleet, '/api/v1/admin/operators', { token, body });
-  if (made.status !== 201) throw new Error(`no viewer: ${made.status}`);
+  if (made.status !== 201) throw new Error(`the viewer could not be created: ${made.status}`);
 }
 
-/** Strangers of every kind, and callers whose credential is good but not for everything. */
+/** Callers without a valid credential, and callers whose valid credential does not cover every route. */
 async function callersOf(fleet: BenchServer): Promise<Caller[]> {
   const viewer = await sessionOf(fleet, VIEWER);
   const [own, other] = fleet.agents;

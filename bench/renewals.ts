@@ -7,7 +7,7 @@ import { compareWithHello, type Figures } from './rounds.ts';
 import type { BenchOptions } from './run.ts';
 
 /**
- * Renewals (E1), each with a request id and the token that the one before gave, committed to disk before its answer.
+ * Renewals (E1), each with a request id and the token from the one before, committed to disk before its answer.
  */
 export function benchRenewals(options: BenchOptions): Promise<Record<string, Figures | { missing: string }>> {
   return compareWithHello(options, {
@@ -19,7 +19,7 @@ export function benchRenewals(options: BenchOptions): Promise<Record<string, Fig
 
 const Answer = Compile(Type.Object({ refresh_token: Type.String() }));
 
-/** The agents in turn, each with the newest token that it was given; one that waits for its answer is passed over. */
+/** The agents in turn, each with its newest token; an agent that waits for an answer is skipped. */
 function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
   const idle = agents.map(({ machineId, refreshToken }) => ({ machineId, token: refreshToken }));
   return () => {
@@ -29,7 +29,7 @@ function renewalsOf(agents: readonly BenchAgent[]): () => Turn | null {
       request: renewRequest(agent),
       onAnswer(answer) {
         const body: unknown = JSON.parse(answer.toString('utf8', answer.indexOf('\r\n\r\n') + 4));
-        // Anything but a new token ends the run as failed, by its status.
+        // An answer without a new token ends the run as failed, because of its status.
         if (Answer.Check(body)) idle.push({ ...agent, token: body.refresh_token });
       },
     };

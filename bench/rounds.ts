@@ -6,12 +6,12 @@ import type { BenchOptions } from './run.ts';
 
 const AGENTS = 10_000;
 const CONNECTIONS = 64;
-/** Until the compiler of the engine has seen enough of the hot path. */
+/** Long enough for V8 to compile the hot path. */
 const WARM_UP_SECONDS = 5;
 const HELLO = Buffer.from('GET / HTTP/1.1\r\nhost: bench\r\n\r\n');
 
 export interface Figures {
-  /** CPU of the server process by request, in units of the bare server's. */
+  /** CPU of the server process per request, as a multiple of the bare server's. */
   cpuRatio: number;
   cpuUs: number;
   /** With the CPU of the database's own processes. */
@@ -24,23 +24,24 @@ export interface Figures {
 export type Requests = readonly Buffer[] | (() => Turn | null);
 
 export interface Contest {
-  /** One request, in the words of the report. */
+  /** The name of the request in the report. */
   what: string;
   requestsOf(fleet: BenchServer): Requests;
-  /** Sends every one of the requests once before anything is measured. */
+  /** Sends each of the requests once before anything is measured. */
   firstOnce: boolean;
 }
 
 /**
  * Requests of 10,000 agents over 64 connections, in rounds that alternate with a bare node:http server, each server on
- * the same core and the load on another. Medians of the rounds; CPU by request is the steady figure.
+ * the same core and the load on another. Medians of the rounds; CPU per request varies least.
  */
 export async function compareWithHello(
   options: BenchOptions,
   contest: Contest,
 ): Promise<Record<string, Figures | { missing: string }>> {
   const { say } = options;
-  if (!pinLoad()) say('one core or no taskset: server and load share it, read the figures with care');
+  if (!pinLoad())
+    say('one core, or no taskset: server and load share the core, so the figures are not reliable');
   const hello = await startServerProcess(join(import.meta.dirname, 'hello.ts'));
   const result: Record<string, Figures | { missing: string }> = {};
   try {

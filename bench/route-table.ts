@@ -15,7 +15,7 @@ import { loadKeys } from '../apps/server/src/signing-keys/load-keys.ts';
 import { databaseOptions } from '../apps/server/src/testing/database-options.ts';
 import { routesOf } from '../apps/server/src/testing/routes-of.ts';
 
-/** Every route that the server has, as `GET /api/health`: asked of an application that never listens. */
+/** Every route of the server, such as `GET /api/health`, read from an application that never listens. */
 export async function readRouteTable(): Promise<string[]> {
   const folder = tmpDir('tidegate-routes-');
   const dataDir = folder.path;

@@ -31,13 +31,13 @@ const NAMES = [
   ...(['bulk', 'overview', 'capability', 'abuse'] as const),
 ] as const;
 
-const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
+const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|advisories|lists|versions|bulk|overview|capability|abuse> [--json] [--rounds N] [--seconds N] [--engine E]
 
   check-in    idle check-ins of 10,000 agents against a bare node:http server in the same run
   renewals    durable renewals (E1) of 10,000 agents against the same bare server
   inventory   reports of 1,500 packages: unchanged, and with 10 changed
   agent       start-up time and idle memory of the agent
-  advisories  10,000 packages and closures of 500 judged from a mirror of AlmaLinux's size
+  advisories  10,000 packages, and closures of 500, judged from a mirror of AlmaLinux's size
   lists       every list of the console with every filter and sort, over --hosts and --updates
   versions    comparisons of versions of npm, PyPI, dpkg and rpm, from text and parsed
   bulk        10,000 updates with clear plans approved by one request (E4)
@@ -46,20 +46,20 @@ const USAGE = `Usage: npm run bench -- <check-in|renewals|inventory|agent|adviso
   abuse       CPU of each refused request, by route; fails above 2 ms
 
   --json      last line of the output is one JSON object with the medians
-  --rounds    alternating rounds of each candidate (5)
-  --seconds   length of a round (2)
-  --hosts     hosts of the lists (100,000)
-  --updates   updates of the lists, and as many events (500,000)
-  --list      agents, updates, packages or events alone
-  --engine    sqlite or postgres alone; both unless given`;
+  --rounds    alternating rounds of each candidate (default 5)
+  --seconds   length of a round (default 2)
+  --hosts     hosts of the lists (default 100,000)
+  --updates   updates of the lists, and as many events (default 500,000)
+  --list      only this list: agents, updates, packages or events
+  --engine    only sqlite or only postgres (default both)`;
 
 export interface BenchOptions {
   rounds: number;
   seconds: number;
   engines: readonly ('sqlite' | 'postgres')[];
-  /** The one list to be timed; all of them unless given. */
+  /** The one list to measure; all of them unless given. */
   list?: string | undefined;
-  /** Progress for people; never the result. */
+  /** Prints progress for people; the result is printed separately. */
   say: (line: string) => void;
 }
 

@@ -2,7 +2,7 @@ import { type Agent, request } from 'node:http';
 import type { BenchAgent } from './fleet.ts';
 import type { HostileRequest } from './hostile-bodies.ts';
 
-/** Begins each turn on time, or as soon as the one before is over. */
+/** Begins each turn on time, or as soon as the turn before is over. */
 export async function paced(
   { everyMs, beginMs, endMs }: { everyMs: number; beginMs: number; endMs: number },
   work: (turn: number) => Promise<void>,
@@ -16,7 +16,7 @@ export async function paced(
   }
 }
 
-/** Sends a request as an agent, and resolves with the status, or with the fault of the connection. */
+/** Sends a request as an agent and resolves with the status, or with the error of the connection. */
 export function send({
   url,
   agent: { agentId, machineId, token },
@@ -42,7 +42,7 @@ export function send({
       answer.resume();
       answer.once('end', () => resolve(String(answer.statusCode)));
     });
-    // A server that refuses before it has read the body may close the connection.
+    // A server that refuses a request before reading its body may close the connection.
     sent.once('error', (error) => resolve('code' in error ? String(error.code) : error.name));
     sent.end(body);
   });

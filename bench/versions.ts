@@ -10,10 +10,10 @@ import { compareVersions } from '../packages/versions/src/versions.ts';
 import type { BenchOptions } from './run.ts';
 
 const PAIRS = 5_000;
-/** One list of pairs for every run, so that runs can be compared. */
+/** Every run uses the same pairs, so that runs can be compared. */
 const SEED = 4;
 
-/** Comparisons per second of one core for each order: from text, and of versions that were read before. */
+/** Comparisons per second of one core for each order: from text, and of versions parsed before. */
 export async function benchVersions({ rounds, seconds, say }: BenchOptions): Promise<Record<string, number>> {
   const candidates = [
     ...candidatesOf('npm', npmOrder),
@@ -34,7 +34,7 @@ export async function benchVersions({ rounds, seconds, say }: BenchOptions): Pro
 
 interface Candidate {
   readonly name: string;
-  /** Compares every pair once and answers how many that were. */
+  /** Compares every pair once and returns their number. */
   readonly compareAll: () => number;
 }
 
@@ -63,7 +63,7 @@ function candidatesOf<Parsed>(ecosystem: Ecosystem, order: Order<Parsed>): Candi
   ];
 }
 
-/** By the processor's time, all threads counted: other work on the machine changes it little. */
+/** Measured in CPU time of all threads, which other work on the machine changes little. */
 function measure(compareAll: () => number, forMs: number): number {
   const endMs = performance.now() + forMs;
   const before = process.cpuUsage();
