@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Where a path of the table may begin. */
+/** The folders from which a path in the table may start. */
 const BASES = [ROOT, join(ROOT, 'apps/server/src')];
 const STATES = ['met', 'partly', 'not met', 'does not apply'] as const;
 /** Requirements of the standard by level. */
@@ -18,7 +18,7 @@ const ROWS = DOCUMENT.split('\n')
     return { id: idText, level: levelText, wording, state: stateText, evidence: `${where} ${why}`, more };
   });
 
-test('every requirement of levels 1 and 2 stands once, with one of the four states', () => {
+test('every requirement of levels 1 and 2 has exactly one row, with one of the four states', () => {
   expect(new Set(ROWS.map(({ id }) => id)).size).toBe(ROWS.length);
   const wrong = ROWS.filter(
     ({ id = '', state, more }) =>
@@ -37,7 +37,7 @@ test('the counts above the table are those of its rows', () => {
   }
 });
 
-test('every path that a row names is there', () => {
+test('every path that a row names exists', () => {
   const absent = ROWS.flatMap(({ id, evidence }) =>
     pathsIn(evidence)
       .filter((path) => locate(path) === null)
@@ -55,7 +55,7 @@ test('every title that a row quotes is in the file named before it', () => {
   expect(wrong).toEqual([]);
 });
 
-test('what is met names code, a test or a document; what is not says why', () => {
+test('a row that is met names code, a test or a document; any other row gives a reason', () => {
   const bare = ROWS.filter(({ state, evidence }) =>
     state === 'met' ? pathsIn(evidence).length === 0 : evidence.trim() === '',
   );
@@ -68,7 +68,7 @@ function pathsIn(text: string): string[] {
     .filter((span) => span.includes('/') || /\.(?:ts|tsx|md|json|service)$/.test(span));
 }
 
-/** The titles in quotes, each with the test file that was named last before it. */
+/** The titles in quotes, each with the last test file that is named before it. */
 function quotesIn(text: string): { path: string; title: string }[] {
   let path = '';
   return [...text.matchAll(/`([^`]+\.test\.ts)`|"([^"]+)"/g)].flatMap(([, file, title]) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** The Bun of each target, by Bun's own name for it; each comes with the lockfile or not at all. */
+/** The Bun binary of each target, by Bun's name for the target. All are npm packages in the lockfile. */
 const TARGETS: Record<string, string> = {
   'bun-linux-x64': '@oven/bun-linux-x64/bin/bun',
   'bun-linux-arm64': '@oven/bun-linux-aarch64/bin/bun',
@@ -15,8 +15,8 @@ const TARGETS: Record<string, string> = {
   'bun-windows-x64': '@oven/bun-windows-x64/bin/bun.exe',
 };
 const USAGE = `Usage: node scripts/build-agent.ts [--target TARGET] [--outfile FILE]
-Compiles the agent into one file, apps/agent/dist/tidegate-agent, with the Bun of the lockfile.
-TARGET is ${Object.keys(TARGETS).join(', ')}; its package has to be installed, nothing is downloaded.
+Compiles the agent into one file, apps/agent/dist/tidegate-agent, with the Bun from the lockfile.
+TARGET is one of ${Object.keys(TARGETS).join(', ')}. Its npm package must be installed; nothing is downloaded.
 `;
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 if (values.help) process.stdout.write(USAGE);
 else process.exitCode = build(values);
 
-/** Returns the exit code: 0 built, 1 the compiler failed, 2 there is no Bun for this machine or the target. */
+/** Returns the exit code: 0 built, 1 the compiler failed, 2 Bun for this machine or the target is not installed. */
 function build(options: { target?: string | undefined; outfile?: string | undefined }): number {
   const host = `bun-${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
   const target = options.target ?? host;
@@ -33,7 +33,7 @@ function build(options: { target?: string | undefined; outfile?: string | undefi
   const runtime = findBun(target);
   if (compiler === null || runtime === null) {
     process.stderr.write(
-      `there is no Bun for ${compiler === null ? host : target}; its package is not installed\n`,
+      `Bun for ${compiler === null ? host : target} is not installed. Run "npm ci", or choose another --target.\n`,
     );
     return 2;
   }
@@ -48,11 +48,11 @@ function build(options: { target?: string | undefined; outfile?: string | undefi
       '--compile',
       ...['--bytecode', '--format=esm'], // 13 ms to the first line instead of 40
       '--compile-exec-argv=--smol', // a small heap that is collected often
-      // The agent reads nothing but what it is told to: no .env, no bunfig.toml beside it may change what it does.
+      // No .env or bunfig.toml in the working directory may change what the agent does.
       '--no-compile-autoload-dotenv',
       '--no-compile-autoload-bunfig',
       '--external',
-      'node:ffi', // Node's twin of bun:ffi, which only the tests use
+      'node:ffi', // Node's equivalent of bun:ffi, which only the tests use
       ...['--target', target, '--compile-executable-path', runtime],
       join(root, 'apps/agent/src/main.ts'),
       '--outfile',
@@ -74,6 +74,6 @@ function findBun(target: string): string | null {
   try {
     return createRequire(import.meta.url).resolve(path);
   } catch {
-    return null; // an optional package that this installation left out
+    return null; // an optional package that is not installed here
   }
 }

@@ -12,14 +12,14 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-// Makes packages/capability/dist a package that can be published: one that runs without the house and needs no other.
+// Builds packages/capability/dist as a package that can be published: it runs without this repository and has no dependency.
 
 const ROOT = dirname(import.meta.dirname);
 const SOURCE = join(ROOT, 'packages/capability');
 const USAGE = `Usage: node scripts/build-capability.ts [--outdir DIR]
-Builds @tidegate/capability as it is published into packages/capability/dist, or into DIR.
+Builds @tidegate/capability, ready to publish, into packages/capability/dist or into DIR.
 `;
-/** What is bundled, so that the package has no dependency; its licence goes along. */
+/** The library that is bundled, so that the package has no dependency. Its licence is included. */
 const BUNDLED = 'smol-toml';
 
 const { values } = parseArgs({
@@ -58,7 +58,7 @@ async function bundle(outDir: string): Promise<void> {
   });
 }
 
-/** The declarations, with the names that the files have for who imports them. */
+/** Writes the type declarations, whose imports name the published `.js` files. */
 function writeTypes(outDir: string): boolean {
   const compiled = spawnSync(
     process.execPath,

@@ -4,15 +4,16 @@ import { join, relative } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { swapFolder } from './swap-folder.ts';
 
-// Builds the console into apps/console/dist. With --when-stale only where its sources changed since the last build.
-// It is built aside and put there whole: a server may be serving the one before, and another build may be under way.
+// Builds the console into apps/console/dist; with --when-stale only if its sources changed since the last build.
+// It is built in another folder, which then replaces the old one at once, because a server may be serving the old build and
+// another build may be running.
 const ROOT = join(import.meta.dirname, '..');
 const CONSOLE = join(ROOT, 'apps/console');
 const DIST = join(CONSOLE, 'dist');
 const STAMP = 'sources.sha256';
-/** What browsers fetch compressed; pictures are small. */
+/** Files that browsers fetch compressed; the pictures are too small for that. */
 const COMPRESSED = ['assets', 'index.html'];
-/** What the build reads; the lockfile stands for the libraries. */
+/** Everything that the build reads; the lockfile represents the libraries. */
 const SOURCES = [
   'apps/console/src',
   'apps/console/public',
@@ -28,7 +29,7 @@ const wanted = hashOfSources();
 if (!process.argv.includes('--when-stale') || builtFrom() !== wanted) {
   const started = performance.now();
   process.stderr.write('Building the console…\n');
-  // Whatever the caller runs as: tests would get the slower and larger libraries of development.
+  // Set in any case: tests would otherwise get the slower and larger development builds of libraries.
   process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   const outDir = join(CONSOLE, `.dist-${process.pid}`);
@@ -47,7 +48,7 @@ function hashOfSources(): string {
   return hash.digest('hex');
 }
 
-/** Beside the file, where the server finds it for who takes it: nothing is compressed for a request. */
+/** Writes compressed copies next to the file, which the server sends to browsers that accept them. */
 function compress(file: string): void {
   const bytes = readFileSync(file);
   writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));

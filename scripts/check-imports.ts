@@ -13,55 +13,59 @@ import { dirname, join } from 'node:path';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
 import { IMPORT_FIXTURES, type ImportFixture, roomFixture, sliceFixture } from './import-fixtures.ts';
 
-// Checks the import rules of .dependency-cruiser.cjs on the whole house, that each rule can fail, that the checker
-// really read the modules (it reports success on none), and that pure code asks for no time and no randomness.
+// Checks the whole repository against the import rules of .dependency-cruiser.cjs. It also checks that each rule can fail,
+// that the checker really read the modules (it reports success if it finds none), and that pure code reads no clock, no
+// randomness and no environment.
 
 const root = dirname(import.meta.dirname);
 const config: { forbidden: (IForbiddenRuleType & { name: string })[]; options: object } = createRequire(
   import.meta.url,
 )(join(root, '.dependency-cruiser.cjs'));
-const HOUSE = ['apps', 'packages'];
+const FOLDERS = ['apps', 'packages'];
 const PURE = /^(packages\/(protocol|versions|capability)\/src\/|apps\/[^/]+\/src\/.*(\/gate|-rules)\.ts$)/;
 const IMPURE = /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\bperformance\.now\(|\bprocess\.env\b/;
 
 const faults: string[] = [];
 
 const modules = sourceFiles();
-const house = await run(root, HOUSE);
-if (house.summary.totalCruised < modules.length) {
-  faults.push(`the checker read ${house.summary.totalCruised} modules, but there are ${modules.length}`);
+const checked = await run(root, FOLDERS);
+if (checked.summary.totalCruised < modules.length) {
+  faults.push(`the checker read ${checked.summary.totalCruised} modules, but there are ${modules.length}`);
 }
-for (const violation of house.summary.violations) {
+for (const violation of checked.summary.violations) {
   faults.push(`${violation.rule.name}: ${violation.from} -> ${violation.to}`);
 }
 for (const rule of config.forbidden) {
   const fixtures = [IMPORT_FIXTURES[rule.name] ?? generatedFixture(rule.name) ?? []].flat();
-  if (fixtures.length === 0) faults.push(`rule ${rule.name} has no fixture that breaks it`);
+  if (fixtures.length === 0)
+    faults.push(`rule ${rule.name} has no fixture that violates it: add one to scripts/import-fixtures.ts`);
   for (const [index, fixture] of fixtures.entries()) {
     if ((await broken(fixture)).includes(rule.name)) continue;
-    faults.push(`rule ${rule.name} does not fail on its fixture ${index + 1}`);
+    faults.push(`rule ${rule.name} does not report its fixture ${index + 1}`);
   }
 }
 for (const file of modules.filter((path) => PURE.test(path))) {
   const code = readFileSync(join(root, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
   if (IMPURE.test(code))
-    faults.push(`${file} asks for time, randomness or the environment; it has to be given them`);
+    faults.push(
+      `${file} is pure code but reads the clock, randomness or the environment: pass these in as arguments`,
+    );
 }
 
 for (const fault of faults) console.error(fault);
 console.log(
-  `${house.summary.totalCruised} modules read, ${config.forbidden.length} rules, ${faults.length} faults`,
+  `${checked.summary.totalCruised} modules read, ${config.forbidden.length} rules, ${faults.length} faults`,
 );
 process.exitCode = faults.length > 0 ? 1 : 0;
 
 async function run(baseDir: string, folders: string[]): Promise<ICruiseResult> {
   const options = { ...config.options, baseDir, validate: true, ruleSet: { forbidden: config.forbidden } };
   const { output } = await cruise(folders, options);
-  if (typeof output === 'string') throw new Error('dependency-cruiser answered with text');
+  if (typeof output === 'string') throw new Error('dependency-cruiser returned text instead of a result');
   return output;
 }
 
-/** Names of the rules that the fixture breaks. */
+/** The names of the rules that the fixture violates. */
 async function broken(fixture: ImportFixture): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-imports-'));
   try {
@@ -89,7 +93,7 @@ function generatedFixture(rule: string) {
 }
 
 function sourceFiles(): string[] {
-  return HOUSE.flatMap((folder) =>
+  return FOLDERS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path}`)
       .filter((path) => /\/src\/.*\.ts$/.test(path) && !/\.test\.ts$|node_modules|\/dist\//.test(path)),

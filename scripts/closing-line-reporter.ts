@@ -1,8 +1,8 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
 /**
- * Ends a run with one plain line (`N passed, N failed, N skipped`) and, where `refuseSkips` is set, fails a run in
- * which a test was skipped: what a system lacks is installed in CI, so nothing may be left out there.
+ * Ends a run with one plain line (`N passed, N failed, N skipped`). With `refuseSkips` a run with a skipped test fails:
+ * CI installs everything that the tests need, so nothing may be skipped there.
  */
 export function closingLine({ refuseSkips }: { refuseSkips: boolean }): Reporter {
   return {

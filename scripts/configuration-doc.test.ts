@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { SETTINGS } from '../apps/server/src/config.ts';
 import { configurationDoc } from './configuration-doc.ts';
 
-test('docs/configuration.md is what the settings say now', () => {
+test('docs/configuration.md matches the settings in the code', () => {
   const path = join(import.meta.dirname, '../docs/configuration.md');
   expect(readFileSync(path, 'utf8')).toBe(configurationDoc());
 });
 
-test('every setting has its section', () => {
+test('every setting has a section', () => {
   const doc = configurationDoc();
   for (const { env } of Object.values(SETTINGS)) expect(doc).toContain(`## ${env}\n`);
   expect(doc).toContain('## SERVICE_JWT_SECRET\n\nSecret behind');

@@ -8,28 +8,32 @@ import { type AgentRun, createAgentOn, must } from '../e2e/harness/host.ts';
 import { logIn, type Operator } from '../e2e/harness/operator.ts';
 import { ecosystemsOfThisHost } from '../e2e/harness/os-release.ts';
 import { startServer } from '../e2e/harness/server-process.ts';
-import { bringDebootstrap, type DebianTree, makeDebianTree } from './debian-tree.ts';
+import { type DebianTree, installDebootstrap, makeDebianTree } from './debian-tree.ts';
 
-/** Most updates that are approved one after the other. */
+/** The most updates that one run approves. */
 const UPDATES_MAX = 200;
 
 process.exitCode = await main();
 
-/** Installs the real pending security updates of a real Debian tree. 0 done, 1 failed, 2 cannot be done here. */
+/** Installs the pending security updates of a real Debian tree. Exit code: 0 done, 1 failed, 2 not possible here. */
 async function main(): Promise<number> {
   if (process.getuid?.() !== 0) {
-    process.stderr.write('npm run test:debian makes a Debian tree with debootstrap, which needs root.\n');
+    process.stderr.write(
+      'npm run test:debian creates a Debian tree with debootstrap, which only root can do. Run it as root.\n',
+    );
     return 2;
   }
   using folder = tmpDir('tidegate-debian-');
-  chmodSync(folder.path, 0o755); // the user that downloads has to get through to the tree
+  chmodSync(folder.path, 0o755); // the user that downloads needs access to the tree
   let tree: DebianTree;
   try {
-    say('making a Debian tree with debootstrap, which takes about a minute …');
-    await bringDebootstrap();
+    say('creating a Debian tree with debootstrap, which takes about a minute …');
+    await installDebootstrap();
     tree = await makeDebianTree(folder.path);
   } catch (error) {
-    process.stderr.write(`No Debian tree can be made here: is the archive reachable?\n${String(error)}\n`);
+    process.stderr.write(
+      `The Debian tree could not be created. Check that the Debian archive is reachable.\n${String(error)}\n`,
+    );
     return 2;
   }
   await buildAgentWhenStale();
@@ -60,7 +64,7 @@ async function installAll(
   const found = await pendingSecurity(operator);
   say(`${found.length} security updates are pending`);
   if (found.length === 0) {
-    say('nothing to show: the point release is as new as its security archive');
+    say('nothing to install: the point release already contains all security updates');
     return 0;
   }
   for (let count = 0; count < UPDATES_MAX; count++) {

@@ -5,7 +5,7 @@ import { expectAnswer, type Operator } from '../e2e/harness/operator.ts';
 import type { ServerProcess } from '../e2e/harness/server-process.ts';
 import { say, title } from './demo-voice.ts';
 
-/** Enough for all to register at once, also at the half of it that counts in the first minute. */
+/** Enough for all hosts to register at once, also in the first minute, when only half of the limit applies. */
 const REGISTRATIONS = 20_000;
 const BULK = 200;
 const Total = Type.Object({ total: Type.Integer() });
@@ -13,7 +13,7 @@ const List = Type.Array(Type.Unknown());
 const Reasons = Type.Array(Type.Object({ reason: Type.String() }));
 const Bulk = Type.Object({ approved: List, awaiting_plan: List, blocked: Reasons, skipped: List });
 
-/** A simulated fleet: everything that goes over the wire is real, the hosts behind it are not. */
+/** A simulated fleet: all requests are real, the hosts that send them are not. */
 export async function showFleet(stage: {
   hosts: number;
   server: ServerProcess;
@@ -26,7 +26,7 @@ export async function showFleet(stage: {
   const raised = await operator.call('PUT', '/api/v1/admin/rate-limits', { classes });
   say(
     'operator',
-    `raises a rate limit while the server runs (${raised.status}): all hosts share one address here`,
+    `raises a rate limit while the server runs (${raised.status}), because all hosts share one address here`,
   );
   const registrationToken = await operator.registrationToken(hosts);
   const fleet = createFleet({
@@ -43,10 +43,13 @@ export async function showFleet(stage: {
     await showTotals(operator);
     await showBulk(operator);
     await round(fleet, 'fetch their commands', fleet.checkInAll);
-    await round(fleet, 'say that they carried them out', fleet.answerAll);
-    say('osv', `was asked ${osv.requests.length} times, and never from within a request to the server`);
+    await round(fleet, 'report their commands as done', fleet.answerAll);
+    say(
+      'osv',
+      `received ${osv.requests.length} requests; the server never asks it while it answers a request`,
+    );
     const { ok, problems } = fleet.verdict();
-    say('fleet', ok ? 'not one request was refused or failed' : `problems: ${problems.join('; ')}`);
+    say('fleet', ok ? 'no request was refused or failed' : `problems: ${problems.join('; ')}`);
   } finally {
     fleet.stop();
   }
@@ -76,8 +79,11 @@ async function showBulk(operator: Operator): Promise<void> {
   const update_ids = pending.slice(0, BULK).map(({ id }) => id);
   const answer = await operator.call('POST', '/api/v1/updates/approve', { update_ids });
   const { approved, awaiting_plan, blocked, skipped } = expectAnswer(answer, 200, Bulk);
-  const parts = [`${approved.length} approved`, `${awaiting_plan.length} wait for their plan`];
+  const parts = [`${approved.length} approved`, `${awaiting_plan.length} waiting for their plan`];
   const reasons = [...new Set(blocked.map(({ reason }) => reason))].join(', ');
-  parts.push(`${blocked.length} blocked (${reasons}; no override in bulk, A6)`, `${skipped.length} skipped`);
+  parts.push(
+    `${blocked.length} blocked (${reasons}; a bulk approval cannot override this)`,
+    `${skipped.length} skipped`,
+  );
   say('operator', `approves ${update_ids.length} updates at once: ${parts.join(', ')}`);
 }

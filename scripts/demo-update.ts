@@ -13,17 +13,17 @@ import { say, title } from './demo-voice.ts';
 
 export type Stage = { folder: string; server: ServerProcess; operator: Operator; osv: FakeOsv };
 
-const REASON = 'the flaw needs a feature that this host does not use';
+const REASON = 'the vulnerability is in a feature that this host does not use';
 
-/** The story of one update, on a real package manager with packages that are really outdated. */
+/** Shows one update from start to end, on a real package manager with really outdated packages. */
 export async function showOneUpdate({ folder, server, operator, osv }: Stage): Promise<void> {
   title('One update, from an outdated host to an installed package');
   const dir = join(folder, 'host');
   await mkdir(dir);
   const host = await createHost(dir, { serverUrl: server.url, packages: [STORY] });
   try {
-    say('host', `has ${shown(await host.installed())} and an archive that offers newer ones`);
-    osv.addRecord({ id: ADVISORY, summary: 'a flaw in the library' }, AFFECTED);
+    say('host', `has ${shown(await host.installed())} and an archive with newer versions`);
+    osv.addRecord({ id: ADVISORY, summary: 'a vulnerability in the library' }, AFFECTED);
     say('osv', `publishes ${ADVISORY}: the new libdemo has a known vulnerability`);
     await enrol(host, operator);
     const update = await report(host, operator);
@@ -37,17 +37,17 @@ export async function showOneUpdate({ folder, server, operator, osv }: Stage): P
 
 async function enrol(host: Host, operator: Operator): Promise<void> {
   const token = await operator.registrationToken();
-  say('operator', 'makes a registration token: one seat, 24 hours');
+  say('operator', 'creates a registration token for one host, valid for 24 hours');
   must(await host.enrol(token));
-  say('agent', `is enrolled as ${host.agentId()} and pins the server's signing keys`);
+  say('agent', `is enrolled as ${host.agentId()} and stores the server's signing keys`);
 }
 
 async function report(host: Host, operator: Operator): Promise<UpdateItem> {
   must(await host.runOnce());
-  say('agent', 'scans, plans each update with a SHA-256 for every file, checks in and reports');
+  say('agent', 'scans the host, plans each update with the SHA-256 of every file, and reports to the server');
   const updates = await operator.updates({ agent_id: host.agentId() });
   for (const { name, current_version, available_version } of updates) {
-    say('server', `knows of ${name} ${current_version} -> ${available_version}`);
+    say('server', `lists the update ${name} ${current_version} -> ${available_version}`);
   }
   const update = updates.find(({ name }) => name === 'demo');
   if (update === undefined) throw new Error('the update of the demo was not reported');
@@ -57,56 +57,59 @@ async function report(host: Host, operator: Operator): Promise<UpdateItem> {
 async function stopped(operator: Operator, update: UpdateItem): Promise<void> {
   say('operator', `approves ${update.name} ${update.available_version}`);
   const blocked = expectAnswer(await operator.approve(update.id), 409, Blocked);
-  say('server', `answers ${blocked.status} ${blocked.code} (${blocked.reason}); nothing is minted`);
+  say('server', `answers ${blocked.status} ${blocked.code} (${blocked.reason}): the update is not approved`);
   for (const { id, package: name, in_closure: where } of blocked.findings) {
     say('server', `  ${id} in ${name}, a ${where === 'dependency' ? 'dependency' : 'package'} of the update`);
   }
 }
 
 async function overridden(operator: Operator, update: UpdateItem): Promise<void> {
-  say('operator', `overrides it, and has to say why: "${REASON}"`);
+  say('operator', `approves it with an override, which needs a reason: "${REASON}"`);
   const approved = await operator.approved(update.id, {
     override_supply_chain: true,
     override_reason: REASON,
   });
   const { token, digest } = opened(approved);
-  say('server', `mints token ${token.token_id}, signed with Ed25519`);
-  say('server', `  sha256 of the token  ${digest}`);
+  say('server', `signs the approval token ${token.token_id} with Ed25519`);
+  say('server', `  SHA-256 of the token: ${digest}`);
   for (const { name, to_version, artifact } of token.actions) {
-    say('server', `  binds ${name} ${to_version}: sha256 ${artifact?.sha256}`);
+    say('server', `  allows ${name} ${to_version} with SHA-256 ${artifact?.sha256}`);
   }
   const [event] = await operator.events({ type: 'supply_chain_override' });
-  say('server', `writes the event ${event?.type} (${event?.component}), actor ${event?.actor}`);
+  say('server', `records the event ${event?.type} (${event?.component}) by ${event?.actor}`);
 }
 
 async function installed(host: Host, operator: Operator, updateId: string): Promise<void> {
-  say('agent', 'checks in, is given the signed command and verifies it');
+  say('agent', 'checks in, receives the signed command and verifies it');
   const run = must(await host.runOnce());
   for (const line of run.log.filter((text) => text.includes('command'))) say('agent', `  ${line}`);
   const [command] = await operator.commands({ agent_id: host.agentId() });
   if (command?.status !== 'success') {
     say('agent', `does not install: ${command?.status}, ${command?.reason}`);
     if (process.getuid?.() !== 0) {
+      say('host', 'The demo does not run as root. An installation runs without network access, in a network');
       say(
         'host',
-        'That is so because this is no root: an installation has to be cut off the network first, in a',
+        'namespace of its own, which only root can create. Run the demo as root to see the installation.',
       );
-      say('host', 'namespace of its own, and that takes root. Run the demo as root to see the installation.');
     }
     return;
   }
   say(
     'agent',
-    `fetches the token, verifies it, and downloads ${host.apt.fetched.filter(isDeb).length} files as an ordinary user`,
+    `fetches and verifies the approval token, and downloads ${host.apt.fetched.filter(isDeb).length} files as an ordinary user`,
   );
   const scripts = await host.trace(TRACE);
   say(
     'executor',
-    'verifies everything once more, hashes its own copies, simulates, and installs without network',
+    'verifies everything again, hashes its own copies, simulates the installation, and installs without network',
   );
   for (const line of scripts)
-    say('executor', `  ran the script of ${line.replace(/ (\S+)$/, ' and saw the network device $1 only')}`);
-  say('host', `dpkg-query shows ${shown(await host.installed())}`);
+    say(
+      'executor',
+      `  ran the script of ${line.replace(/ (\S+)$/, ', which saw only the network device $1')}`,
+    );
+  say('host', `now has ${shown(await host.installed())}, as dpkg-query shows`);
   say('server', `the update is ${(await operator.update(updateId)).state}, the command ${command.status}`);
 }
 

@@ -1,7 +1,7 @@
-/** Who is doing something. */
+/** The part of the system that acts. */
 export type Part = 'osv' | 'server' | 'operator' | 'host' | 'agent' | 'executor' | 'fleet';
 
-/** One line of the story: who, and what. */
+/** Prints one line: the part, and what it does. */
 export function say(part: Part, text: string): void {
   process.stdout.write(`  ${part.padEnd(9)} ${text}\n`);
 }

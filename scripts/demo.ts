@@ -13,9 +13,9 @@ import { showOneUpdate } from './demo-update.ts';
 import { say, title } from './demo-voice.ts';
 
 const USAGE = `Usage: npm run demo [-- --keep] [-- --hosts N]
-Shows Tidegate at work on throw-away data: one real update from outdated host to installed package, and a
-simulated fleet of N hosts (300).
-  --keep   leave the server up at the end, until Ctrl-C
+Shows Tidegate on temporary data: one real update from outdated host to installed package, and a
+simulated fleet of N hosts (default 300).
+  --keep   keep the server running at the end, until Ctrl-C
 `;
 const HOSTS_MAX = 5_000;
 
@@ -30,7 +30,9 @@ const hosts = Number(values.hosts);
 if (values.help) {
   process.stdout.write(USAGE);
 } else if (!Number.isInteger(hosts) || hosts < 1 || hosts > HOSTS_MAX) {
-  process.stderr.write(`--hosts is "${values.hosts}"; allowed: 1 to ${HOSTS_MAX}\n${USAGE}`);
+  process.stderr.write(
+    `--hosts "${values.hosts}" is not allowed: give a whole number from 1 to ${HOSTS_MAX}.\n${USAGE}`,
+  );
   process.exitCode = 2;
 } else {
   await demo({ hosts, keep: values.keep ?? false });
@@ -38,10 +40,10 @@ if (values.help) {
 
 async function demo({ hosts, keep }: { hosts: number; keep: boolean }): Promise<void> {
   using folder = tmpDir('tidegate-demo-');
-  chmodSync(folder.path, 0o755); // the user that downloads has to get through to its host
+  chmodSync(folder.path, 0o755); // the user that downloads needs access to its host
   title('The parts');
   const osv = await startFakeOsv({ covered: ecosystemsOfThisHost() });
-  say('osv', `a stand-in for the public vulnerability database listens at ${osv.url}`);
+  say('osv', `listens at ${osv.url}, in place of the public vulnerability database`);
   const dataDir = join(folder.path, 'data');
   const server = await startServer({ dataDir, advisoryUrl: osv.url });
   try {
@@ -50,13 +52,16 @@ async function demo({ hosts, keep }: { hosts: number; keep: boolean }): Promise<
     say('operator', `${OPERATOR.username} logs in`);
     const lacking = aptHostMissing();
     if (lacking === null) {
-      say('agent', 'is compiled to one file, which takes some seconds the first time …');
-      say('agent', (await buildAgentWhenStale()) ? 'is built' : 'is there already, and up to date');
+      say('agent', 'is compiled into one file, which takes some seconds the first time …');
+      say('agent', (await buildAgentWhenStale()) ? 'is compiled' : 'is already compiled and up to date');
       await showOneUpdate({ folder: folder.path, server, operator, osv });
     } else {
-      title('One update: left out');
-      say('host', `a real host cannot be made here: ${lacking}.`);
-      say('host', 'On Debian or Ubuntu: apt-get install apt-utils. The rest is shown without it.');
+      title('One update: skipped');
+      say('host', `a real host cannot be created here: ${lacking}.`);
+      say(
+        'host',
+        'On Debian or Ubuntu, run: apt-get install apt-utils. The rest of the demo works without it.',
+      );
     }
     await showFleet({ hosts, server, operator, osv });
     if (keep) await waitForCtrlC(server.url);
@@ -64,15 +69,15 @@ async function demo({ hosts, keep }: { hosts: number; keep: boolean }): Promise<
     await server.stop();
     await osv.stop();
   }
-  title('The end: everything that was made for this is gone again');
+  title('The demo is over; all of its data has been removed');
 }
 
 async function waitForCtrlC(url: string): Promise<void> {
-  title('The server stays up');
-  say('server', `${url}/api/docs lists every call; Ctrl-C ends it`);
+  title('The server keeps running');
+  say('server', `${url}/api/docs describes the API; Ctrl-C stops the server`);
   say('operator', `logs in as ${OPERATOR.username} with "${OPERATOR.password}"`);
   const { promise, resolve } = Promise.withResolvers<void>();
-  const alive = setInterval(() => {}, 60_000); // nothing else keeps this process waiting
+  const alive = setInterval(() => {}, 60_000); // keeps this process alive, which nothing else does
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   await promise;
   clearInterval(alive);

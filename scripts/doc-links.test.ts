@@ -6,28 +6,28 @@ const ROOT = join(import.meta.dirname, '..');
 const DOCUMENTS = globSync(['*.md', '{docs,bench,examples}/**/*.md', '{apps,packages}/*/README.md'], {
   cwd: ROOT,
 });
-/** Where a path that is no link may begin: the threat model leaves `apps/` out, other documents the server. */
+/** The folders from which a cited path may start: the threat model omits `apps/`, other documents `apps/server/src`. */
 const BASES = ['', 'apps', 'apps/server/src', 'apps/agent/src'].map((base) => join(ROOT, base));
 
-/** Links to files beside or below the document that lead nowhere. */
+/** Relative links to files that do not exist. */
 function deadLinks(document: string, text: string): string[] {
   const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
   const local = links.filter((link) => !/^[a-z]+:/.test(link) && !link.startsWith('/'));
   return local.filter((link) => !existsSync(join(ROOT, dirname(document), link)));
 }
 
-/** Test files that are cited by a path, and are not there. */
+/** Test files that are cited by a path and do not exist. */
 function deadTests(text: string): string[] {
   const cited = [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.test\.ts)`/g)].map(([, path = '']) => path);
   return cited.filter((path) => !BASES.some((base) => existsSync(join(base, path))));
 }
 
-test.each(DOCUMENTS)('%s links to files that are there, and cites tests that are there', (document) => {
+test.each(DOCUMENTS)('%s links to existing files and cites existing tests', (document) => {
   const text = readFileSync(join(ROOT, document), 'utf8');
   expect([...deadLinks(document, text), ...deadTests(text)]).toEqual([]);
 });
 
-test('a link and a citation that lead nowhere are found', () => {
+test('a link and a citation of a missing file are found', () => {
   expect(
     deadLinks('README.md', '[a](apps/nowhere.ts) [b](apps/agent#part) [c](https://x.example/y)'),
   ).toEqual(['apps/nowhere.ts']);

@@ -23,11 +23,11 @@ const Vectors = Type.Object({
 });
 const { key, checkpoint, logs } = Value.Parse(Vectors, JSON.parse(TEXT));
 
-test('the file is what the script writes', () => {
+test('the file matches the output of the script', () => {
   expect(TEXT).toBe(eventVectors());
 });
 
-describe('the verifier says of each log of vectors/event-chain.json what the file says', () => {
+describe('the verifier gives each log in vectors/event-chain.json the verdict of the file', () => {
   test.each(logs)('$verdict at $position', ({ verdict, position, events }) => {
     const trusted = {
       keys: [loadTrustedKey({ keyId: key.key_id, publicKeyHex: key.public_key_hex })],

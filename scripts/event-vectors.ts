@@ -3,7 +3,7 @@ import { canonicalJson } from '@tidegate/protocol/canonical-json';
 import { CHECKPOINT_TYPE } from '@tidegate/protocol/documents';
 import { generatePrivateKeyHex, loadSigningKey, signEnvelope } from '@tidegate/signing/sign';
 
-// vectors/event-chain.json: a short log of events with its checkpoint, and the same log as somebody may have changed it.
+// vectors/event-chain.json: a short event log with its checkpoint, and the same log with the changes an attacker could make.
 
 const FLEET = '01900000-0000-7000-8000-0000000000f1';
 const AT_MS = Date.parse('2026-01-02T12:00:00Z');
@@ -32,7 +32,7 @@ const checkpoint = signEnvelope(
   ),
 );
 
-/** The file as text. */
+/** The text of the file. */
 export function eventVectors(): string {
   const rewritten = linkOf(second, 'AGENT_REVOKED', { reason: 'another' });
   const file = {

@@ -5,7 +5,7 @@ import { eventVectors } from './event-vectors.ts';
 import { signedVectors } from './signed-vectors.ts';
 import { specMap } from './spec-map.ts';
 
-// Writes the generated documents; with --check says which of them are not as they would be written.
+// Writes the generated documents; with --check only reports those that are not up to date.
 
 const root = dirname(import.meta.dirname);
 const documents: Readonly<Record<string, string>> = {
@@ -22,7 +22,9 @@ if (process.argv.includes('--check')) {
 } else {
   for (const [path, text] of stale) writeFileSync(join(root, path), text);
   console.log(
-    stale.length > 0 ? `written: ${stale.map(([path]) => path).join(', ')}` : 'nothing has changed',
+    stale.length > 0
+      ? `written: ${stale.map(([path]) => path).join(', ')}`
+      : 'all generated documents are up to date',
   );
 }
 

@@ -1,7 +1,7 @@
-/** A small house: path -> what it imports, `type ` before what it imports as a type alone. */
+/** A small set of modules: path -> its imports, with `type ` before a type-only import. */
 export type ImportFixture = Readonly<Record<string, readonly string[]>>;
 
-/** For each import rule a house that breaks it, and nothing else; several where it can be broken in several ways. */
+/** For each import rule, modules that violate only this rule; several sets if it can be violated in several ways. */
 export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly ImportFixture[]>> = {
   'no-cycles': [
     { 'apps/server/src/agents/a.ts': ['./b.ts'], 'apps/server/src/agents/b.ts': ['./a.ts'] },
@@ -63,12 +63,12 @@ export const IMPORT_FIXTURES: Readonly<Record<string, ImportFixture | readonly I
   },
 };
 
-/** The fixture of a slice-order rule: the slice imports the composition root, which stands after every slice. */
+/** The fixture of a slice-order rule: the slice imports the composition root, which comes after every slice. */
 export function sliceFixture(slice: string): ImportFixture {
   return { [`apps/server/src/${slice}/a.ts`]: ['../app.ts'], 'apps/server/src/app.ts': [] };
 }
 
-/** For each room of the agent one that it must not import. */
+/** For each room (module folder) of the agent, one that it must not import. */
 const ABOVE: Readonly<Record<string, string>> = {
   platform: 'identity',
   ecosystems: 'identity',
@@ -86,7 +86,7 @@ const ABOVE: Readonly<Record<string, string>> = {
   enrolment: 'polling',
 };
 
-/** The fixture of an agent-room rule; null for a room that is not listed here. */
+/** The fixture of an agent-room rule; null if the room is not in the list above. */
 export function roomFixture(room: string): ImportFixture | null {
   const above = ABOVE[room];
   if (above === undefined) return null;

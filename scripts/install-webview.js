@@ -1,6 +1,6 @@
-// Runs before `npm run shell` and the stories, on whatever Node the system has (20 or newer). npm leaves the native
-// half of the webview out where the Node that runs npm is older than 24, although the shell itself runs on the Node in
-// the lockfile: the packages are then installed once more by that Node.
+// Runs before `npm run shell` and the stories, on the Node of the system (20 or newer). If the Node that runs npm is older
+// than 24, npm does not install the native part of the webview, although the shell itself runs on the Node from the
+// lockfile. In that case this script installs the packages again with that Node.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,11 +15,11 @@ const missing = missingPackage();
 if (missing !== null && npm && existsSync(pinned)) installWith(realpathSync(pinned));
 if (missingPackage() !== null) {
   process.stderr.write(
-    `${missing} is not installed: the shell has Chromium alone. Try: npm ci, with Node 24.\n`,
+    `${missing} is not installed, so the shell can only use Chromium. To install it, run "npm ci" with Node 24.\n`,
   );
 }
 
-/** The platform's half of the webview as the lockfile has it; null where it is there, or where there is none. */
+/** The webview package for this platform in the lockfile; null if it is installed or does not exist. */
 function missingPackage() {
   const isGlibc = process.report.getReport().header.glibcVersionRuntime !== undefined;
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
@@ -35,10 +35,10 @@ function missingPackage() {
   return path.replace('node_modules/', '');
 }
 
-/** By a copy: the installation removes the folder that the Node itself is in. */
+/** Installs with a copy of this Node, because the installation removes the folder that contains it. */
 function installWith(node) {
   process.stderr.write(
-    `Installing ${missing} with the Node of the lockfile; this takes about half a minute…\n`,
+    `Installing ${missing} with the Node from the lockfile; this takes about half a minute…\n`,
   );
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-node-'));
   try {
@@ -47,7 +47,9 @@ function installWith(node) {
     const args = [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     const { status } = spawnSync(copy, args, { cwd: root, stdio: ['ignore', 2, 2] });
     if (status !== 0) {
-      process.stderr.write('The packages could not be installed; the lines above say why. Try: npm ci\n');
+      process.stderr.write(
+        'The packages could not be installed; see the lines above for the reason, then run "npm ci".\n',
+      );
       process.exit(1);
     }
   } finally {

@@ -1,5 +1,5 @@
-// Runs before `npm start`, `npm test` and the like, on whatever Node the system has (20 or newer): installs the
-// packages when node_modules does not match the lockfile. The scripts themselves then run on the Node in the lockfile.
+// Runs before `npm start`, `npm test` and other scripts, on the Node of the system (20 or newer): installs the packages
+// if node_modules does not match the lockfile. The scripts themselves then run on the Node from the lockfile.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,9 @@ if (stale !== null) {
     ? spawnSync(process.execPath, [npm, ...args], options)
     : spawnSync('npm', args, { ...options, shell: process.platform === 'win32' });
   if (result.status !== 0) {
-    process.stderr.write('The packages could not be installed; the lines above say why. Try: npm ci\n');
+    process.stderr.write(
+      'The packages could not be installed; see the lines above for the reason, then run "npm ci".\n',
+    );
     process.exit(1);
   }
   process.stderr.write(`Packages installed in ${((Date.now() - started) / 1000).toFixed(1)} s.\n`);
@@ -31,13 +33,13 @@ const hasPinnedNode = existsSync(
 const systemMajor = Number(process.versions.node.split('.')[0]);
 if (!hasPinnedNode && systemMajor < OLDEST_NODE_FOR_TYPESCRIPT) {
   process.stderr.write(
-    `There is no pinned Node for ${process.platform}-${process.arch}, and Node ${process.versions.node} is too old:` +
-      ` install Node ${OLDEST_NODE_FOR_TYPESCRIPT} or newer.\n`,
+    `The lockfile has no Node for ${process.platform}-${process.arch}, and Node ${process.versions.node} is too old.` +
+      ` Install Node ${OLDEST_NODE_FOR_TYPESCRIPT} or newer.\n`,
   );
   process.exit(1);
 }
 
-/** Why node_modules does not match the lockfile; null when it does. */
+/** Why node_modules does not match the lockfile; null if it does. */
 function whatIsStale() {
   const wanted = packagesOf('package-lock.json');
   const installed = packagesOf(join('node_modules', '.package-lock.json'));
@@ -45,7 +47,7 @@ function whatIsStale() {
   for (const [path, entry] of Object.entries(wanted ?? {})) {
     if (path === '' || entry.link || !path.includes('node_modules/')) continue;
     const present = installed[path];
-    // Packages for other systems are left out by npm.
+    // npm does not install packages for other systems.
     if (!present && (entry.optional || entry.devOptional)) continue;
     if (present?.version !== entry.version) return `${path.replace(/^.*node_modules\//, '')} has changed`;
   }

@@ -1,11 +1,11 @@
-/** One line of the real code made wrong, and the test that must fail then. */
+/** One line of the real code with a fault put in, and the test that must then fail. */
 export interface Mutant {
   rule: string;
   file: string;
-  /** Stands in the file exactly once. */
+  /** Must occur in the file exactly once. */
   from: string;
   to: string;
-  /** The file of the test and a part of its title. */
+  /** The file of the test, and a part of its title. */
   test: readonly [file: string, title: string];
 }
 

@@ -6,9 +6,9 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { MUTANTS, type Mutant } from './mutant-table.ts';
 
-// Applies each mutant of the table to a copy of the tree and asks whether the test that it names fails. A test that
-// fails on the copy as it is would prove nothing, so all of them run there once first. Writes docs/mutants.md when
-// every mutant is caught; with part of a rule as argument it tries those alone and writes nothing.
+// Applies each mutant of the table to a copy of the repository and checks that the named test fails. A test that fails
+// on the unchanged copy would prove nothing, so all of them run there first. Writes docs/mutants.md if every mutant is
+// caught. With a part of a rule's text as argument, it tries only the matching mutants and writes nothing.
 
 const root = dirname(import.meta.dirname);
 const copy = mkdtempSync(join(tmpdir(), 'tidegate-mutants-'));
@@ -51,11 +51,11 @@ try {
   rmSync(copy, { recursive: true, force: true });
 }
 
-/** What is wrong with the mutant or its test; null when the test fails with it and passes without. */
+/** The fault of the mutant or its test; null if the test fails with the mutant and passes without it. */
 function tryOut({ file, from, to, test: [testFile, title] }: Mutant, sound: Results): string | null {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
-  if (text.split(from).length !== 2) return 'STALE, its line is not there exactly once';
+  if (text.split(from).length !== 2) return 'STALE, its line does not occur exactly once';
   const statuses = statusesOf(sound, title);
   if (statuses.length === 0) return 'STALE, no test has that title';
   if (statuses.includes('failed')) return 'USELESS, the test fails without it';
@@ -72,7 +72,7 @@ function statusesOf(results: Results, title: string): string[] {
   return results.filter((one) => one.title.includes(title)).map(({ status }) => status);
 }
 
-/** The ends of the tests of these files, or of those alone that have the title; none where the run itself failed. */
+/** The results of the tests in these files, or only of those with the title. */
 function runTests(files: readonly string[], title?: string): Results {
   const output = join(copy, 'report.json');
   rmSync(output, { force: true });
@@ -99,7 +99,7 @@ function documentOf(caught: readonly Mutant[]): string {
   return `${HEAD}\n${rows.join('\n')}\n`;
 }
 
-/** As code in a table: on one line, and without a bar that would end the cell. */
+/** Formats code for a table cell: on one line, with bars escaped. */
 function code(text: string): string {
   return `\`${text.trim().replace(/\s+/g, ' ').replaceAll('|', '\\|')}\``;
 }

@@ -7,16 +7,16 @@ import { commandForms, OBJECTS } from './protocol-doc/schemas.ts';
 import { readHeldTables } from './protocol-doc/tables.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Held by tests of their own: protocol-routes.test.ts and protocol-rules.test.ts. */
+/** Checked by other tests: protocol-routes.test.ts and protocol-rules.test.ts. */
 const ELSEWHERE = ['routes', 'order of checks', 'renewal', 'results'];
 const TABLES = readHeldTables(ROOT).filter(({ name }) => !ELSEWHERE.includes(name));
 
 describe('docs/protocol.md and docs/protocol', () => {
-  test('every table that is held is there, once, and no other says that it is', () => {
+  test('every checked table occurs exactly once, and no other table is marked as checked', () => {
     expect(TABLES.map(({ name }) => name).sort()).toEqual(Object.keys(HELD).sort());
   });
 
-  test.each(TABLES)('$document: the table "$name" says what the code says', ({ name, rows }) => {
+  test.each(TABLES)('$document: the table "$name" matches the code', ({ name, rows }) => {
     const expected = HELD[name] ?? [];
     const columns = expected[0]?.length ?? 0;
     expect(rows.map((row) => row.slice(0, columns))).toEqual(expected);
@@ -27,14 +27,14 @@ describe('docs/protocol.md and docs/protocol', () => {
   });
 });
 
-test('the forms of a command differ in action and params alone, as the tables say', () => {
+test('the forms of a command differ only in action and params, as in the tables', () => {
   const forms = commandForms();
   for (const { members } of forms) expect(members).toEqual(forms[0]?.members);
   const actions = HELD.COMMAND_PARAMS?.flatMap(([member = '']) => (member.includes('.') ? [] : [member]));
   expect(forms.map(({ action }) => action)).toEqual(actions);
 });
 
-test('the one open object is Problem', () => {
+test('Problem is the only object that allows unknown members', () => {
   const open = Object.entries(OBJECTS).filter(([, schema]) => openObjectsIn(schema) > 0);
   expect(open.map(([name]) => name)).toEqual(['Problem']);
 });
@@ -63,7 +63,7 @@ function leadsSomewhere(document: string, link: string): boolean {
   return heading === undefined || anchorsOf(readFileSync(file, 'utf8')).includes(heading);
 }
 
-/** As GitHub names them: lower case, words joined by hyphens, nothing else. */
+/** Anchor names as on GitHub: lower case, words joined by hyphens, no other characters. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

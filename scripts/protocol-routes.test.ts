@@ -11,11 +11,11 @@ import { readHeldTables } from './protocol-doc/tables.ts';
 const TABLES = readHeldTables(join(import.meta.dirname, '..'));
 const ROUTES = rowsOf('routes');
 const [engine] = ENGINES;
-if (!engine) throw new Error('SQLite is always there');
+if (!engine) throw new Error('SQLite is missing from the list of engines');
 const NOBODY = '01900000-0000-7000-a000-00000000ffff';
 
 describe('the routes of docs/protocol/endpoints.md', () => {
-  test('are those that the server calls routes of agents, with class, body and answers', async () => {
+  test('are those that the server documents as agent routes, with class, body and answers', async () => {
     const { app } = await openClients(engine);
     await app.http.ready();
     const routes = agentRoutes(app.http.swagger(), NAMES);
@@ -24,7 +24,7 @@ describe('the routes of docs/protocol/endpoints.md', () => {
     expect(pathsOfAgents(app.http.swagger()).filter((route) => !listed.includes(route))).toEqual([]);
   });
 
-  test('take a body of the size that the table names, and none that is larger by a byte', async () => {
+  test('accept a body of the size in the table, and none that is one byte larger', async () => {
     const clients = await openClients(engine);
     const agent = await clients.enrol('machine-1');
     const withBody = ROUTES.filter(([method]) => method !== 'GET');
@@ -36,7 +36,7 @@ describe('the routes of docs/protocol/endpoints.md', () => {
     expect(found).toEqual(withBody.map(([, path]) => [path, 400, 413]));
   });
 
-  test('are open to an agent below the minimum version where the table says so', async () => {
+  test('accept an agent below the minimum version exactly where the table says so', async () => {
     const clients = await openClients(engine, { minAgentVersion: '1.0.0' });
     const agent = await clients.enrol('machine-1');
     expect(await checkIn(clients, agent, '0.9.0')).toBe(200);
@@ -48,22 +48,22 @@ describe('the routes of docs/protocol/endpoints.md', () => {
       const status = await call(clients, agent, { method, path, ...(method === 'GET' ? {} : { body }) });
       found.push([path, status === 426 ? 'no' : 'yes']);
     }
-    // The result that is sent here is of no command of theirs.
+    // The result sent here belongs to none of the agents' commands.
     expect(found).toEqual(held.map(([, path, , , , , old]) => [path, old === 'yes' ? 'yes' : 'no']));
   });
 });
 
-/** Rows of which no request below is a case: each is held by the tests of its part. */
+/** Rows that no request below covers; the tests of each part check them. */
 const NOT_TRIED = ['the head of', "the agent's budget", 'what the endpoint'];
 
-test('the order of checks of docs/protocol/requests.md is that of the server: each request mends one fault more', async () => {
+test('the order of checks of docs/protocol/requests.md is that of the server: each request fixes one more fault', async () => {
   const clients = await openClients(engine, { minAgentVersion: '1.0.0' });
   const { platform } = clients.app;
   const expired = await clients.enrol('machine-1');
   platform.clock.advance(16 * 60_000);
   const gone = await clients.enrol('machine-2');
   const agent = await clients.enrol('machine-3');
-  // Both acts ask for a proof made lately.
+  // Both actions need a recent proof of identity.
   const token = await clients.app.adminToken();
   const act = (url: string, body: object) => clients.send({ method: 'POST', url, token, body });
   expect((await act(`/api/v1/agents/${gone.agentId}/revoke`, {})).status).toBe(200);
@@ -101,7 +101,7 @@ function rowsOf(name: string): readonly (readonly string[])[] {
   return TABLES.find((table) => table.name === name)?.rows ?? [];
 }
 
-/** Status and code of the answer to a body that is no JSON. */
+/** Status and code of the answer to a body that is not JSON. */
 async function codeOf({ base }: Clients, path: string, headers: Record<string, string>): Promise<string> {
   const answer = await fetch(base + path, { method: 'POST', headers, body: 'nonsense' });
   const { code } = Value.Parse(Problem, await answer.json());

@@ -18,8 +18,8 @@ const ANSWERS: Readonly<Record<ResultVerdict['kind'], string>> = {
 };
 const REPORTED = ['running', 'success', 'failed', 'refused', 'interrupted'] as const;
 
-describe('tables of rules in docs/protocol/states.md, of which the first row that matches decides', () => {
-  test('renewal: every combination of facts has the outcome of the rules', () => {
+describe('tables of rules in docs/protocol/states.md, in which the first matching row decides', () => {
+  test('renewal: every combination of facts has the outcome that the code gives', () => {
     const rows = rowsOf('renewal');
     const facts = everyRenewal();
     expect(facts.length).toBe(2 * 4 * 3 * 2 * 8 * 2 * 2);
@@ -30,14 +30,14 @@ describe('tables of rules in docs/protocol/states.md, of which the first row tha
     expect(rows.filter((row) => !decided.some((each) => each.row === row))).toEqual([]);
   });
 
-  test('renewal: what succeeds binds an agent that is unbound, and nothing else does', () => {
+  test('renewal: success binds an unbound agent, and nothing else binds one', () => {
     for (const facts of everyRenewal()) {
       const verdict = decideRenewal(facts);
       if ('bind' in verdict) expect(verdict.bind).toBe(facts.machine === 'unbound');
     }
   });
 
-  test('results: every status and every report has the answer of the rules', () => {
+  test('results: every status and every report has the answer that the code gives', () => {
     const rows = rowsOf('results');
     const cases = COMMAND_STATUSES.flatMap((status) => REPORTED.map((reported) => ({ status, reported })));
     const decided = cases.map(({ status, reported }) => decide(rows, [status, reported]));
@@ -53,7 +53,7 @@ function rowsOf(name: string): readonly Row[] {
   return TABLES.find((table) => table.name === name)?.rows ?? [];
 }
 
-/** The first row whose cells are empty or name the value, and what its last cell says. */
+/** The last cell of the first row in which every cell is empty or names the value. */
 function decide(rows: readonly Row[], values: readonly string[]): { row: Row | undefined; outcome: string } {
   const row = rows.find((cells) =>
     values.every((value, at) => cells[at] === '' || cells[at]?.split(', ').includes(value)),

@@ -54,11 +54,11 @@ const { host, commands, approvals, agent_states, key_sets } = Value.Parse(Vector
 const trusted = { fleet_id: host.fleet_id, ...host.trusted };
 const nowOf = ({ now = host.now }: { now?: string }) => Date.parse(now);
 
-test('the file is what the script writes', () => {
+test('the file matches the output of the script', () => {
   expect(TEXT).toBe(signedVectors());
 });
 
-describe('the agent says of each document of vectors/signed-documents.json what the file says', () => {
+describe('the agent gives each document in vectors/signed-documents.json the verdict of the file', () => {
   test.each(commands)('command: $verdict', (each) => {
     const outcome = verifyCommand(new TextEncoder().encode(JSON.stringify(each.envelope)), {
       trusted,
@@ -101,7 +101,7 @@ describe('the agent says of each document of vectors/signed-documents.json what 
   });
 });
 
-test('every check has its case, but that of size and those that another document shows', () => {
+test('every check has a case, except the size check and those that another document covers', () => {
   const missing = (checks: readonly string[], cases: readonly { verdict: string }[]) =>
     checks.filter((check) => !cases.some(({ verdict }) => verdict === check));
   expect(missing(COMMAND_REFUSALS, commands)).toEqual(['too_large']);

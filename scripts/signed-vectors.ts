@@ -9,8 +9,8 @@ import {
 } from '@tidegate/protocol/documents';
 import { generatePrivateKeyHex, loadSigningKey, type SigningKey, signEnvelope } from '@tidegate/signing/sign';
 
-// vectors/signed-documents.json: documents as a server signs them, and what one host says of each. Keys, ids and times
-// are fixed and Ed25519 is deterministic, so the file is the same each time.
+// vectors/signed-documents.json: documents as a server signs them, and the verdict of one host on each. Keys, ids and
+// times are fixed and Ed25519 is deterministic, so the file is the same every time.
 
 const FLEET = '01900000-0000-7000-8000-0000000000f1';
 const AGENT = '01900000-0000-7000-8000-0000000000a1';
@@ -63,7 +63,7 @@ const keySet = {
   keys: [entryOf(first, 1), entryOf(second, 2)],
 };
 
-/** The file as text. */
+/** The text of the file. */
 export function signedVectors(): string {
   const file = {
     about:
@@ -78,7 +78,7 @@ export function signedVectors(): string {
     agent_states: stateCases(),
     key_sets: keySetCases(),
   };
-  // Lists of one text stand on one line, as the formatter has them.
+  // Lists with a single string are put on one line, as the formatter does.
   return `${JSON.stringify(file, null, 2).replace(/\[\n +("[^"\n]*")\n +\]/g, '[$1]')}\n`;
 }
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 const IDS = [...range('A', 8), ...range('E', 9), ...range('R', 9)];
 const FOLDERS = ['apps', 'packages', 'e2e'];
-/** Ids that are decided in a later step and have no code yet. */
+/** Ids that belong to a later step and have no code yet. */
 const PLANNED: Readonly<Record<string, string>> = { R8: 'capability files come with the desktop shell' };
 
-/** Where each rule, endpoint and resource of the interface specification stands in code and in tests. */
+/** Where each rule, endpoint and resource of the interface specification is found in code and tests. */
 export function specMap(root: string): string {
   const places = new Map(IDS.map((id) => [id, { code: new Set<string>(), tests: new Set<string>() }]));
   for (const file of sourceFiles(root)) {

@@ -20,7 +20,7 @@ function setUp() {
   return { path: tmp.path, place, make, texts };
 }
 
-test('the new folder takes the place of the old one, and nothing else is left', () => {
+test('the new folder replaces the old one, and nothing else remains', () => {
   const { path, place, make, texts } = setUp();
   swapFolder(make('first'), place);
   expect(texts()).toEqual(['first', 'first']);
@@ -29,7 +29,7 @@ test('the new folder takes the place of the old one, and nothing else is left', 
   expect(readdirSync(path)).toEqual(['dist']);
 });
 
-/** Makes a folder and puts it there, again and again. */
+/** Creates a folder and swaps it in, repeatedly. */
 const SWAPS = `
   import { mkdirSync, writeFileSync } from 'node:fs';
   import { swapFolder } from ${JSON.stringify(join(import.meta.dirname, 'swap-folder.ts'))};
@@ -40,7 +40,7 @@ const SWAPS = `
     swapFolder(path + '/' + name, path + '/dist');
   }`;
 
-test('of many at once one is there in the end, whole', async () => {
+test('many swaps at once leave one complete folder', async () => {
   const { path, texts } = setUp();
   const run = (name: string) =>
     promisify(execFile)(process.execPath, ['--input-type=module', '-e', SWAPS, path, name]);

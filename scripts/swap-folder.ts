@@ -1,8 +1,8 @@
 import { renameSync, rmSync } from 'node:fs';
 
 /**
- * Puts a folder in the place of another, whole: who reads there finds all of the old one, all of the new, or for an instant
- * neither. Where somebody else puts one there at the same moment, that one stays. Both are on one file system.
+ * Replaces a folder with another as a whole: a reader finds all of the old folder, all of the new one, or for an instant
+ * none. If another process puts its folder there at the same moment, that one stays. Both must be on one file system.
  */
 export function swapFolder(made: string, place: string): void {
   const old = `${made}.old`;

@@ -50,7 +50,7 @@ export const LIMITS: Readonly<Record<string, number>> = {
   SEATS_MAX,
 };
 
-/** Times that it states, in seconds. */
+/** Times that docs/protocol/limits.md states, in seconds. */
 export const TIMES: Readonly<Record<string, number>> = {
   ACCESS_TOKEN_LIFETIME: ACCESS_TOKEN_LIFETIME_SECONDS,
   REFRESH_TOKEN_LIFETIME: REFRESH_TOKEN_LIFETIME_MS / 1_000,

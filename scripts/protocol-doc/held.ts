@@ -18,7 +18,7 @@ import { OBJECTS, SCALARS } from './schemas.ts';
 
 export const NAMES = namesOf({ ...SCALARS, ...OBJECTS });
 
-/** What each held table of docs/protocol says in its first columns. */
+/** The expected first columns of each checked table of docs/protocol. */
 export const HELD: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ...Object.fromEntries(Object.entries(OBJECTS).map(([name, schema]) => [name, rowsOf(schema, NAMES)])),
   types: Object.entries(SCALARS).map(([name, schema]) => [
@@ -57,7 +57,7 @@ function numbers(values: Readonly<Record<string, number>>): string[][] {
   return Object.entries(values).map(([name, value]) => [name, String(value)]);
 }
 
-/** Every case file of the folder vectors/, from there. */
+/** Every case file in the folder vectors/, relative to it. */
 function vectorFiles(): string[] {
   const folder = join(import.meta.dirname, '../../vectors');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });

@@ -1,6 +1,6 @@
 import { isMembers, type Members, type SchemaNames, typeOf } from './schema-rows.ts';
 
-/** The part of the API that OpenAPI's tag names: method, path, rate-limit class, body and answers of each operation. */
+/** The operations with this OpenAPI tag: method, path, rate-limit class, body and answers of each. */
 export function agentRoutes(openapi: object, names: SchemaNames): string[][] {
   return operationsOf(openapi)
     .filter(({ operation }) => Array.isArray(operation.tags) && operation.tags.includes('agents'))
@@ -14,7 +14,7 @@ export function agentRoutes(openapi: object, names: SchemaNames): string[][] {
     .sort((a, b) => (a.join() < b.join() ? -1 : 1));
 }
 
-/** Paths whose operations take the access token of an agent. */
+/** Paths whose operations need the access token of an agent. */
 export function pathsOfAgents(openapi: object): string[] {
   return operationsOf(openapi)
     .filter(({ operation }) => JSON.stringify(operation.security ?? []).includes('agentAccessToken'))
@@ -40,7 +40,7 @@ function bodyOf({ requestBody }: Members, names: SchemaNames): string {
   return schema === null ? '' : typeOf(schema, names);
 }
 
-/** Successes alone: each route may answer with the problems of errors.md. */
+/** Only successes: each route may also answer with the problems of errors.md. */
 function answersOf({ responses }: Members, names: SchemaNames): string {
   return Object.entries(isMembers(responses) ? responses : {})
     .filter(([status]) => status.startsWith('2'))

@@ -1,6 +1,6 @@
 import { canonicalJson } from '@tidegate/protocol/canonical-json';
 
-/** Schemas that a table calls by name. Those that are equal have one name: the first. */
+/** Schemas that tables refer to by name. Equal schemas share one name: the first. */
 export type SchemaNames = ReadonlyMap<string, string>;
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -14,14 +14,14 @@ export function namesOf(schemas: Readonly<Record<string, unknown>>): SchemaNames
   return names;
 }
 
-/** The rows of the table of an object: member, whether it is required, type and limits. */
+/** The table rows of an object: member, whether it is required, type and limits. */
 export function rowsOf(schema: unknown, names: SchemaNames): string[][] {
   if (!isMembers(schema)) return [];
   const { anyOf } = schema;
   return Array.isArray(anyOf) ? anyOf.flatMap((one) => rowsOf(one, names)) : memberRows(schema, '', names);
 }
 
-/** The name of a schema, or what it is. */
+/** The name of a schema, or a description of its type. */
 export function typeOf(schema: unknown, names: SchemaNames): string {
   const name = names.get(formOf(schema));
   if (name !== undefined) return name;
@@ -35,7 +35,7 @@ export function typeOf(schema: unknown, names: SchemaNames): string {
   return type === undefined ? 'any JSON' : String(type);
 }
 
-/** What the type alone does not say; empty for what has a name. */
+/** The limits that the type does not express; empty for a named schema. */
 export function limitsOf(schema: unknown, names: SchemaNames): string {
   if (!isMembers(schema) || names.has(formOf(schema))) return '';
   const { anyOf } = schema;
@@ -73,7 +73,7 @@ function memberRows(schema: Members, path: string, names: SchemaNames): string[]
   });
 }
 
-/** The members of an object that has no name, also where it is in a list or may be null. */
+/** The members of an unnamed object, also inside a list or when it may be null. */
 function innerRows(schema: unknown, path: string, names: SchemaNames): string[][] {
   if (!isMembers(schema) || names.has(formOf(schema))) return [];
   if (schema.type === 'array') return innerRows(schema.items, `${path}[]`, names);
@@ -96,12 +96,12 @@ function eachOf(limits: string): string {
 }
 
 function formOf(schema: unknown): string {
-  // Through JSON: what TypeBox keeps beside the schema is no part of it.
+  // Converted through JSON to drop TypeBox's own properties, which are not part of the schema.
   const plain: unknown = JSON.parse(JSON.stringify(schema), asOpenApiHasIt);
   return canonicalJson(plain);
 }
 
-/** OpenAPI's document has two keywords under another name: both spellings are one schema. */
+/** Two keywords have another name in the OpenAPI document; both spellings mean the same schema. */
 function asOpenApiHasIt(_key: string, value: unknown): unknown {
   if (!isMembers(value)) return value;
   const { const: constant, patternProperties, ...rest } = value;
@@ -116,7 +116,7 @@ export function isMembers(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** How many objects in a schema take members that it does not name, those without any names left aside. */
+/** The number of objects in a schema that allow unknown members, not counting objects without any named member. */
 export function openObjectsIn(schema: unknown): number {
   if (Array.isArray(schema)) return schema.reduce((sum: number, one) => sum + openObjectsIn(one), 0);
   if (!isMembers(schema)) return 0;

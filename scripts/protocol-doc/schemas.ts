@@ -34,7 +34,7 @@ import { CommandAction, CommandStatus, UpdateState, VulnerabilityVerdict } from 
 import { Type } from 'typebox';
 import { ExportEvent } from '../../apps/server/src/events/export-lines.ts';
 
-/** The types that the documents call by name. */
+/** The types that the documents refer to by name. */
 export const SCALARS: Readonly<Record<string, unknown>> = {
   uuid: Uuid,
   time: Timestamp,
@@ -56,10 +56,10 @@ export const SCALARS: Readonly<Record<string, unknown>> = {
 };
 
 const [firstCommand] = documents.CommandPayload.anyOf;
-/** These two belong together: each action has its own table of parameters. */
+/** These two belong together, because each action has its own table of parameters. */
 const OF_THE_ACTION = ['action', 'params'];
 
-/** The objects that have a table each, in the modules that agents and server share. */
+/** The objects with a table of their own, from the modules that agents and server share. */
 export const OBJECTS: Readonly<Record<string, unknown>> = {
   ...onlyObjects(documents),
   ...onlyObjects(plan),
@@ -82,7 +82,7 @@ export const OBJECTS: Readonly<Record<string, unknown>> = {
   RecordedVerdict,
 };
 
-/** Each action with the members that its commands have beside the two of the action. */
+/** Each action with the members that its commands have besides `action` and `params`. */
 export function commandForms(): { action: unknown; members: Readonly<Record<string, unknown>> }[] {
   return documents.CommandPayload.anyOf.map(({ properties }) => ({
     action: properties.action.const,
@@ -94,7 +94,7 @@ function commonOf(members: Readonly<Record<string, unknown>>): Record<string, un
   return Object.fromEntries(Object.entries(members).filter(([name]) => !OF_THE_ACTION.includes(name)));
 }
 
-/** The schemas of objects among what a module exports: a new one has no table, which a test says. */
+/** The object schemas that a module exports; a test fails for a new one without a table. */
 function onlyObjects(module: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(module).filter(

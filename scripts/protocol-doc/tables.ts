@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A table of a document that a test holds: it stands under the line `<!-- held: NAME -->`. */
+/** A table of a document that a test checks: it follows the line `<!-- held: NAME -->`. */
 export interface HeldTable {
   readonly name: string;
   readonly document: string;
-  /** The cells of each row below the head, without the marks of code. */
+  /** The cells of each row below the header, without code marks. */
   readonly rows: readonly (readonly string[])[];
 }
 
 const MARK = /^<!-- held: (.+) -->$/;
 
-/** Every held table of docs/protocol.md and docs/protocol/*.md, in the order of the files. */
+/** Every checked table of docs/protocol.md and docs/protocol/*.md, in the order of the files. */
 export function readHeldTables(root: string): HeldTable[] {
   const folder = join(root, 'docs/protocol');
   const documents = [
@@ -31,7 +31,7 @@ export function tablesOf(document: string, text: string): HeldTable[] {
   });
 }
 
-/** Head and rule come first, with or without an empty line before them. */
+/** The header and its line come first, with or without an empty line before them. */
 function rowsBelow(lines: readonly string[], at: number): string[][] {
   const start = lines[at] === '' ? at + 1 : at;
   const rows: string[][] = [];
@@ -39,7 +39,7 @@ function rowsBelow(lines: readonly string[], at: number): string[][] {
   return rows;
 }
 
-/** A `\|` is a character of its cell. */
+/** An escaped bar (`\|`) belongs to its cell. */
 function cellsOf(line: string): string[] {
   return line
     .slice(1, line.trimEnd().lastIndexOf('|'))
