@@ -110,7 +110,10 @@ async function installed(host: Host, operator: Operator, updateId: string): Prom
       `  ran the script of ${line.replace(/ (\S+)$/, ', which saw only the network device $1')}`,
     );
   say('host', `now has ${shown(await host.installed())}, as dpkg-query shows`);
-  say('server', `the update is ${(await operator.update(updateId)).state}, the command ${command.status}`);
+  say(
+    'server',
+    `the update is ${(await operator.update(updateId)).state}, its command has the status ${command.status}`,
+  );
 }
 
 function opened({ token }: Approved): { token: ApprovalPayload; digest: string } {
