@@ -11,7 +11,7 @@ import { ENGINES } from './testing/engines.ts';
 import { routesOf } from './testing/routes-of.ts';
 import { TEST_ADMIN } from './testing/test-app.ts';
 
-/** Nobody's: what a caller may do to it is answered 404. */
+/** An id that does not exist: acts on it are answered 404. */
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 const HOUR_MS = 3_600_000;
 
@@ -33,12 +33,12 @@ const CALLERS = [
 ] as const;
 type Caller = (typeof CALLERS)[number];
 
-/** What a caller gets: status, and code where it is a problem. */
+/** Expected answer per caller: status, and code of a problem. */
 type Expected = string;
 
 const OPERATORS = ['viewer', 'approver', 'admin'] as const;
 
-/** An operator's route: `answer` for those who may, by role. */
+/** An operator's route: `answer` for the roles that may call it. */
 function operator(role: 'viewer' | 'approver' | 'admin', answer: Expected): (caller: Caller) => Expected {
   const allowed: readonly string[] = OPERATORS.slice(OPERATORS.indexOf(role));
   return (caller) => {
@@ -48,7 +48,7 @@ function operator(role: 'viewer' | 'approver' | 'admin', answer: Expected): (cal
   };
 }
 
-/** An agent's own route: another agent does not even learn that it is there. */
+/** An agent's own route: to another agent it does not exist. */
 function agent(answer: Expected): (caller: Caller) => Expected {
   return (caller) => {
     switch (caller) {
@@ -102,7 +102,7 @@ const ASSERTION = {
 const NEW_CREDENTIAL = { ...CREDENTIAL, response: { clientDataJSON: 'AAAA', attestationObject: 'AAAA' } };
 const ADMIN_CLASS = { classes: { approvals: { requests: 100_000 } } };
 
-/** Every route of the server. `{own}` is the agent `own agent`; every other id is nobody's. */
+/** Every route of the server. `{own}` is the agent `own agent`; every other id does not exist. */
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /api/health': { expected: everybody('200') },
   'GET /api/v1/public-keys': { expected: everybody('200') },
@@ -115,7 +115,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: everybody('404 not_found'),
   },
   'POST /api/v1/auth/login': {
-    // A name for each: guesses at one are slowed down after five.
+    // A distinct name per caller: guesses at one name are throttled after five.
     bodyOf: (caller) => ({
       username: caller === 'nobody' ? 'admin' : `name-${CALLERS.indexOf(caller)}`,
       password: 'wrong horse battery',
@@ -134,7 +134,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     expected: (caller) => {
       if (caller === 'nobody') return '401 unauthenticated';
-      // Used up by this very machine, which is told so: the reply of its enrolment may have been lost.
+      // Used up by this same machine, which may repeat the enrolment: its reply may have been lost.
       return caller === 'registration token'
         ? '409 machine_already_registered'
         : '401 registration_token_invalid';
@@ -299,7 +299,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/auth/session': { expected: operator('viewer', '200') },
-  // Passkeys take a name, and this server is asked by its address.
+  // Passkeys need a host name, and this server is called by its address.
   'POST /api/v1/auth/login/passkey/options': { expected: everybody('409 conflict') },
   'POST /api/v1/auth/login/passkey': {
     body: { challenge_id: NOBODY, credential: ASSERTION },
@@ -469,13 +469,13 @@ const ROWS: Readonly<Record<string, Row>> = {
     expected: operator('viewer', '404 not_found'),
   },
   'GET /api/v1/stream': { path: '/api/v1/stream?seconds=0', expected: operator('viewer', '200') },
-  // These two change what the other rows stand on, so they come last.
+  // These two affect the other rows, so they come last.
   'POST /api/v1/admin/rate-limits/reset': { expected: operator('admin', '200') },
   'POST /api/v1/auth/logout': { expected: operator('viewer', '204') },
 };
 
 const [engine] = ENGINES;
-if (!engine) throw new Error('SQLite is always there');
+if (!engine) throw new Error('no engine');
 
 describe('who may call what', () => {
   test('every route of the application has a row in the table', async () => {
@@ -495,7 +495,7 @@ describe('who may call what', () => {
     const [expected, actual]: [string[], string[]] = [[], []];
     for (const [n, [route, row]] of Object.entries(ROWS).entries()) {
       if (n % PROVEN_FOR_ROUTES === 0) await provePasswords(clients);
-      // All of them come from one address: past its limit every answer would be 429.
+      // All requests come from one address: beyond its limit every answer would be 429.
       clients.app.platform.clock.advance(2_000);
       for (const caller of CALLERS) {
         const answer = await clients.send({
@@ -509,7 +509,7 @@ describe('who may call what', () => {
     expect(actual).toEqual(expected);
   });
 
-  test('an expired token is told apart from a wrong one, for agents and for operators', async () => {
+  test('an expired token and a wrong one get different codes, for agents and for operators', async () => {
     const clients = await openClients(engine);
     const own = await clients.enrol('machine-own');
     clients.app.platform.clock.advance(9 * HOUR_MS);
@@ -536,7 +536,7 @@ describe('who may call what', () => {
     };
     const stored = await asAgent(clients, victim, { method: 'PUT', url: 'inventory/apt', body: report });
     const updateId = JSON.parse(stored.text).updates[0].update_id;
-    // Delivered, so that the command could be reported on.
+    // Delivered, so that its result can be reported.
     expect((await asAgent(clients, victim, { method: 'POST', url: 'check-in', body: CHECK_IN })).status).toBe(
       200,
     );
@@ -561,7 +561,7 @@ function asAgent(clients: Clients, agent: AgentClient, request: Request) {
 async function credentialsOf(clients: Clients, own: AgentClient) {
   const other = await clients.enrol('machine-other');
   const revoked = await clients.enrol('machine-revoked');
-  // What an idle agent is known by is remembered: these are, before one of them is revoked.
+  // Cached before one of them is revoked.
   for (const one of [own, other, revoked]) {
     for (let i = 0; i < 2; i++)
       await asAgent(clients, one, { method: 'POST', url: 'check-in', body: CHECK_IN });
@@ -589,7 +589,7 @@ async function credentialsOf(clients: Clients, own: AgentClient) {
   } satisfies Record<Caller, Partial<Request>>;
 }
 
-/** Routes in whose time a proof of the password counts, at two seconds each. */
+/** Number of routes called within the lifetime of one password proof, at two seconds each. */
 const PROVEN_FOR_ROUTES = 100;
 
 async function provePasswords(clients: Clients): Promise<void> {

@@ -23,7 +23,7 @@ interface Answer {
   json: () => unknown;
 }
 
-/** RFC 9457, as docs/protocol/errors.md has it, with the request's id in the header and in the body. */
+/** RFC 9457, as in docs/protocol/errors.md, with the request's id in header and body. */
 function expectProblem(answer: Answer, { status, code }: { status: number; code: string }): void {
   const requestId: unknown = answer.headers['x-request-id'];
   expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
@@ -44,13 +44,13 @@ function expectProblem(answer: Answer, { status, code }: { status: number; code:
 async function openApp(engine: TestEngine): Promise<{ app: TestApp; authorization: string }> {
   const app = await createTestApp(engine);
   const authorization = `Bearer ${await app.adminToken()}`;
-  // Past the start-up penalty: the limits have tests of their own.
+  // After the start-up penalty: the limits have their own tests.
   app.platform.clock.advance(61_000);
   return { app, authorization };
 }
 
 describe.each(ENGINES)('lists on $name', (engine) => {
-  test('refuse texts that no column holds, times that are none, and cursors of other lists', async () => {
+  test('refuse texts that no column can hold, invalid times, and cursors of other lists', async () => {
     const { app, authorization } = await openApp(engine);
     const queries = [
       ...['q', 'name', 'type', 'component', 'os', 'group'].map((name) => `${name}=a%00b`),
@@ -73,7 +73,7 @@ describe.each(ENGINES)('lists on $name', (engine) => {
     }
   });
 
-  test('a cursor of text is none for events, which are sorted by a number', async () => {
+  test('a text cursor is invalid for events, which are sorted by number', async () => {
     const { app, authorization } = await openApp(engine);
     const url = `/api/v1/events?cursor=${encodeCursor(['x'])}`;
     const answer = await app.http.inject({ url, headers: { authorization } });
@@ -84,7 +84,7 @@ describe.each(ENGINES)('lists on $name', (engine) => {
 const [sqlite] = ENGINES;
 
 describe('paths', () => {
-  test('an unknown path is 404 with or without a credential, whatever the body holds', async () => {
+  test('an unknown path is 404 with or without a credential, whatever the body contains', async () => {
     const { app, authorization } = await openApp(engineOf(sqlite));
     const json = { 'content-type': 'application/json' };
     const requests = [
@@ -106,7 +106,7 @@ describe('paths', () => {
   });
 
   test.each(['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'] as const)(
-    'a known path without %s is 405 and names what it takes',
+    'a known path without %s is 405 and lists the allowed methods',
     async (method) => {
       const { app } = await openApp(engineOf(sqlite));
       const answer = await app.http.inject({ method, url: '/api/health' });
@@ -138,7 +138,7 @@ describe('bodies', () => {
     ['__proto__', `{"__proto__":{"a":1},${text.slice(1)}`, json, 400, 'invalid_request'],
     ['null', 'null', json, 400, 'invalid_request'],
     ['nothing', '', json, 400, 'invalid_request'],
-    ['nesting past the limit', `{"username":${deep},"password":"x"}`, json, 400, 'invalid_request'],
+    ['nesting beyond the limit', `{"username":${deep},"password":"x"}`, json, 400, 'invalid_request'],
     ['three thousand arrays', '['.repeat(3_000), json, 400, 'invalid_request'],
     ['sixty thousand arrays', '['.repeat(60_000), json, 413, 'payload_too_large'],
     ['more keys than the route takes', manyKeys, json, 400, 'invalid_request'],
@@ -156,7 +156,13 @@ describe('bodies', () => {
     ],
     ['an unknown encoding', text, { ...json, 'content-encoding': 'br' }, 415, 'unsupported_media_type'],
     ['two encodings', text, { ...json, 'content-encoding': 'gzip, gzip' }, 415, 'unsupported_media_type'],
-    ['no gzip that says so', text, { ...json, 'content-encoding': 'gzip' }, 400, 'invalid_request'],
+    [
+      'a body that is not gzip but declared so',
+      text,
+      { ...json, 'content-encoding': 'gzip' },
+      400,
+      'invalid_request',
+    ],
     [
       'more bytes than the route takes',
       JSON.stringify({ ...credentials, password: 'x'.repeat(70_000) }),
@@ -174,19 +180,19 @@ describe('bodies', () => {
     ],
   ] as const;
 
-  test('that are not what the route takes are refused, each with its code', async () => {
+  test('that the route does not accept are refused, each with its code', async () => {
     const { app } = await openApp(engineOf(sqlite));
     for (const [what, payload, headers, status, code] of rows) {
       const answer = await app.http.inject({ method: 'POST', url: '/api/v1/auth/login', headers, payload });
       expect([what, answer.statusCode]).toEqual([what, status]);
       expectProblem(answer, { status, code });
-      // The limit of logins counts refused bodies too.
+      // The login limit counts refused bodies too.
       app.platform.clock.advance(61_000);
     }
   });
 });
 
-describe('routes that take nothing refuse what is sent along', () => {
+describe('routes without a body or query refuse them', () => {
   test.each([
     ['GET', '/api/health?x=1', undefined],
     ['GET', '/api/v1/auth/session?x', undefined],
@@ -212,7 +218,7 @@ describe('routes that take nothing refuse what is sent along', () => {
     expectProblem(answer, { status: 400, code: 'invalid_request' });
   });
 
-  test.each([[undefined], ['{}']])('and take a body that is absent or empty: %s', async (payload) => {
+  test.each([[undefined], ['{}']])('and accept an absent or empty body: %s', async (payload) => {
     const { app, authorization } = await openApp(engineOf(sqlite));
     const headers = {
       authorization,
@@ -232,7 +238,7 @@ function engineOf(engine: TestEngine | undefined): TestEngine {
 }
 
 test.each(ENGINES.slice(0, 1))(
-  'a media type without a body is no body: taken where none is needed, refused where one is',
+  'a media type without a body counts as no body: accepted if none is needed, refused if one is',
   async (engine) => {
     const app = await createTestApp(engine);
     const headers = { authorization: `Bearer ${await app.adminToken()}`, 'content-type': 'application/json' };

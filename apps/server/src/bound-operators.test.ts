@@ -15,16 +15,16 @@ interface Answer {
 
 const NOBODY = '01900000-0000-7000-8000-00000000beef';
 const PASSWORD = 'a long enough password';
-/** In the document under `security` of what operators call. */
+/** `security` scheme of operators' routes in the document. */
 const OPERATOR = 'operatorToken';
-/** Served under /api without being in the document: a page, which is nobody's. */
+/** Served under /api without being in the document: a page without host data. */
 const DOCS = 'GET /api/docs';
-/** What a caller finds under these is itself. */
+/** Routes whose rows are the caller's own. */
 const OWN = ['/api/v1/auth/', '/api/v1/bulk/'];
-/** Answers without an end, which this test could not wait for; they have a test of their own. */
+/** Endless answers, which have their own tests. */
 const STREAMS = ['GET /api/v1/stream'];
 
-/** Which row of a host a parameter names, by the part of the path before it. Every other kind is refused: 403. */
+/** The row of a host that a parameter names, by the preceding path segment. Every other kind is refused: 403. */
 const NAMED: Readonly<Record<string, keyof HostRows>> = {
   agents: 'agentId',
   updates: 'updateId',
@@ -34,7 +34,7 @@ const NAMED: Readonly<Record<string, keyof HostRows>> = {
   'registration-tokens': 'registrationTokenId',
 };
 
-/** Routes that take ids in their body, with what they answer of a host that is not there. */
+/** Routes with ids in their body, and their answer for a host that does not exist. */
 const BODIES: Readonly<
   Record<string, (rows: HostRows) => { body: object; status: number; answer?: object }>
 > = {
@@ -53,7 +53,7 @@ const BODIES: Readonly<
     status: 200,
     answer: { moved: [], not_found: [agentId] },
   }),
-  // A view is a filter of the caller's own: it is refused for what it lacks, whatever hosts there are.
+  // A view is the caller's own filter: this body is invalid whatever hosts there are.
   'POST /api/v1/views': () => ({ body: {}, status: 400 }),
   'POST /api/v1/admin/registration-tokens': () => ({
     body: { label: 'x', group: 'theirs' },
@@ -72,7 +72,7 @@ const Document = Type.Object({
 });
 
 describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) => {
-  test('finds nothing of other hosts at any route of operators, and changes nothing of them', async () => {
+  test('sees nothing of other hosts on any operators’ route, and changes nothing of them', async () => {
     const { app, send, routes } = await open(engine);
     const operators = routes.filter(
       ({ isOperators, method, pattern }) =>
@@ -80,7 +80,7 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
         !OWN.some((prefix) => pattern.startsWith(prefix)) &&
         !STREAMS.includes(`${method} ${pattern}`),
     );
-    // Every route counts: one that the document leaves out would be walked past.
+    // Compare with the mounted routes: a route missing from the document would be skipped.
     const documented = routes.map(({ method, pattern }) => `${method} ${pattern}`);
     const served = routesOf(app.http.printRoutes({ commonPrefix: false }));
     expect([...documented, DOCS].filter(isOfApi).sort()).toEqual(served.filter(isOfApi));
@@ -107,7 +107,7 @@ describe.each(ENGINES)('an admin who is bound to a group, on $name', (engine) =>
     expect(await rowsOf(app)).toEqual(untouched);
   });
 
-  test('finds the hosts of the own group, and what belongs to them', async () => {
+  test('sees the hosts of its group, and what belongs to them', async () => {
     const { app, send } = await open(engine);
     await insertHostRows(app.platform, { n: 1, group: 'theirs' });
     const { agentId, updateId, commandId, eventId } = await insertHostRows(app.platform, {
@@ -171,7 +171,7 @@ function methodOf(name: string): Method {
   const method = (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).find(
     (one) => one === name.toUpperCase(),
   );
-  if (!method) throw new Error(`a method that this test does not know: ${name}`);
+  if (!method) throw new Error(`unknown method: ${name}`);
   return method;
 }
 
@@ -186,7 +186,7 @@ function urlOf(pattern: string, rows: HostRows): string {
     .join('/');
 }
 
-/** Null where the answer tells nothing of the host: refused, not there, or what it was before the host was. */
+/** Null when the answer reveals nothing about the host: refused, not found, or unchanged by the host's existence. */
 function faultOf({
   answer,
   asked,
@@ -211,7 +211,7 @@ function faultOf({
   return null;
 }
 
-/** What an operator could have changed of the hosts. */
+/** The state of the hosts that an operator could have changed. */
 async function rowsOf({ platform }: Awaited<ReturnType<typeof createTestApp>>) {
   const { read } = platform.database;
   return {

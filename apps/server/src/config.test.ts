@@ -15,13 +15,13 @@ function settingOf(env: Record<string, string>, name: keyof typeof SETTINGS): un
 }
 
 describe('defaults', () => {
-  test('nothing has to be set, and empty counts as absent', () => {
+  test('no setting is required, and empty counts as absent', () => {
     expect(readConfig({})).toEqual({ ok: true, config: defaultConfig() });
     const empty = Object.fromEntries(Object.values(SETTINGS).map(({ env }) => [env, '']));
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
 
-  test('are those of the wire', () => {
+  test('are those of the interface specification', () => {
     expect(defaultConfig()).toMatchObject({
       port: 8080,
       dataDir: './data',
@@ -39,7 +39,7 @@ describe('defaults', () => {
     });
   });
 
-  test('every variable begins with SERVICE_ and stands once', () => {
+  test('every variable begins with SERVICE_ and is unique', () => {
     const names = Object.values(SETTINGS).map(({ env }) => env);
     expect(new Set(names).size).toBe(names.length);
     expect(names.every((name) => /^SERVICE_[A-Z_]+$/.test(name))).toBe(true);
@@ -81,7 +81,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     expect(faultOf({ [name]: given })).toBe(`${name} is a hidden value; allowed: ${allowed}`);
   });
 
-  test('a long value or one with line ends stays one short line', () => {
+  test('a long value or one with line ends is still reported in one short line', () => {
     const fault = faultOf({ SERVICE_LOG_LEVEL: `info\n${'x'.repeat(1_000)}` });
     expect(fault).not.toContain('\n');
     expect(fault.length).toBeLessThan(200);
@@ -92,7 +92,7 @@ describe('a bad value is one line that names the variable, what was given and wh
     ['SERVICE_TLS_KEY', 'SERVICE_TLS_CERT and SERVICE_TLS_KEY go together'],
     ['SERVICE_ADMIN_USERNAME', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
     ['SERVICE_ADMIN_PASSWORD', 'SERVICE_ADMIN_USERNAME and SERVICE_ADMIN_PASSWORD go together'],
-  ])('%s alone is half of a pair', (name, said) => {
+  ])('%s alone is refused', (name, said) => {
     expect(faultOf({ [name]: 'a-name-or-password' })).toBe(`${said}; allowed: both or neither`);
   });
 });
@@ -114,7 +114,7 @@ describe('good values', () => {
 });
 
 describe('NAME_FILE', () => {
-  test('holds the value, without its last line end', () => {
+  test('contains the value, without its last line end', () => {
     using folder = tmpDir();
     const path = join(folder.path, 'secret');
     writeFileSync(path, `${'s'.repeat(32)}\n`);
@@ -125,7 +125,7 @@ describe('NAME_FILE', () => {
     expect(settingOf({ SERVICE_LOG_LEVEL_FILE: path }, 'logLevel')).toBe('info');
   });
 
-  test('a bad value in it is blamed on it, and a secret stays hidden', () => {
+  test('a bad value in it names the _FILE variable, and a secret stays hidden', () => {
     using folder = tmpDir();
     const path = join(folder.path, 'secret');
     writeFileSync(path, 'abcdef');

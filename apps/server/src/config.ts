@@ -30,7 +30,7 @@ const list = (s: string) =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-/** The list, or `false` where one of them is no address and no range. */
+/** The list, or `false` when an entry is no address and no range. */
 const ranges = (s: string) => {
   const given = list(s);
   return given.every((range) => ipaddr.isValid(range) || ipaddr.isValidCIDR(range)) && given;
@@ -42,7 +42,7 @@ const HttpUrl = Type.String({ pattern: '^https?://[^\\s]+$' });
 export const SETTINGS = {
   host: setting({
     env: 'SERVICE_HOST',
-    doc: 'Address to listen on; localhost takes both loopback addresses, 0.0.0.0 every IPv4 address. One that other machines reach takes TLS, a trusted proxy or SERVICE_ALLOW_PLAIN_HTTP.',
+    doc: 'Address to listen on; localhost takes both loopback addresses, 0.0.0.0 every IPv4 address. An address that other machines reach requires TLS, a trusted proxy or SERVICE_ALLOW_PLAIN_HTTP.',
     schema: Type.String({ minLength: 1 }),
     default: 'localhost',
     allowed: 'an address or host name',
@@ -91,7 +91,7 @@ export const SETTINGS = {
   }),
   signingPrivateKey: setting({
     env: 'SERVICE_SIGNING_PRIVATE_KEY',
-    doc: 'Ed25519 key for commands and approvals: 64 bytes as hex, seed then public half. Made and kept in the data folder when absent.',
+    doc: 'Ed25519 key for commands and approvals: 64 bytes as hex, seed then public half. Created in the data folder when absent.',
     schema: nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
     default: null,
     secret: true,
@@ -100,7 +100,7 @@ export const SETTINGS = {
   }),
   signingPreviousPrivateKey: setting({
     env: 'SERVICE_SIGNING_PREVIOUS_PRIVATE_KEY',
-    doc: 'The old key, where a new one has to be vouched for and the data folder does not hold the old.',
+    doc: 'The old signing key, needed to vouch for a new one when the data folder does not hold it.',
     schema: nullable(Type.String({ pattern: '^[0-9a-fA-F]{128}$' })),
     default: null,
     secret: true,
@@ -109,7 +109,7 @@ export const SETTINGS = {
   }),
   jwtSecret: setting({
     env: 'SERVICE_JWT_SECRET',
-    doc: 'Secret behind access tokens. Made and kept in the data folder when absent.',
+    doc: 'Secret that access tokens are derived from. Created in the data folder when absent.',
     schema: nullable(Type.String()),
     default: null,
     secret: true,
@@ -126,7 +126,7 @@ export const SETTINGS = {
   }),
   adminPassword: setting({
     env: 'SERVICE_ADMIN_PASSWORD',
-    doc: 'Password of that first operator.',
+    doc: 'Password of the first operator.',
     schema: nullable(Type.String({ minLength: 15, maxLength: 256 })),
     default: null,
     secret: true,
@@ -135,7 +135,7 @@ export const SETTINGS = {
   }),
   secondFactor: setting({
     env: 'SERVICE_SECOND_FACTOR',
-    doc: 'Who has to have a second factor: nobody, admins, or everyone. Who has none by the end of the grace can only enrol one.',
+    doc: 'Who must have a second factor: nobody (optional), admins, or everyone. After the grace period, an operator without one can only enrol one.',
     schema: Type.Enum(['optional', 'admins', 'everyone']),
     default: 'optional',
     allowed: 'optional, admins or everyone',
@@ -143,7 +143,7 @@ export const SETTINGS = {
   }),
   secondFactorGraceDays: setting({
     env: 'SERVICE_SECOND_FACTOR_GRACE_DAYS',
-    doc: 'Days that an operator has for that, from the first login that asked for it.',
+    doc: 'Grace period in days to enrol a second factor, from the first login that requires one.',
     schema: Type.Integer({ minimum: 0, maximum: 90 }),
     default: 7,
     allowed: 'a whole number of days from 0 to 90',
@@ -151,7 +151,7 @@ export const SETTINGS = {
   }),
   sessionIdleMinutes: setting({
     env: 'SERVICE_SESSION_IDLE_MINUTES',
-    doc: "Minutes without an act of a person after which an operator's session ends; it ends after eight hours in any case.",
+    doc: "Minutes without activity after which an operator's session ends; it always ends after eight hours.",
     schema: Type.Integer({ minimum: 1, maximum: 480 }),
     default: 30,
     allowed: 'a whole number of minutes from 1 to 480',
@@ -159,7 +159,7 @@ export const SETTINGS = {
   }),
   gateEnforcement: setting({
     env: 'SERVICE_SUPPLY_CHAIN_GATE_ENFORCEMENT',
-    doc: 'Package age gate (A7): block stops an approval, warn informs, off does not look.',
+    doc: 'Package age gate (A7): block stops an approval, warn only informs, off ignores ages.',
     schema: Type.Enum(['warn', 'block', 'off']),
     default: 'warn',
     allowed: 'warn, block or off',
@@ -167,7 +167,7 @@ export const SETTINGS = {
   }),
   minAgeHours: setting({
     env: 'SERVICE_SUPPLY_CHAIN_MIN_AGE_HOURS',
-    doc: 'Youngest age that passes the age gate, in hours.',
+    doc: 'Minimum age that passes the age gate, in hours.',
     schema: Type.Number({ minimum: 0, maximum: 87_600 }),
     default: 72,
     allowed: 'a number of hours from 0 to 87600',
@@ -175,7 +175,7 @@ export const SETTINGS = {
   }),
   vulnerabilityPolicy: setting({
     env: 'SERVICE_SUPPLY_CHAIN_VULNERABILITY_POLICY',
-    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already; malicious packages always stop.',
+    doc: 'any: every known vulnerability in the closure stops (A1). introduced: only those that the host does not have already. Malicious packages always stop.',
     schema: Type.Enum(['any', 'introduced']),
     default: 'any',
     allowed: 'any or introduced',
@@ -183,7 +183,7 @@ export const SETTINGS = {
   }),
   uncovered: setting({
     env: 'SERVICE_SUPPLY_CHAIN_UNCOVERED',
-    doc: 'What an operator meets for apt and dnf where no database covers the distribution of the host.',
+    doc: "Outcome of an approval for apt and dnf when no database covers the host's distribution.",
     schema: Type.Enum(['block', 'warn']),
     default: 'block',
     allowed: 'block or warn',
@@ -191,7 +191,7 @@ export const SETTINGS = {
   }),
   sweepIntervalSeconds: setting({
     env: 'SERVICE_SWEEP_INTERVAL_SECONDS',
-    doc: 'How often approvals that wait for a plan are looked at (A8).',
+    doc: 'Interval at which approvals that wait for a plan are checked (A8).',
     schema: Type.Integer({ minimum: 1, maximum: 86_400 }),
     default: 60,
     allowed: 'a whole number of seconds from 1 to 86400',
@@ -215,7 +215,7 @@ export const SETTINGS = {
   }),
   advisoryExportUrl: setting({
     env: 'SERVICE_ADVISORY_EXPORT_URL',
-    doc: "OSV's exports, which the mirror is made of: a folder for each ecosystem with all.zip and modified_id.csv; `none` takes it from files alone (`tidegate advisories import`).",
+    doc: "OSV's exports, the source of the mirror: a folder per ecosystem with all.zip and modified_id.csv. With `none` the mirror is loaded only from files (`tidegate advisories import`).",
     schema: Type.Union([Type.Literal('none'), HttpUrl]),
     default: 'https://storage.googleapis.com/osv-vulnerabilities',
     allowed: 'none, or an http:// or https:// URL',
@@ -223,7 +223,7 @@ export const SETTINGS = {
   }),
   kevUrl: setting({
     env: 'SERVICE_KEV_URL',
-    doc: "CISA's list of vulnerabilities that are exploited, as JSON; empty does without. It orders the queue and softens nothing.",
+    doc: "CISA's list of exploited vulnerabilities, as JSON; empty disables it. It orders the queue and relaxes no rule.",
     schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',
@@ -231,7 +231,7 @@ export const SETTINGS = {
   }),
   epssUrl: setting({
     env: 'SERVICE_EPSS_URL',
-    doc: 'EPSS scores as CSV, gzip or plain; empty does without. They order the queue and soften nothing.',
+    doc: 'EPSS scores as CSV, gzip or plain; empty disables them. They order the queue and relax no rule.',
     schema: nullable(HttpUrl),
     default: null,
     allowed: 'empty, or an http:// or https:// URL',
@@ -239,7 +239,7 @@ export const SETTINGS = {
   }),
   npmRegistryUrl: setting({
     env: 'SERVICE_NPM_REGISTRY_URL',
-    doc: 'npm registry that is asked for times of release and provenance.',
+    doc: 'npm registry for release times and provenance.',
     schema: HttpUrl,
     default: 'https://registry.npmjs.org',
     allowed: 'an http:// or https:// URL',
@@ -247,7 +247,7 @@ export const SETTINGS = {
   }),
   pypiUrl: setting({
     env: 'SERVICE_PYPI_URL',
-    doc: 'Python package index that is asked for times of release and provenance.',
+    doc: 'Python package index for release times and provenance.',
     schema: HttpUrl,
     default: 'https://pypi.org',
     allowed: 'an http:// or https:// URL',
@@ -255,7 +255,7 @@ export const SETTINGS = {
   }),
   sigstoreTrustedRoot: setting({
     env: 'SERVICE_SIGSTORE_TRUSTED_ROOT',
-    doc: 'File with a trusted root of sigstore as JSON, which provenance is verified against; empty shows provenance as not verified.',
+    doc: 'File with a sigstore trusted root as JSON, for verifying provenance; when empty, provenance is shown as not verified.',
     schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     allowed: 'empty, or the path of a JSON file',
@@ -263,7 +263,7 @@ export const SETTINGS = {
   }),
   advisoryMaxAgeHours: setting({
     env: 'SERVICE_ADVISORY_MAX_AGE_HOURS',
-    doc: 'Oldest vulnerability answer that a decision may rest on, in hours.',
+    doc: 'Maximum age of a vulnerability answer that a decision may rest on, in hours.',
     schema: Type.Number({ minimum: 0.01, maximum: 8_760 }),
     default: 24,
     allowed: 'a number of hours from 0.01 to 8760',
@@ -271,7 +271,7 @@ export const SETTINGS = {
   }),
   eventsRetentionDays: setting({
     env: 'SERVICE_EVENTS_RETENTION_DAYS',
-    doc: 'Events that are older are pruned, up to a signed checkpoint; empty keeps them for ever.',
+    doc: 'Events older than this many days are pruned, up to a signed checkpoint; empty keeps them forever.',
     schema: nullable(Type.Integer({ minimum: 30, maximum: 3_650 })),
     default: null,
     allowed: 'empty, or a whole number of days from 30 to 3650',
@@ -279,7 +279,7 @@ export const SETTINGS = {
   }),
   minAgentVersion: setting({
     env: 'SERVICE_MIN_AGENT_VERSION',
-    doc: 'Agents below this version are only offered their own update, and are not enrolled (426).',
+    doc: 'Agents below this version are offered only their own update, and cannot enrol (426).',
     schema: nullable(Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+([-+][0-9A-Za-z.-]+)?$' })),
     default: null,
     allowed: 'a version such as 1.2.3',
@@ -287,7 +287,7 @@ export const SETTINGS = {
   }),
   tlsCert: setting({
     env: 'SERVICE_TLS_CERT',
-    doc: 'Certificate chain in PEM: the text, or the path of a file. Goes with the key.',
+    doc: 'Certificate chain in PEM: the text, or the path of a file. Requires SERVICE_TLS_KEY.',
     schema: nullable(Type.String({ minLength: 1 })),
     default: null,
     allowed: 'PEM text or a path',
@@ -304,7 +304,7 @@ export const SETTINGS = {
   }),
   refreshFamilyMaxDays: setting({
     env: 'SERVICE_REFRESH_FAMILY_MAX_DAYS',
-    doc: 'Age at which a host has to enrol again however often it renewed, in days; empty means never.',
+    doc: 'Age in days at which a host must enrol again, however often it renewed its token; empty means never.',
     schema: nullable(Type.Integer({ minimum: 1, maximum: 3_650 })),
     default: null,
     allowed: 'empty, or a whole number of days from 1 to 3650',
@@ -312,7 +312,7 @@ export const SETTINGS = {
   }),
   allowPlainHttp: setting({
     env: 'SERVICE_ALLOW_PLAIN_HTTP',
-    doc: 'true: listens beyond this machine without TLS and without a trusted proxy. Passwords and tokens then cross the network as they are.',
+    doc: 'true: allows other machines to connect without TLS and without a trusted proxy. Passwords and tokens then cross the network unencrypted.',
     schema: Type.Boolean(),
     default: false,
     allowed: 'true or false',
@@ -320,7 +320,7 @@ export const SETTINGS = {
   }),
   backupRecipients: setting({
     env: 'SERVICE_BACKUP_RECIPIENTS',
-    doc: 'Public keys of age (`age1…`), separated by commas, that every `tidegate backup` is encrypted to.',
+    doc: 'age public keys (`age1…`), separated by commas, to which every `tidegate backup` is encrypted.',
     schema: Type.Array(Type.String({ pattern: '^age1[0-9a-z]{10,4000}$' }), { maxItems: 16 }),
     default: [],
     allowed: 'public keys of age (age1…) separated by commas',
@@ -328,7 +328,7 @@ export const SETTINGS = {
   }),
   trustedProxies: setting({
     env: 'SERVICE_TRUSTED_PROXIES',
-    doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is believed.',
+    doc: 'Addresses or CIDR ranges, separated by commas, whose X-Forwarded-For is trusted.',
     schema: Type.Array(Type.String(), { maxItems: 64 }),
     default: [],
     allowed: 'addresses or CIDR ranges separated by commas',
@@ -344,7 +344,7 @@ export const SETTINGS = {
   }),
   logFormat: setting({
     env: 'SERVICE_LOG_FORMAT',
-    doc: 'text: lines as the specification shows them. json: one object a line with the same text in msg.',
+    doc: 'text: lines as in the specification. json: one object per line with the same text in msg.',
     schema: Type.Enum(['text', 'json']),
     default: 'text',
     allowed: 'text or json',
@@ -358,8 +358,8 @@ export type Config = { readonly [K in keyof Settings]: Static<Settings[K]['schem
 export type ConfigOutcome = { ok: true; config: Config } | { ok: false; fault: string };
 
 /**
- * Reads every setting from the environment; `NAME_FILE` names a file that holds the value. An empty value counts as
- * absent. Returns one line that names the setting, what was given (secrets hidden) and what is allowed.
+ * Reads every setting from the environment; `NAME_FILE` names a file with the value. An empty value counts as absent. A
+ * fault is one line with the setting, the given value (secrets hidden) and what is allowed.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOutcome {
   const values: Record<string, unknown> = {};
@@ -377,7 +377,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     }
     values[name] = value;
   }
-  if (!isConfig(values)) return { ok: false, fault: 'the defaults of the settings are not valid' };
+  if (!isConfig(values)) return { ok: false, fault: 'the default settings are not valid' };
   return consistent(values);
 }
 
@@ -414,7 +414,7 @@ function consistent(config: Config): ConfigOutcome {
   return { ok: true, config };
 }
 
-/** The same with defaults for tests and embedding; the values given are not checked again. */
+/** Default settings for tests and embedding; the given values are not validated. */
 export function defaultConfig(values: Partial<Config> = {}): Config {
   const outcome = readConfig({});
   if (!outcome.ok) throw new Error(outcome.fault);

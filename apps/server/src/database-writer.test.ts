@@ -14,7 +14,7 @@ import { type IncidentScene, openIncidentScene } from './testing/incident-scene.
 import { createHousehold } from './testing/restored-server.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
-/** What somebody can do who writes to the database and has none of the keys of the data folder (SECURITY.md). */
+/** Attacks by somebody who can write to the database and has none of the keys of the data folder (SECURITY.md). */
 
 const SECRET = `tg_${'A'.repeat(43)}`;
 const API_TOKENS = '/api/v1/admin/api-tokens';
@@ -33,7 +33,7 @@ const Told = Type.Object({
 const run = ({ database }: IncidentScene, statement: string) =>
   database.transact((tx) => sql.raw(statement).execute(tx));
 
-/** The tables of the critical events so far, each once. */
+/** The tables named by critical events so far, each once. */
 async function toldOf({ app, database }: IncidentScene): Promise<string[]> {
   await app.settled();
   const query = database.read.selectFrom('events').select(['severity', 'content']);
@@ -44,7 +44,7 @@ async function toldOf({ app, database }: IncidentScene): Promise<string[]> {
   return [...new Set(items.flatMap((it) => (it.severity === 'critical' ? it.content.table : [])))];
 }
 
-/** Whether somebody gets in: the status of a list that everybody may read. */
+/** Whether the caller is authenticated: the status of a list that every role may read. */
 const reads = async ({ send }: IncidentScene, token: string) =>
   (await send({ method: 'GET', url: '/api/v1/agents', token })).status;
 
@@ -66,7 +66,7 @@ async function register({ send }: IncidentScene, token: string, machineId: strin
 interface Attack {
   what: string;
   table: string;
-  /** What the writer makes of it, and whether they got what they wanted: a status of 401 or 404, or false. */
+  /** The writer's use of the change: a status of 401 or 404, or false, means that it failed. */
   attempt: (scene: IncidentScene) => Promise<number | boolean>;
   refused: number | boolean;
 }
@@ -92,7 +92,7 @@ const ATTACKS: Attack[] = [
     }),
   ),
   {
-    what: 'an API token under the secret of another',
+    what: 'an API token with the secret of another',
     table: 'api_tokens',
     async attempt(scene) {
       await makeToken(scene, { label: 'strong', role: 'admin', groups: null, scopes: null });
@@ -116,7 +116,7 @@ const ATTACKS: Attack[] = [
     }),
   ),
   {
-    what: 'an API token whose maker was made an admin',
+    what: 'an API token whose creator was made an admin',
     table: 'operators',
     async attempt(scene) {
       const { token } = await makeToken(scene, { groups: null });
@@ -221,7 +221,7 @@ const ATTACKS: Attack[] = [
     refused: 401,
   },
   {
-    what: 'a secret of an app that was begun, turned on',
+    what: 'an unconfirmed authenticator app, turned on',
     table: 'operator_totp',
     async attempt(scene) {
       const { code } = await scene.beginTotp(scene.viewer);
@@ -389,7 +389,7 @@ describe.each(ENGINES)('a database writer, on $name', (engine) => {
     expect(await toldOf(scene)).toContain(attack.table);
   });
 
-  test('does not revive a revoked API token with the row and seal of before: the journal names it', async () => {
+  test('does not revive a revoked API token by restoring its row and seal: the journal lists it', async () => {
     const home = await createHousehold(engine);
     const server = await home.start();
     const token = await server.admin();
@@ -407,7 +407,7 @@ describe.each(ENGINES)('a database writer, on $name', (engine) => {
     expect(await uses()).toBe(401);
   });
 
-  test('is told once an hour for each row, however often it is used', async () => {
+  test('is reported once an hour per row, however often it is used', async () => {
     const scene = await openIncidentScene(engine);
     const { token } = await makeToken(scene);
     await run(scene, "UPDATE api_tokens SET role = 'admin'");

@@ -13,10 +13,10 @@ import { type IncidentScene, openIncidentScene } from './testing/incident-scene.
 import { createAuthenticator } from './testing/software-authenticator.ts';
 import { writeRaw } from './testing/write-raw.ts';
 
-/** One incident: what leads to it, the one request that is it, and the event that it has to leave. */
+/** One incident: its preparation, the one request that triggers it, and the event that it must leave. */
 interface Incident {
   type: string;
-  /** Told apart where one type has several. */
+  /** Distinguishes several incidents of one type. */
   what?: string;
   prepare: (scene: IncidentScene) => Promise<Request> | Request;
   status: number;
@@ -25,7 +25,7 @@ interface Incident {
   actor: string | null;
   /** Whether the event names the host. */
   host: boolean;
-  /** Members of the content, to the name. */
+  /** Names of the members of the content. */
   content: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const Ids = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) 
 const Made = Type.Object({ id: Type.String() });
 const Secret = Type.Object({ token: Type.String() });
 
-/** An event that a host noticed by itself (docs/protocol/events.md lists the five). */
+/** An event that a host detected by itself (docs/protocol/events.md lists the five). */
 function noticed(type: string): Incident {
   const event = { type, severity: 'error', message: 'noticed', at: AT, details: { check: 'bad_signature' } };
   return {
@@ -444,9 +444,9 @@ const INCIDENTS: Incident[] = [
   }),
 ];
 
-/** Raised apart from the requests above: a test of its own proves it. */
+/** Not raised by the requests above: a separate test covers it. */
 const ELSEWHERE = [
-  'client_error', // kept apart from the log
+  'client_error', // not part of the log
   'OUTSIDER_BUDGET_SPENT',
   'LOGINS_SLOWED',
   'RESTORE_DETECTED',
@@ -467,7 +467,7 @@ async function suspected({ app, must, checkIn }: IncidentScene): Promise<Request
   return checkIn({ boot_id: 'boot-a' });
 }
 
-/** A host tells of one package by the digit that its hash is made of. */
+/** A host reports one package with a hash made of this digit. */
 function sawArtifact(
   { asAgent, agent }: IncidentScene,
   digit: string,
@@ -499,7 +499,7 @@ function logIn(password: string): Request {
   return { method: 'POST', url: '/api/v1/auth/login', body: { username: 'viewer', password } };
 }
 
-/** What a host reports of an install command. */
+/** A host's result of an install command. */
 function ended(
   status: 'success' | 'failed',
   event: Pick<Incident, 'type' | 'severity' | 'content'>,
@@ -539,7 +539,7 @@ describe.each(ENGINES)('every incident leaves its event, on $name', (engine) => 
       const request = await incident.prepare(scene);
       const { total: before } = await events();
 
-      // Where its event cannot be written, the act has not happened either.
+      // If its event cannot be written, the act must not happen either.
       const lift = await scene.refuseEvents(incident.type);
       const untouched = await scene.dump();
       const refused = await send(request);
@@ -567,7 +567,7 @@ describe.each(ENGINES)('every incident leaves its event, on $name', (engine) => 
   );
 });
 
-test('no event type is without an act that raises it', () => {
+test('every event type is raised by some act', () => {
   const types = [...SECURITY_EVENT_TYPES, ...SYSTEM_EVENT_TYPES];
   const raised = INCIDENTS.map(({ type }) => type);
   expect(types.filter((type) => ![...raised, ...ELSEWHERE].includes(type))).toEqual([]);
@@ -576,10 +576,10 @@ test('no event type is without an act that raises it', () => {
   expect([...raised, ...ELSEWHERE].filter((type) => !raises(type) && !AGENTS.includes(type))).toEqual([]);
 });
 
-/** Types that come from hosts alone: no source of the server names them. */
+/** Types reported only by hosts: the server's sources do not contain them. */
 const AGENTS: readonly string[] = AGENT_EVENT_TYPES;
 
-/** What the server is made of, without its tests. */
+/** The server's sources, without tests. */
 function readSources(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.startsWith('testing/'))

@@ -4,10 +4,10 @@ import { runCommand } from './cli/run-command.ts';
 import { systemClock } from './platform/clock.ts';
 import { systemRandom } from './platform/ids.ts';
 
-// Whatever the server writes (database, keys, secrets) is for its own user alone.
+// The server's files (database, keys, secrets) are for its own user only.
 process.umask(0o077);
 
-// Whoever reads has seen enough, as `| head` has: not a fault, and nobody is left to be told.
+// A reader that stops early, such as `| head`, is no fault, and nobody is left to read a message.
 process.stdout.on('error', (error) => {
   if ('code' in error && error.code === 'EPIPE') process.exit(EXIT.failed);
   throw error;

@@ -22,10 +22,10 @@ import { schema as signingKeys } from './signing-keys/schema.ts';
 import { schema as updates } from './updates/schema.ts';
 import { schema as views } from './views/schema.ts';
 
-/** The schema of the first release, in an order in which each part follows those that it refers to. */
+/** The schema of the first release; each part follows those that it refers to. */
 const BASE: readonly Migration[] = [
   { version: 10, name: 'events', statements: events },
-  // The specification names the number (section 9).
+  // The specification fixes this number (section 9).
   { version: 20, name: 'signing-keys', statements: signingKeys },
   { version: 30, name: 'outsiders', statements: outsiders },
   { version: 40, name: 'rate-limits', statements: rateLimits },
@@ -49,7 +49,7 @@ const BASE: readonly Migration[] = [
 ];
 
 /**
- * Every step from an empty database to the newest schema. A change goes to the end with the next number; from the first
- * release on, nothing before it is changed (decision 0028).
+ * Every step from an empty database to the newest schema. A change is added at the end with the next number; from the
+ * first release on, earlier steps are never changed (decision 0028).
  */
 export const MIGRATIONS: readonly Migration[] = [...BASE.map((part) => ({ ...part, isBase: true as const }))];

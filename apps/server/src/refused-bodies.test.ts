@@ -18,12 +18,12 @@ const MIB = 1_048_576;
 interface Heard {
   status: number;
   text: string;
-  /** Settled when the server has hung up. */
+  /** Settled when the server has closed the connection. */
   closed: Promise<void>;
   socket: Socket;
 }
 
-/** Sends the bytes and nothing after them, and waits for the head of the answer. */
+/** Sends these bytes and nothing more, and waits for the head of the answer. */
 function say(base: string, bytes: string | Buffer): Promise<Heard> {
   const { promise, resolve, reject } = Promise.withResolvers<Heard>();
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(base).port) });
@@ -45,8 +45,8 @@ function head(route: string, ...lines: string[]): string {
   return `${[`${method} ${url} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`;
 }
 
-describe('a body that is refused is never waited for', () => {
-  test('every route answers a stranger from the head alone, whatever length it declares', async () => {
+describe('a refused body is never awaited', () => {
+  test('every route answers an anonymous caller from the head alone, whatever length it declares', async () => {
     const { app, base } = await openClients(engine);
     const pages = new Set(PAGES.map((path) => `GET ${path}`));
     const routes = routesOf(app.http.printRoutes({ commonPrefix: false })).filter(
@@ -87,7 +87,7 @@ describe('a body that is refused is never waited for', () => {
     ['/api/v1/auth/login', 'login'],
     ['/api/v1/auth/setup', 'login'],
     ['/logs/client-error', 'client_errors'],
-  ])('past the limit of its address %s is 429 from the head alone', async (path, limit) => {
+  ])('beyond the limit of its address %s is 429 from the head alone', async (path, limit) => {
     const { base, send, admin } = await openClients(engine);
     const one = { classes: { [limit]: { requests: 1, window_seconds: 60 } } };
     await send({ method: 'PUT', url: '/api/v1/admin/rate-limits', token: admin, body: one });
@@ -98,8 +98,8 @@ describe('a body that is refused is never waited for', () => {
   });
 });
 
-describe('the rest of a body that nobody reads', () => {
-  test('ends the connection where it is large, after the client could read its answer', async () => {
+describe('the unread rest of a body', () => {
+  test('closes the connection if it is large, after the client could read its answer', async () => {
     const { app, base } = await openClients(engine);
     const served = new Promise<Socket>((resolve) => app.http.server.once('connection', resolve));
     const start = head('POST /api/v1/updates/approve', JSON_TYPE, `content-length: ${8 * MIB}`);
@@ -107,18 +107,18 @@ describe('the rest of a body that nobody reads', () => {
     expect(answer.status).toBe(401);
     expect(answer.text.toLowerCase()).toContain('connection: close');
     await answer.closed;
-    // No more than may be dropped, and the buffers on the way to it.
+    // At most the limit for draining, and the buffers in between.
     expect((await served).bytesRead).toBeLessThan(DRAIN_MAX_BYTES * 4);
   });
 
-  test('in chunks ends it too, however little has come', async () => {
+  test('in chunks closes it too, however little has arrived', async () => {
     const { base } = await openClients(engine);
     const answer = await say(base, `${head('POST /nowhere', 'transfer-encoding: chunked')}1\r\nx\r\n`);
     expect([answer.status, /connection: close/i.test(answer.text)]).toEqual([404, true]);
     await answer.closed;
   });
 
-  test('leaves it open where it is small: the next request is answered over it', async () => {
+  test('keeps it open if it is small: the next request is answered over it', async () => {
     const { base } = await openClients(engine);
     const body = ' '.repeat(DRAIN_MAX_BYTES);
     const first = head('POST /api/v1/updates/approve', JSON_TYPE, `content-length: ${body.length}`);
@@ -160,7 +160,7 @@ describe('compressed bodies', () => {
   test.each([
     ['gzip', gzipSync],
     ['zstd', zstdCompressSync],
-  ])('%s past its ratio is 413 before it is whole', async (encoding, compress) => {
+  ])('%s beyond its ratio is 413 before it is complete', async (encoding, compress) => {
     const clients = await openClients(engine);
     const agent = await clients.enrol('machine-1');
     const bomb = compress(Buffer.alloc(7 * MIB, ' '));

@@ -11,7 +11,7 @@ import { type Answer, type Caller, openCallers, type Sent, send } from './testin
 import { idOfHost, makeHost, makeRow, makeRowsOf, unknownOf } from './testing/row-makers.ts';
 import { createTestApp, type TestApp } from './testing/test-app.ts';
 
-/** Tables of no row that is named: when agents were heard of, and how much outsiders have written. */
+/** Tables without named rows: presence of agents, and the budgets of outsiders. */
 const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage'];
 
 interface Case extends Place {
@@ -21,9 +21,9 @@ interface Case extends Place {
 interface Row {
   what: string;
   id: string;
-  /** Whether it is, at the most, for this caller: by the rows that it reaches, not by its role. */
+  /** Whether the caller may reach the row at most: by scope, not by role. */
   isFor: (caller: Caller) => boolean;
-  /** Its host is deleted: it is for the caller where the place keeps what is on record, to be read alone. */
+  /** Its host is deleted: the caller may reach it only where the place keeps records, and only to read. */
   isDeleted?: true;
 }
 
@@ -39,7 +39,7 @@ test.each(ENGINES)(
     const rows = await victims(app, callers[0]);
     const beside = await besides(app, callers);
     for (const { agentId, ...caller } of callers) {
-      // Notes once that a session was used, that a host has booted.
+      // These record the use of a session, and the boot of a host.
       await send(app, caller, { method: 'GET', url: '/api/v1/agents' });
       const url = `/api/v1/agents/${agentId}/check-in`;
       if (agentId !== undefined) await send(app, caller, { method: 'POST', url, body: CHECK_IN });
@@ -68,7 +68,7 @@ test.each(ENGINES)(
 );
 
 test.each(ENGINES)(
-  'nothing is done with the updates and commands of a deleted host, on $name',
+  'the updates and commands of a deleted host cannot be changed, on $name',
   async (engine) => {
     const app = await createTestApp(engine);
     const [admin] = await openCallers(app);
@@ -89,7 +89,7 @@ test.each(ENGINES)(
   },
 );
 
-test.each(ENGINES)("an old agent does not learn what another host's command is, on $name", async (engine) => {
+test.each(ENGINES)('an old agent does not learn another host’s commands, on $name', async (engine) => {
   const app = await createTestApp(engine, { minAgentVersion: '1.0.0' });
   const callers = await openCallers(app);
   const old = callers.find(({ name }) => name === 'agent of ours');
@@ -113,7 +113,7 @@ test.each(ENGINES)("an old agent does not learn what another host's command is, 
   expect(await result(commandId)).toBe(await result(unknownOf('command')));
 });
 
-/** Rows that requests name beside the one in question. */
+/** Rows that requests name in addition to the tested one. */
 type Beside = (caller: Caller) => HostRows & { operatorId: string };
 interface By {
   caller: Caller;
@@ -130,7 +130,7 @@ async function besides(app: TestApp, callers: readonly Caller[]): Promise<Beside
   return ({ agentId = '' }) => ofAgents.get(agentId) ?? ours;
 }
 
-/** The places of the app's own routes, each with what the table says that it names. */
+/** The places of the app's own routes, with what the table says that each names. */
 async function casesOf(app: TestApp): Promise<Case[]> {
   await app.http.ready();
   const places = placesOf(app.http.swagger());
@@ -143,7 +143,7 @@ async function casesOf(app: TestApp): Promise<Case[]> {
   expect(missing, 'say in NAMED (testing/named-rows.ts) which kind of row these places name').toEqual([]);
   expect(
     Object.keys(NAMED).filter((title) => !titles.includes(title)),
-    'no such places',
+    'no unknown places',
   ).toEqual([]);
   return places.flatMap((place) => {
     const naming = NAMED[titleOf(place)];
@@ -155,7 +155,7 @@ function titleOf({ route, at, name }: Place): string {
   return `${route} ${at} ${name}`;
 }
 
-/** Rows of every kind that are somebody's: of this group, of that one, of an operator who calls nowhere. */
+/** Rows of every kind, each with an owner: of this group, of that one, of an operator who never calls. */
 async function victims(app: TestApp, admin: Caller): Promise<(naming: Naming) => Row[]> {
   const hosts = {
     ours: await decided(app, admin, await makeHost(app, 'ours')),
@@ -236,7 +236,7 @@ async function victims(app: TestApp, admin: Caller): Promise<(naming: Naming) =>
   return ({ kind }) => made.get(kind) ?? [];
 }
 
-/** The same rows with a decision that the server has made itself: a forged one cannot be read. */
+/** The same rows with a decision made by the server: a forged one cannot be read. */
 async function decided(app: TestApp, admin: Caller, rows: HostRows): Promise<HostRows> {
   const { updateId, decisionId: forged } = rows;
   const url = `/api/v1/updates/${updateId}/approve`;
@@ -248,7 +248,7 @@ async function decided(app: TestApp, admin: Caller, rows: HostRows): Promise<Hos
   return { ...rows, decisionId: made.id };
 }
 
-/** In words, where an answer tells a row that is not for the caller from one that was never there. */
+/** Describes an answer that distinguishes a row out of the caller's scope from one that never existed. */
 async function faultsOf(
   app: TestApp,
   { one, by, rows }: { one: Case; by: By; rows: Row[] },
@@ -256,7 +256,7 @@ async function faultsOf(
   const faults: string[] = [];
   const { caller } = by;
   const unknown = unknownOf(one.naming.kind);
-  // Where the caller may name anything, as an admin of the fleet may name any group, nothing is unknown.
+  // Where the caller may name anything, as a fleet admin any group, nothing is unknown.
   const [first] = rows;
   if (!first || first.isFor(caller)) return [];
   const ofUnknown = await send(app, caller, requestOf(one, unknown, by));
@@ -264,13 +264,13 @@ async function faultsOf(
   const title = `${titleOf(one)} by ${caller.name}`;
   if (!saysNothing(one, { answer: ofUnknown, id: unknown }))
     faults.push(`${title}, unknown: ${show(ofUnknown)}`);
-  // The group alone decides for an admin, who may name its own.
+  // An admin's scope is the group alone, and it may name its own.
   const { kind, byFleet } = one.naming;
   const mayNameOwn = kind === 'group' && caller.role === 'admin' && !byFleet;
   const isRefused = isShut(ofUnknown) && !mayNameOwn;
   for (const { what, id, isFor, isDeleted } of rows) {
     const isThere = isFor(caller) && (!isDeleted || one.naming.keeps === true);
-    // Whom the route refuses whatever is named, it refuses also what would be for it.
+    // A caller whom the route always refuses is refused rows in its scope too.
     if (id === unknown || (isThere && !isRefused && !isDeleted)) continue;
     const answer = await send(app, caller, requestOf(one, id, by));
     const isRead = one.method === 'GET' && answer.status === 200;
@@ -285,12 +285,12 @@ function isShut({ status }: Answer): boolean {
   return status === 401 || status === 403;
 }
 
-/** Of what is there, whatever its state. */
+/** For existing rows, whatever their state. */
 function isDomainRefusal({ status, text }: Answer): boolean {
   return status === 409 || status === 422 || (status === 503 && text.includes('"verdict_pending"'));
 }
 
-/** Whether this is a refusal, or of lists and requests for many a success that found nothing. */
+/** Whether this is a refusal, or for lists and bulk requests a success without matches. */
 function saysNothing({ naming }: Case, { answer, id }: { answer: Answer; id: string }): boolean {
   const { status, text } = answer;
   if (status >= 400) return status < 500;
@@ -300,14 +300,14 @@ function saysNothing({ naming }: Case, { answer, id }: { answer: Answer; id: str
   return expect.objectContaining(expected).asymmetricMatch(found);
 }
 
-/** In words, where nobody gets through to a row of its own, or a deleted one is still there. */
+/** Describes a place where no caller reaches its own row, or a deleted row is still reachable. */
 async function shutOut(
   app: TestApp,
   { one, callers, beside }: { one: Case; callers: readonly [Caller, ...Caller[]]; beside: Beside },
 ): Promise<string[]> {
   const { naming } = one;
   const faults: string[] = [];
-  // Answering one takes an authenticator: operators/passkeys/passkeys.test.ts.
+  // Answering a challenge takes an authenticator: operators/passkeys/passkeys.test.ts.
   if (naming.kind === 'challenge') return [];
   for (const caller of rightfulOf(naming, callers)) {
     const by = { caller, beside };
@@ -318,7 +318,7 @@ async function shutOut(
     const answer = await send(app, caller, requestOf(one, id, by));
     const isSame = ofUnknown !== null && shapeOf(answer, id) === shapeOf(ofUnknown, unknown);
     const tellsNothing = isSame && naming.kind !== 'notice';
-    // Another refusal than that of an unknown row has looked at this one.
+    // A refusal other than that of an unknown row has looked at this one.
     const isJudged = answer.status === 400 && ofUnknown?.status === 404;
     const isOpen = (answer.status >= 200 && answer.status < 300) || isDomainRefusal(answer) || isJudged;
     if (!isOpen || tellsNothing) faults.push(`${titleOf(one)} by ${caller.name}, its own: ${show(answer)}`);
@@ -330,7 +330,7 @@ async function shutOut(
   return faults;
 }
 
-/** Callers who must get through to what is theirs. */
+/** Callers who must reach their own rows. */
 function rightfulOf({ kind, byAgents, byFleet }: Naming, callers: readonly Caller[]): Caller[] {
   if (byAgents) return callers.filter(({ name }) => name === 'agent of ours');
   const admins = callers.filter(({ role, operatorId }) => role === 'admin' && operatorId !== null);
@@ -357,7 +357,7 @@ async function ownRow(
   return id;
 }
 
-/** The request that names this row; what else it names is the caller's own, or of the group `ours`. */
+/** The request that names this row; anything else that it names is the caller's own, or of the group `ours`. */
 function requestOf({ method, pattern, at, name, naming }: Case, id: string, { caller, beside }: By): Sent {
   const { agentId, updateId, commandId, tokenId, operatorId } = beside(caller);
   const values: Readonly<Record<string, string>> = {
@@ -374,7 +374,7 @@ function requestOf({ method, pattern, at, name, naming }: Case, id: string, { ca
   return { method, url, body: naming.body?.(id, agentId) };
 }
 
-/** An answer without what differs between two requests for two rows. */
+/** An answer without the parts that differ between two requests for two rows. */
 function shapeOf({ status, text }: Answer, id: string): string {
   const shown = text.replace(/"(request_id|next_check_in_seconds)":[^,}]*/g, '').replaceAll(id, '{id}');
   return `${status} ${shown}`;
@@ -389,14 +389,14 @@ function isStream({ method, pattern }: Place): boolean {
   return method === 'GET' && pattern.endsWith('/output');
 }
 
-/** Ends every command; answers what is there then. */
+/** Ends every command; returns the resulting rows. */
 async function finishCommands({ platform: { database, now } }: TestApp): Promise<Map<string, string>> {
   const end = { status: 'failed', finished_at: now() };
   await database.transact((tx) => tx.updateTable('agent_commands').set(end).execute());
   return dump(database);
 }
 
-/** Every table's rows as text, but for those of ASIDE. */
+/** Every table's rows as text, except those of ASIDE. */
 async function dump({ read }: Database): Promise<Map<string, string>> {
   const tables = await read.introspection.getTables();
   const texts = new Map<string, string>();

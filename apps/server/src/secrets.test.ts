@@ -32,10 +32,10 @@ const ADMIN = '/api/v1/admin';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const NOBODY = '01900000-0000-7000-8000-0000000000ff';
-/** Would end the session that looks, or never ends. */
+/** Ends the caller's session, or never ends. */
 const NOT_TRIED = ['/api/v1/auth/logout', '/api/v1/stream'];
 
-/** A server with everything that it ever issued: `needles` by what they are. */
+/** A server and every secret that it issued: `needles`, by kind. */
 async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   const { dataDir, databaseUrl } = await engine.place();
   const lines: string[] = [];
@@ -65,7 +65,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   ]);
   for (const [i, password] of PASSWORDS.entries()) needles.set(`password ${i}`, password);
   const answers: string[] = [];
-  /** The command line, while no server runs: in one process it would wait for the server, and so for itself. */
+  /** The command line, while no server runs: in the same process it would wait for the server, and so for itself. */
   async function command(words: readonly string[], stdin = ''): Promise<string> {
     const out: string[] = [];
     const code = await runCommand(words, {
@@ -106,7 +106,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
     const text = await answer.text();
     return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : null, answer };
   }
-  /** A call whose answer must hold no secret. */
+  /** A call whose answer must contain no secret. */
   async function look(method: string, url: string, sent?: Sent) {
     const { text, status, answer } = await call(method, url, sent);
     answers.push(`${status} ${JSON.stringify([...answer.headers])} ${text}`);
@@ -188,7 +188,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   family.push((await renew(family[1])).json.refresh_token);
   for (const [i, token] of family.entries()) needles.set(`refresh token ${i}`, token);
 
-  // Every way to be refused that has a secret in it.
+  // Every kind of refusal with a secret in the request.
   const forged = `${family[2]?.slice(0, -4)}AAAA`;
   await look('POST', '/api/v1/agents/renew', { machineId, body: { refresh_token: forged } });
   await look('POST', '/api/v1/agents/renew', { machineId: 'other', body: { refresh_token: family[2] } });
@@ -223,7 +223,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   ]) {
     expect(await look('GET', `/api/v1/${list}`, { token: admin })).toBe(200);
   }
-  // Every endpoint there is, with a secret where none belongs: what it answers must not say it again.
+  // Every endpoint, with a secret where none belongs: the answer must not repeat it.
   const { paths }: { paths: Record<string, Record<string, object>> } = (
     await call('GET', '/api/openapi.json')
   ).json;
@@ -260,7 +260,7 @@ async function liveThroughADay(engine: TestEngine, format: 'text' | 'json') {
   return { stored, lines, answers, needles };
 }
 
-/** Everything that is written down while the server runs: files but for the keys, and the tables of PostgreSQL. */
+/** Everything stored while the server runs: files except the keys, and the tables of PostgreSQL. */
 async function readStored(dataDir: string, databaseUrl: string | null): Promise<Map<string, Buffer>> {
   const stored = new Map<string, Buffer>();
   for (const name of readdirSync(dataDir, { recursive: true }).map(String)) {
@@ -295,42 +295,39 @@ const RUNS = ENGINES.flatMap((engine) =>
   })),
 );
 
-describe.each(RUNS)(
-  'nothing secret is where it can be read ($name, log as $format)',
-  ({ engine, format }) => {
-    test('not in log, output, answers, events, files, tables or backup: raw, hex or base64', async () => {
-      const { stored, lines, answers, needles } = await liveThroughADay(engine, format);
-      for (const [what, secret] of needles) expect([what, secret.length > 15]).toEqual([what, true]);
-      const names = [...stored.keys()];
-      expect(names).toEqual(
-        expect.arrayContaining(['day.backup', 'day.ndjson', 'event-checkpoints.ndjson', 'epoch.json']),
-      );
-      const database =
-        engine.name === 'sqlite'
-          ? ['tidegate.db', 'tidegate.db-wal of the running server']
-          : ['table operators', 'table events'];
-      expect(names).toEqual(expect.arrayContaining(database));
-      expect(stored.get('day.backup')?.includes('olga')).toBe(true);
+describe.each(RUNS)('no secret can be read ($name, log as $format)', ({ engine, format }) => {
+  test('not in log, output, answers, events, files, tables or backup: raw, hex or base64', async () => {
+    const { stored, lines, answers, needles } = await liveThroughADay(engine, format);
+    for (const [what, secret] of needles) expect([what, secret.length > 15]).toEqual([what, true]);
+    const names = [...stored.keys()];
+    expect(names).toEqual(
+      expect.arrayContaining(['day.backup', 'day.ndjson', 'event-checkpoints.ndjson', 'epoch.json']),
+    );
+    const database =
+      engine.name === 'sqlite'
+        ? ['tidegate.db', 'tidegate.db-wal of the running server']
+        : ['table operators', 'table events'];
+    expect(names).toEqual(expect.arrayContaining(database));
+    expect(stored.get('day.backup')?.includes('olga')).toBe(true);
 
-      // What is secret in a JWT is its signature; what the database keeps of a token is nobody's to read either.
-      const parts = [...needles].flatMap(([what, secret]) => {
-        const part = secret.split('.').at(-1) ?? '';
-        return part === secret || part.length < 16 ? [] : [[`part of ${what}`, part] as const];
-      });
-      const all = new Map([...needles, ...parts]);
-      const hashes = new Map([...needles].map(([what, secret]) => [`hash of ${what}`, sha256(secret)]));
-      const said = Buffer.from([...lines, ...answers].join('\n'));
-      const found = secretsIn(said, new Map([...all, ...hashes])).map((what) => `${what} was said`);
-      for (const [name, bytes] of stored) {
-        found.push(...secretsIn(bytes, all).map((what) => `${what} is in ${name}`));
-      }
-      expect(found).toEqual([]);
-      expect(said.includes('$argon2')).toBe(false);
+    // A JWT's secret part is its signature; a token's stored hash must not be readable either.
+    const parts = [...needles].flatMap(([what, secret]) => {
+      const part = secret.split('.').at(-1) ?? '';
+      return part === secret || part.length < 16 ? [] : [[`part of ${what}`, part] as const];
     });
-  },
-);
+    const all = new Map([...needles, ...parts]);
+    const hashes = new Map([...needles].map(([what, secret]) => [`hash of ${what}`, sha256(secret)]));
+    const said = Buffer.from([...lines, ...answers].join('\n'));
+    const found = secretsIn(said, new Map([...all, ...hashes])).map((what) => `${what} was said`);
+    for (const [name, bytes] of stored) {
+      found.push(...secretsIn(bytes, all).map((what) => `${what} is in ${name}`));
+    }
+    expect(found).toEqual([]);
+    expect(said.includes('$argon2')).toBe(false);
+  });
+});
 
-test('what the process writes is for its own user alone, and SIGTERM ends it with 0', async () => {
+test('the process writes files for its own user only, and SIGTERM ends it with 0', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-process-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const dataDir = join(folder, 'data');
@@ -352,7 +349,7 @@ test('what the process writes is for its own user alone, and SIGTERM ends it wit
   const names = ['', ...readdirSync(dataDir, { recursive: true }).map(String)];
   expect(names).toEqual(expect.arrayContaining(['jwt-secret', 'keys', 'tidegate.db']));
   for (const name of names) expect([name, statSync(join(dataDir, name)).mode & 0o077]).toEqual([name, 0]);
-  // The link goes to who started the server, not into the log; the two streams are read one after the other.
+  // The link goes to the terminal of the starting user, not into the log; the streams are read one after the other.
   await expect.poll(() => told.text).toMatch(/\/setup\/[\w-]{22}/);
   const secret = /\/setup\/([\w-]{22})/.exec(told.text)?.[1] ?? 'none';
   expect(secret).toHaveLength(22);

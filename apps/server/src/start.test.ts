@@ -21,7 +21,7 @@ function folder(): string {
   return path;
 }
 
-/** Starts as main.ts does; what it opened is closed with the test. */
+/** Starts as main.ts does; the test's end closes what it opened. */
 async function start(env: Record<string, string>, format: 'text' | 'json' = 'text') {
   const lines: string[] = [];
   const log = createLog({ level: 'info', format, now: systemClock, write: (line) => lines.push(line) });
@@ -69,7 +69,7 @@ describe('a bad value stops the start with one line that names it and says what 
     expect(fault + lines.join()).not.toContain(REPEATED_KEY);
   });
 
-  test('the port of another process is named', async () => {
+  test('a port in use by another process is named', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ describe('the start', () => {
     },
   );
 
-  test('a second start applies none', async () => {
+  test('a second start applies no migrations', async () => {
     const dataDir = folder();
     const first = await start({ SERVICE_DATA_DIR: dataDir });
     if (!first.outcome.ok) throw new Error(first.outcome.fault);
@@ -121,11 +121,11 @@ describe('the start', () => {
     const { outcome } = await start({ SERVICE_DATA_DIR: dataDir });
     expect(outcome).toEqual({
       ok: false,
-      fault: expect.stringMatching(/^the database is at version 9999, this program knows \d+: /),
+      fault: expect.stringMatching(/^the database is at version 9999, this program supports \d+: /),
     });
   });
 
-  test('refuses a database from before the first release, in one line that says what to do', async () => {
+  test('refuses a database from before the first release, with one line that says what to do', async () => {
     const dataDir = folder();
     const database = openSqlite(join(dataDir, 'tidegate.db'), databaseOptions());
     const older: Migration = { version: 96, name: 'updates-by-host', statements: [] };
@@ -140,7 +140,7 @@ describe('the start', () => {
     });
   });
 
-  test('answers nothing any more once it is stopped, and stops at once', async () => {
+  test('stops at once, and then answers no requests', async () => {
     const { outcome } = await start({});
     if (!outcome.ok) throw new Error(outcome.fault);
     const health = await fetch(`${outcome.url}/api/health`);

@@ -35,7 +35,7 @@ export type StartOutcome =
   /** One line that says what is wrong and what is allowed. */
   | { ok: false; fault: string };
 
-/** Opens the database, brings it and the keys up to date, and listens. Leaves nothing open when it refuses. */
+/** Opens the database, updates it and the keys, and listens. Leaves nothing open when it refuses. */
 export async function startServer(config: Config, world: World): Promise<StartOutcome> {
   const plain = plainHttpFault(config);
   if (plain !== null) return { ok: false, fault: plain };
@@ -66,14 +66,14 @@ export async function startServer(config: Config, world: World): Promise<StartOu
   }
 }
 
-/** The first operator gets no password that others are refused. */
+/** The first operator's password must pass the same rules as any other. */
 function weakPasswordOf({ adminUsername: username, adminPassword: password }: Config): string | null {
   if (username === null || password === null) return null;
   const fault = passwordFault({ username, password, hasSecondFactor: false, isCommon: isCommonPassword });
   return fault && `SERVICE_ADMIN_PASSWORD is a hidden value that ${fault}`;
 }
 
-/** The link holds a secret: it goes to the terminal or journal of who started the server, not into the log. */
+/** The link contains a secret: it is printed to the terminal or journal of the starting user, never to the log. */
 function announce(link: string): void {
   process.stderr.write(`\nOpen this link once, within an hour, to make the first operator:\n  ${link}\n\n`);
 }
@@ -82,7 +82,7 @@ interface Opening {
   world: World;
   tls: Tls | null;
   trustedRoot: TrustedRoot | null;
-  /** Whatever is opened, to be closed in the opposite order. */
+  /** Everything opened, to be closed in reverse order. */
   opened: AsyncDisposableStack;
 }
 
@@ -92,7 +92,7 @@ type Opened =
 
 async function openAll(config: Config, { world, tls, trustedRoot, opened }: Opening): Promise<Opened> {
   const { log, now, random } = world;
-  // The secret is read once the folder is held.
+  // The secret is read after the folder is locked.
   const seals = createRowSeals(() => secrets.rowSeals);
   const held = openDataDir(config, { log, seals });
   if (!held.ok) return held;
@@ -140,7 +140,7 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
 function faultOf(refused: Extract<MigrateOutcome, { ok: false }>): string {
   switch (refused.reason) {
     case 'newer_database':
-      return `the database is at version ${refused.databaseVersion}, this program knows ${refused.programVersion}: start the newer program, or restore a backup made before the upgrade`;
+      return `the database is at version ${refused.databaseVersion}, this program supports ${refused.programVersion}: start the newer program, or restore a backup made before the upgrade`;
     case 'before_first_release':
       return beforeReleaseFault(refused.databaseVersion);
   }
@@ -157,8 +157,8 @@ function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals
     accessSync(dataDir, constants.W_OK | constants.X_OK);
     lock = holdInstanceLock(dataDir);
     if (!lock) {
-      const allowed = 'allowed: a folder that each server has for itself';
-      return { ok: false, fault: `${given}, on which another server is running; ${allowed}` };
+      const allowed = 'allowed: a folder used by no other server';
+      return { ok: false, fault: `${given}, which another server is using; ${allowed}` };
     }
     const onError = (error: Error) => log.warn('database connection lost', { cause: error.message });
     return { ok: true, lock, database: openDatabase(config, { seals, beforeCommit: chainEvents, onError }) };
@@ -172,7 +172,7 @@ function openDataDir(config: Config, { log, seals }: { log: Log; seals: RowSeals
 type Tls = { cert: string; key: string };
 type ReadTls = { ok: true; tls: Tls | null } | { ok: false; fault: string };
 
-/** The pair, tried out: what TLS cannot use is told before anything is opened, and never shown. */
+/** Reads and tries the pair: a fault is reported before anything is opened, without the values. */
 function readTls({ tlsCert, tlsKey }: Config): ReadTls {
   if (tlsCert === null || tlsKey === null) return { ok: true, tls: null };
   try {

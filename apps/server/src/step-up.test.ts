@@ -9,7 +9,7 @@ const ADMIN = '/api/v1/admin';
 const ASKED = '403 step_up_required';
 const OVERRIDE = { override_supply_chain: true, override_reason: 'read by hand' };
 
-/** What asks for a fresh second factor where one is enrolled, and what comes of it with one. */
+/** Routes that require a fresh second factor once one is enrolled, and their answer with one. */
 const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['an override', 'POST', '/api/v1/updates/{update}/approve', OVERRIDE, '200'],
   ['a rebind (E2)', 'POST', '/api/admin/agents/{agent}/rebind-machine-id', { reason: 'new board' }, '200'],
@@ -25,15 +25,9 @@ const ASKING: [string, Request['method'], string, object | null, string][] = [
   ['the default rate limits', 'POST', `${ADMIN}/rate-limits/reset`, null, '200'],
 ];
 
-/** The same paths where nothing that matters so much happens. */
+/** The same paths with less critical requests. */
 const NOT_ASKING: [string, Request['method'], string, object | null, string][] = [
-  [
-    'an approval that bears no override',
-    'POST',
-    '/api/v1/updates/{update}/approve',
-    {},
-    '409 approval_blocked',
-  ],
+  ['an approval without an override', 'POST', '/api/v1/updates/{update}/approve', {}, '409 approval_blocked'],
   ['several approvals', 'POST', '/api/v1/updates/approve', { update_ids: [NOBODY] }, '200'],
   ['a preview', 'POST', '/api/v1/updates/{update}/preview', null, '200'],
   ['a list of keys', 'GET', `${ADMIN}/signing-keys`, null, '200'],
@@ -46,7 +40,7 @@ function operatorNamed(username: string) {
 }
 
 describe.each(ENGINES)('a fresh second factor, on $name', (engine) => {
-  test('is asked for by what cannot be undone, before anything else is looked at, and by nothing else', {
+  test('is required by irreversible acts, before any other check, and by nothing else', {
     timeout: 60_000,
   }, async () => {
     const scene = await openIncidentScene(engine);

@@ -5,7 +5,7 @@ import { createLog } from './platform/log.ts';
 import { unknownSettings, warnOfUnknown } from './unknown-settings.ts';
 
 describe('names of the environment that no setting reads', () => {
-  test('settings, their files, names of other programs and empty values are none', () => {
+  test('settings, their files, names of other programs and empty values are not reported', () => {
     const names = Object.values(SETTINGS).flatMap(({ env }) => [env, `${env}_FILE`]);
     const env = Object.fromEntries(
       ['PATH', 'SERVICE', 'MY_SERVICE_PORT', ...names].map((name) => [name, 'x']),
@@ -30,7 +30,7 @@ describe('names of the environment that no setting reads', () => {
     expect(unknownSettings({ [name]: 'x' })).toEqual([{ kind: 'not_supported', name }]);
   });
 
-  test('each has one line, without its value', () => {
+  test('each gets one line, without its value', () => {
     const lines: string[] = [];
     const log = createLog({
       level: 'info',
@@ -52,9 +52,9 @@ describe('names of the environment that no setting reads', () => {
     ]);
   });
 
-  test('the program says so when it starts', () => {
+  test('the program warns at its start', () => {
     const main = new URL('main.ts', import.meta.url).pathname;
-    // A start that is refused is a start.
+    // A refused start is enough.
     const env = { SERVICE_PROT: '1', SERVICE_DATA_DIR: '/dev/null' };
     const { status, stdout } = spawnSync(process.execPath, [main], {
       env,

@@ -6,9 +6,9 @@ const NOT_SUPPORTED = ['SERVICE_METRICS_TOKEN'];
 const KNOWN: readonly string[] = Object.values(SETTINGS).map(({ env }) => env);
 const PREFIX = 'SERVICE_';
 const FILE_SUFFIX = '_FILE';
-/** Edits up to which another name counts as a misspelling of a known one. */
+/** Maximum edit distance at which a name counts as a misspelling of a known one. */
 const NEAR_MAX_EDITS = 3;
-/** A name longer than this is near to none; bounds the comparison. */
+/** Longer names are not compared, which bounds the work. */
 const NAME_MAX_CHARS = 64;
 
 export type UnknownSetting =
@@ -16,8 +16,8 @@ export type UnknownSetting =
   | { readonly kind: 'not_supported'; readonly name: string };
 
 /**
- * The SERVICE_ names that are set and that no setting reads, in the order of the alphabet. Values are not looked at,
- * save that empty counts as absent.
+ * The SERVICE_ names in the environment that no setting reads, sorted. Values are ignored, except that empty counts as
+ * absent.
  */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): UnknownSetting[] {
   const read = new Set(KNOWN.flatMap((name) => [name, name + FILE_SUFFIX]));
@@ -31,7 +31,7 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     });
 }
 
-/** One line for each: a setting that is misspelt must not be missed in silence. */
+/** Logs one line per name: a misspelt setting must not be ignored silently. */
 export function warnOfUnknown(log: Log, found: readonly UnknownSetting[]): void {
   for (const one of found) {
     if (one.kind === 'not_supported') log.warn('setting not supported yet', { name: one.name });

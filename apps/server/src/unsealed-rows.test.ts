@@ -22,7 +22,7 @@ async function writeOperator({ config, clock }: Household, username: string): Pr
   await database.close();
 }
 
-/** What the login answers to the operator of the configuration, and to the one whom somebody wrote. */
+/** The login's answers to the configured operator, and to the one that somebody inserted. */
 async function logIn(server: LivingServer): Promise<number[]> {
   const statuses = [];
   for (const body of [OPERATOR, { username: 'mallory', password: PASSWORD }])
@@ -30,7 +30,7 @@ async function logIn(server: LivingServer): Promise<number[]> {
   return statuses;
 }
 
-describe.each(ENGINES)('an operator whom somebody wrote into the database, on $name', (engine) => {
+describe.each(ENGINES)('an operator inserted into the database, on $name', (engine) => {
   async function household(): Promise<Household> {
     const it = await createHousehold(engine, {
       jwtSecret: 'a secret of the installation, long enough for one',
@@ -40,7 +40,7 @@ describe.each(ENGINES)('an operator whom somebody wrote into the database, on $n
     return it;
   }
 
-  test('is refused: no start seals a row', async () => {
+  test('is refused: starting the server seals no row', async () => {
     const it = await household();
     for (const start of ['first', 'second']) {
       const server = await it.start();

@@ -12,8 +12,8 @@ import { databaseOptions } from './testing/database-options.ts';
 import { describeSchema } from './testing/describe-schema.ts';
 import { ENGINES, type TestEngine } from './testing/engines.ts';
 
-// The dumps of fixtures/ are what releases left behind (testing/write-schema-fixture.ts). A schema.ts that is changed
-// after its release, where a migration has to be added, makes a new database differ from one that was brought up to date.
+// The dumps in fixtures/ come from releases (testing/write-schema-fixture.ts). If a schema.ts is changed after its release
+// instead of adding a migration, a new database differs from an upgraded one.
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 const VERSIONS = [...new Set(readdirSync(FIXTURES).map((name) => Number(/^schema-(\d+)\./.exec(name)?.[1])))];
@@ -48,12 +48,12 @@ async function rowsOf({ read }: Database): Promise<Record<string, unknown[]>> {
 }
 
 describe.each(ENGINES)('a database of a release, on $name', (engine) => {
-  test('is there for the schema of the first release', () => {
+  test('has a dump of the first release’s schema', () => {
     const base = MIGRATIONS.findLast(({ isBase }) => isBase)?.version;
     expect(VERSIONS).toContain(base);
   });
 
-  test.each(VERSIONS)('%i: becomes what a new database is, and keeps every row', async (version) => {
+  test.each(VERSIONS)('%i: becomes the same as a new database, and keeps every row', async (version) => {
     const database = await load(engine, version);
     const before = await rowsOf(database);
     expect(before.updates).toHaveLength(4);
@@ -66,7 +66,7 @@ describe.each(ENGINES)('a database of a release, on $name', (engine) => {
     expect(await rowsOf(database)).toMatchObject(before);
   });
 
-  test.each(VERSIONS)('%i: is counted and guarded as before', async (version) => {
+  test.each(VERSIONS)('%i: keeps its counters and triggers', async (version) => {
     const database = await load(engine, version);
     await migrate(database, { migrations: MIGRATIONS, now });
     const pending = async () => {

@@ -74,7 +74,7 @@ describe.each(ENGINES)('T20: the epoch of a server on $name', (engine) => {
   test('a data folder has one server at a time', async () => {
     const { start } = await createHousehold(engine);
     const server = await start();
-    await expect(start()).rejects.toThrow(/on which another server is running; allowed: /);
+    await expect(start()).rejects.toThrow(/which another server is using; allowed: /);
     await server.stop();
     await (await start()).stop();
   });
