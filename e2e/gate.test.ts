@@ -99,7 +99,7 @@ describe.each(ENGINES)('the gate of the real server on $name', (engine) => {
       expect(log).toContain(
         `[SECURITY] [server] [supply_chain] bulk_approval_blocked count=${isStopped ? 2 : 1} `,
       );
-      expect(log).toContain('[WARNING] supply_chain advisory source failed cause="not an answer of the API"');
+      expect(log).toContain('[WARNING] supply_chain advisory source failed cause="not a valid API response"');
       expect(log.includes('[WARNING] package_age source failed')).toBe(!isStopped);
     },
   );

@@ -21,8 +21,8 @@ export const schema: readonly Statement[] = [
     CHECK ((override_by IS NULL) = (override_reason IS NULL))
   )`,
   'CREATE UNIQUE INDEX approvals_live ON approvals (update_id) WHERE voided_at IS NULL',
-  // Base64 hardly gets smaller, and PostgreSQL tried for a third of the time that an approval takes to write. Its
-  // version 15 has no word for it in CREATE TABLE.
+  // Base64 hardly compresses, and PostgreSQL's attempt took a third of the time of writing an approval. Its version 15
+  // has no syntax for this in CREATE TABLE.
   { postgres: 'ALTER TABLE approvals ALTER COLUMN envelope SET STORAGE EXTERNAL' },
 ];
 
@@ -35,7 +35,7 @@ declare module '../platform/db/tables.ts' {
       plan_id: string;
       envelope: string;
       payload_sha256: string;
-      /** The key that signed the token: once it is revoked, no agent takes the token. */
+      /** The key that signed the token: once it is revoked, no agent accepts the token. */
       key_id: string;
       verdict: string;
       override_by: string | null;

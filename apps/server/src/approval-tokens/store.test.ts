@@ -26,7 +26,7 @@ describe.each(ENGINES)('approval tokens on $name', (engine) => {
     expect(found?.token_id).toBe(isFound ? tokenId : undefined);
   });
 
-  test('a void token is handed out to nobody, and keeps the reason of its first voiding', async () => {
+  test('a void token is delivered to nobody, and keeps the reason of its first voiding', async () => {
     const { database, agentId, updateId, tokenId } = await setUp();
     for (const [nowMs, reason] of [
       [1, 'command_cancelled'],
@@ -40,7 +40,7 @@ describe.each(ENGINES)('approval tokens on $name', (engine) => {
     expect(await read.selectFrom('approvals').select(['voided_at', 'void_reason']).execute()).toEqual([
       { voided_at: 1, void_reason: 'command_cancelled' },
     ]);
-    // Whether a stored envelope counts is for its signature to say.
+    // Whoever uses a stored envelope must verify its signature.
     expect(await database.transact((tx) => storedApproval(tx, tokenId))).not.toBeNull();
   });
 });

@@ -8,7 +8,7 @@ export async function insertApprovals(tx: Tx, rows: readonly ApprovalRow[]): Pro
   for (const some of chunks(rows)) await tx.insertInto('approvals').values(some).execute();
 }
 
-/** Voids the live tokens of updates, where they have one: no agent is given it from then on. */
+/** Voids the live tokens of updates; from then on no agent gets them. */
 export async function voidLiveApprovals(
   tx: Tx,
   { updateIds, reason, nowMs }: { updateIds: readonly string[]; reason: string; nowMs: number },
@@ -23,7 +23,7 @@ export async function voidLiveApprovals(
   }
 }
 
-/** The signed token that a command names, as it is stored; whether it counts is for its signature to say. */
+/** The signed token that a command names, as stored; whoever uses it must verify its signature. */
 export async function storedApproval(
   tx: Tx,
   tokenId: string,
@@ -32,7 +32,7 @@ export async function storedApproval(
   return (await query.executeTakeFirst()) ?? null;
 }
 
-/** The token of an update that still counts. */
+/** The live token of an update. */
 export async function findApprovalOfUpdate(
   db: Db,
   { updateId, nowMs }: { updateId: string; nowMs: number },
@@ -47,7 +47,7 @@ export async function findApprovalOfUpdate(
   return row ?? null;
 }
 
-/** The same token under one more signature: its payload, which commands name by digest, stays as it is. */
+/** Adds a signature to a token: its payload, which commands name by digest, stays the same. */
 export async function addApprovalSignature(
   tx: Tx,
   { tokenId, envelope }: { tokenId: string; envelope: string },
@@ -55,7 +55,7 @@ export async function addApprovalSignature(
   await tx.updateTable('approvals').set({ envelope }).where('token_id', '=', tokenId).execute();
 }
 
-/** The token that an agent may have: its own, not void and not expired. */
+/** A token for its agent: the agent's own, not void and not expired. */
 export async function findLiveApproval(
   db: Db,
   { tokenId, agentId, nowMs }: { tokenId: string; agentId: string; nowMs: number },
@@ -110,7 +110,7 @@ export async function liveApprovalsOfKeys(
     .execute();
 }
 
-/** Live approvals whose plan names one of these hashes anywhere, by token; a plan is another slice's, joined to read it once. */
+/** Live approvals whose plan contains one of these hashes anywhere, by token; joins another slice's plans to read them once. */
 export async function liveApprovalsNaming(
   db: Db,
   { hashes, after, limit }: { hashes: readonly string[]; after: string; limit: number },

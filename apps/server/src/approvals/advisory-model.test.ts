@@ -14,7 +14,7 @@ const isLong = process.env.TIDEGATE_LONG === '1';
 /** A run on PostgreSQL takes five times as long. */
 const RUNS = { sqlite: 25, postgres: 6 } as const;
 const LONG = { numRuns: 1e9, interruptAfterTimeLimit: 120_000 };
-/** An operator who is gone before anything can answer, and one who waits for it. */
+/** An operator who leaves before any answer, and one who waits for it. */
 const WAITS_MS = [5, 30_000] as const;
 
 const which = fc.nat({ max: PACKAGES - 1 });
@@ -60,7 +60,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 const flags = fc.array(fc.boolean(), { minLength: PACKAGES, maxLength: PACKAGES });
 const start: fc.Arbitrary<WorldStart> = fc.record({ inApi: flags, inExport: flags, isPair: flags });
 
-/** Nothing is waited for: questions, answers and snapshots overtake each other as they like. */
+/** Nothing is awaited: queries, answers and snapshots overtake each other freely. */
 async function take(world: AdvisoryWorld, one: Step): Promise<unknown> {
   switch (one.do) {
     case 'ask':
@@ -95,7 +95,7 @@ async function take(world: AdvisoryWorld, one: Step): Promise<unknown> {
 
 describe.each(ENGINES)('sources, snapshots, answers and questions in any order, on $name', (engine) => {
   test.each([1, 50_000])(
-    'A1: nothing is minted with a finding that a healthy source has, nothing clear is refused, and all is decided (queue of %i)',
+    'A1: nothing is minted with a finding of a healthy source, nothing clear is refused, and everything is decided (queue of %i)',
     { timeout: isLong ? 300_000 : 120_000 },
     async (queueMax) => {
       const { begin } = await createAdvisoryWorld(engine, { queueMax });
@@ -122,7 +122,7 @@ describe.each(ENGINES)('sources, snapshots, answers and questions in any order, 
         }),
         isLong ? LONG : { numRuns: RUNS[engine.name] },
       );
-      // The run that the time limit interrupts goes on: it counts, and it needs its database to the end.
+      // A run interrupted by the time limit continues: it counts, and needs its database until it ends.
       await latest;
     },
   );

@@ -23,7 +23,7 @@ import {
 
 const URL = '/api/v1/admin/age-exceptions';
 const tags = ['age exceptions'];
-/** An exception always ends; longest life in milliseconds. */
+/** Every exception ends; longest life in milliseconds. */
 const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
 const change: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 

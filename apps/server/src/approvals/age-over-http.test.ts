@@ -24,7 +24,7 @@ async function setUp(
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(registryMs === undefined ? {} : { registryMs }),
   });
-  // The registries go last: what still asks them ends first.
+  // The registries stop last: anything that still queries them ends first.
   onTestFinished(async () => {
     await npm.stop();
     await pypi.stop();
@@ -35,7 +35,7 @@ async function setUp(
     ...it,
     pypi,
     registry,
-    /** Publishes a version so many hours ago. */
+    /** Publishes a version this many hours ago. */
     publish(name: string, version: string, hours: number) {
       const at = new Date(it.clock.now() - hours * HOUR_MS).toISOString();
       if (ecosystem === 'npm') npm.publish(name, version, at);
@@ -77,7 +77,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       }
     });
 
-    test('block: a dependency that is new to the host stops, and no override passes it', async () => {
+    test('block: a young dependency that is new to the host blocks, and no override passes it', async () => {
       const it = await setUp(engine, ecosystem);
       it.publish('left', '2.0.0', 1_000);
       it.publish('dep', '2.0.0', 1);
@@ -91,7 +91,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       }
     });
 
-    test('block: a version that the registry does not have is of unknown age, until it has it', async () => {
+    test('block: a version missing from the registry has an unknown age until it appears', async () => {
       const it = await setUp(engine, ecosystem);
       const id = await it.add();
       const unknown = { status: 409, body: { blocked_by: 'age', reason: 'unknown_age' } };
@@ -102,7 +102,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       expect((await it.approve(id)).status).toBe(200);
     });
 
-    test('block: the future is unknown_age', async () => {
+    test('block: a release time in the future is unknown_age', async () => {
       const it = await setUp(engine, ecosystem);
       it.publish('left', '2.0.0', -1);
       expect(await it.approve(await it.add())).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
     });
 
     test.each(['down', 'failing', 'garbage', 'redirect', 'endless'] as const)(
-      'block: a registry that is %s is a stop by unknown_age, which no override passes',
+      'block: a registry that is %s blocks with unknown_age, which no override passes',
       { timeout: 20_000 },
       async (mode) => {
         const it = await setUp(engine, ecosystem, mode === 'endless' ? { registryMs: 300 } : {});
@@ -128,7 +128,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       },
     );
 
-    test('block: not fetched yet is 503 verdict_pending, in preview too; once it failed it has it, it counts', async () => {
+    test('block: not fetched yet is 503 verdict_pending, in preview too; a time fetched after a failure counts', async () => {
       const it = await setUp(engine, ecosystem, { waitMs: 20 });
       it.publish('left', '2.0.0', 1_000);
       const id = await it.add();
@@ -140,14 +140,14 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       await expect.poll(async () => (await it.approve(id)).status).toBe(200);
     });
 
-    test('block: a registry that hangs is a stop by unknown_age once it timed out', async () => {
+    test('block: a hanging registry blocks with unknown_age after its timeout', async () => {
       const it = await setUp(engine, ecosystem, { registryMs: 60 });
       it.registry.mode = 'hang';
       const id = await it.add();
       expect(await it.approve(id)).toMatchObject({ status: 409, body: { reason: 'unknown_age' } });
     });
 
-    test('warn: a failed fetch fails open with [WARNING] and package_age, a young one is shown', async () => {
+    test('warn: a failed fetch fails open with [WARNING] and package_age, a young version is shown', async () => {
       const it = await setUp(engine, ecosystem, { gateEnforcement: 'warn' });
       it.registry.mode = 'failing';
       expect(await it.approve(await it.add())).toMatchObject({ status: 200, body: { warnings: [] } });
@@ -160,7 +160,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       });
     });
 
-    test('off: the age of a version is not looked at', async () => {
+    test('off: the age of a version is ignored', async () => {
       const it = await setUp(engine, ecosystem, { gateEnforcement: 'off' });
       it.publish('left', '2.0.0', 1);
       expect(await it.approve(await it.add())).toMatchObject({ status: 200, body: { warnings: [] } });
@@ -180,7 +180,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       expect((await it.approve(second)).status).toBe(409);
     });
 
-    test('neither an exception nor an override of the age softens a malicious package (MAL-)', async () => {
+    test('neither an exception nor an override of the age passes a malicious package (MAL-)', async () => {
       const it = await setUp(engine, ecosystem, { vulnerabilityPolicy: 'introduced' });
       it.publish('left', '2.0.0', 1);
       const scope = ecosystem === 'npm' ? 'npm' : 'PyPI';
@@ -194,7 +194,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       });
     });
 
-    test('bulk and sweep go by the same ages', async () => {
+    test('bulk and sweep use the same ages', async () => {
       const it = await setUp(engine, ecosystem);
       it.publish('old', '2.0.0', 100);
       it.publish('young', '2.0.0', 1);
@@ -221,7 +221,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
     });
   });
 
-  test('an exception of PyPI is for the name in every spelling (PEP 503), and its end is an event', async () => {
+  test('a PyPI exception covers every spelling of the name (PEP 503), and its end is an event', async () => {
     const it = await setUp(engine, 'pypi');
     it.publish('some-pkg', '2.0.0', 1);
     const expires_at = new Date(it.clock.now() + HOUR_MS).toISOString();
@@ -242,11 +242,11 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
       package: { ecosystem: 'pypi', name: 'Some_Pkg', version: '2.0.0' },
       actor: 'ada',
     });
-    // Nothing is left to end: no second event.
+    // It has ended already: no second event.
     expect((await it.call('DELETE', `/api/v1/admin/age-exceptions/${id}`)).status).toBe(404);
   });
 
-  test('bulk waits once for all: what no registry has answered by then is skipped as verdict_pending', async () => {
+  test('bulk waits once for all: updates without an answer by then are skipped as verdict_pending', async () => {
     const it = await setUp(engine, 'npm', { waitMs: 30 });
     const ids = [await it.add('a'), await it.add('b'), await it.add('c')];
     it.registry.hold();
@@ -254,7 +254,7 @@ describe.each(ENGINES)('the age gate over HTTP (A7) on $name', (engine) => {
     expect(body.skipped.map(({ code }: { code: string }) => code)).toEqual(Array(3).fill('verdict_pending'));
   });
 
-  test('one registry that is down says nothing about the other', async () => {
+  test('a failed registry does not affect the other', async () => {
     const it = await setUp(engine, 'npm', { waitMs: 50 });
     it.registry.mode = 'down';
     it.pypi.hold();

@@ -31,17 +31,17 @@ describe('the age of a version (A7)', () => {
     ['just released', NOW_MS, 'violation'],
     ['released in the future', NOW_MS + 1, 'unknown_age'],
     ['without a time', null, 'unknown_age'],
-    ['with a time that is none', Number.NaN, 'unknown_age'],
-    ['never asked about', undefined, 'unknown_age'],
+    ['with an invalid time', Number.NaN, 'unknown_age'],
+    ['never fetched', undefined, 'unknown_age'],
   ])('%s', (_what, released, status) => {
     expect(judge(released)).toMatchObject({ status, pending: false });
   });
 
-  test('a time that is being asked for is pending, not unknown', () => {
+  test('a time still being fetched is pending, not unknown', () => {
     expect(judge(undefined, { source: 'pending' })).toMatchObject({ violations: [], pending: true });
   });
 
-  test('a fetch that failed is a violation in block and fails open in warn', () => {
+  test('a failed fetch is a violation in block and fails open in warn', () => {
     expect(judge(undefined, { source: 'unreachable' }).violations).toHaveLength(1);
     expect(judge(undefined, { source: 'unreachable', mode: 'warn' }).violations).toHaveLength(0);
     expect(judge(null, { mode: 'warn' }).status).toBe('unknown_age');
@@ -54,11 +54,11 @@ describe('the age of a version (A7)', () => {
     expect(judge(NOW_MS, { exceptions: excepted, subjects: [other] }).status).toBe('unknown_age');
   });
 
-  test.each(['apt', 'dnf'] as const)('%s has no time of release: the gate does not apply', (ecosystem) => {
+  test.each(['apt', 'dnf'] as const)('%s has no release times: the gate does not apply', (ecosystem) => {
     expect(judge(NOW_MS, { ecosystem }).status).toBe('not_applicable');
   });
 
-  test('off does not look', () => {
+  test('off ignores ages', () => {
     expect(judge(NOW_MS, { mode: 'off' })).toMatchObject({ status: 'off', violations: [] });
   });
 });
@@ -81,7 +81,7 @@ test('every version that is new to the host is judged, in the closure too; remov
   expect(ageSubjects({ ecosystem: 'apt', actions, installed })).toEqual([]);
 });
 
-test('what comes in the file of another package of the plan is no subject of its own; what only says so is (A7)', () => {
+test('a package in the file of another one of the plan is no separate subject; one that only claims so is (A7)', () => {
   const artifact = { filename: 'kit.tgz', url: 'https://r.test/kit', size_bytes: 1, sha512: 'a'.repeat(128) };
   const kit: PlanAction = { action: 'upgrade', name: 'kit', to_version: '2', artifact };
   const inner: PlanAction = { ...kit, name: 'inner', source_name: 'kit', source_version: '2' };

@@ -10,11 +10,11 @@ export interface AgeViolation {
   readonly package: string;
   readonly version: string;
   readonly publishedAtMs: number | null;
-  /** Null: the age is not known (missing, unparsable or future time of release). */
+  /** Null: the age is unknown (missing, unparsable or future release time). */
   readonly ageHours: number | null;
 }
 
-/** A time that a decision went by, and who said it. */
+/** A release time used by a decision, and its source. */
 export interface AgeTime {
   readonly package: string;
   readonly version: string;
@@ -26,17 +26,17 @@ export interface AgeFacts {
   readonly status: 'ok' | 'violation' | 'unknown_age' | 'not_applicable' | 'off';
   readonly minimumHours: number;
   readonly violations: readonly AgeViolation[];
-  /** What the registries said about every version that is new to the host. */
+  /** The registries' release times of every version that is new to the host. */
   readonly times: readonly AgeTime[];
-  /** Versions that an operator has excepted. */
+  /** Versions with an exception. */
   readonly excepted: readonly { readonly package: string; readonly version: string }[];
-  /** Some release times are still being asked for. */
+  /** Some release times are still being fetched. */
   readonly pending: boolean;
 }
 
 /**
- * Reading 2: every version of the closure that is new to the host, not only the top-level package. What is bundled is
- * as old as the file that it comes in, whose package is a subject itself (decision 0011).
+ * Reading 2: every version of the closure that is new to the host, not only the top-level package. A bundled package is
+ * as old as the file that contains it, whose package is itself a subject (decision 0011).
  */
 export function ageSubjects(args: {
   ecosystem: Ecosystem;
@@ -56,23 +56,23 @@ export function ageSubjects(args: {
       artifact: artifact ?? null,
     }))
     .filter((subject) => !present.has(ageKey(subject)));
-  // One version in several places of a closure is one version.
+  // The same version in several places of a closure is one subject.
   return [...new Map(subjects.map((subject) => [timeKey(subject), subject])).values()];
 }
 
 /**
- * Ages at one cutoff. Equal to the minimum passes. A version whose time was never fetched counts as unknown in
- * `block`; in `warn` it fails open (specification, "Advisory checks").
+ * Compares ages with one cutoff; an age equal to the minimum passes. A version whose time was never fetched counts as
+ * unknown in `block`; in `warn` it fails open (specification, "Advisory checks").
  */
 export function ageFacts(args: {
   ecosystem: Ecosystem;
   mode: 'block' | 'warn' | 'off';
   subjects: readonly AgeSubject[];
-  /** What the registry said by `timeKey`; a time of null where it gives none. */
+  /** Release times by `timeKey`; null when the registry has none. */
   released: ReadonlyMap<string, { readonly atMs: number | null; readonly source: string }>;
-  /** `name@version` that an operator has excepted, by `ageKey`. */
+  /** Exceptions, by `ageKey` (`name@version`). */
   exceptions: ReadonlySet<string>;
-  /** Whether times that are not there are still being asked for. */
+  /** Whether missing times are still being fetched. */
   source: 'judged' | 'pending' | 'unreachable';
   nowMs: number;
   minimumHours: number;

@@ -43,7 +43,7 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     return { ...it, state, approved, deliver, reopen };
   }
 
-  test('lists nothing while every approval stands', async () => {
+  test('lists nothing while every approval is valid', async () => {
     const it = await setUp();
     await it.approved('openssl');
     await it.deliver();
@@ -59,7 +59,7 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     });
   });
 
-  test('lists what was taken back after its delivery, for as long as an agent might take it', async () => {
+  test('lists approvals withdrawn after delivery, for as long as an agent might accept them', async () => {
     const it = await setUp();
     const [delivered, undelivered] = [await it.approved('openssl'), await it.approved('curl')];
     await it.database.transact((tx) =>
@@ -78,7 +78,7 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     expect((await it.state()).revoked_tokens).toEqual([]);
   });
 
-  test('an approval that was minted anew stands beside the one that was taken back', async () => {
+  test('a newly minted approval is valid beside the withdrawn one', async () => {
     const it = await setUp();
     const first = await it.approved('openssl');
     await it.deliver();
@@ -89,7 +89,7 @@ describe.each(ENGINES)('the signed state for an agent on $name', (engine) => {
     expect((await it.state()).revoked_tokens).toEqual([first.tokenId]);
   });
 
-  test('past the bound it names the time up to which no approval counts, and lists the newest', async () => {
+  test('beyond the limit it gives the time up to which no approval counts, and lists the newest', async () => {
     const it = await setUp();
     const { id, tokenId } = await it.approved('openssl');
     await it.deliver();

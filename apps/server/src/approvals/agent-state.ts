@@ -9,7 +9,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { deliveredVoidApprovals } from './store.ts';
 
-/** Agents take an approval for some minutes after its end, as clocks differ; it is listed for longer than that. */
+/** Agents accept an approval some minutes beyond its end, as clocks differ; it stays listed for longer than that. */
 const EXPIRY_MARGIN_MS = 3_600_000;
 
 export interface AgentStateDeps {
@@ -17,14 +17,14 @@ export interface AgentStateDeps {
   keyRing: Pick<KeyRing, 'fleetId' | 'epoch' | 'signer' | 'state'> & { keySet(): { version: number } };
 }
 
-/** Signs which delivered approvals of an agent do not stand any more, for the moment before it installs. */
+/** Signs the list of an agent's delivered approvals that are void, which the agent checks before it installs. */
 export async function signAgentState(
   { platform, keyRing }: AgentStateDeps,
   agentId: string,
 ): Promise<Envelope> {
-  // Another replica may have changed the keys: the fleet's state bounds how long that stays unseen.
+  // Another replica may have changed the keys: reading the fleet's state bounds how long that stays unnoticed.
   await keyRing.state();
-  // Before the list is read: it is never older than the time that it bears.
+  // Taken before the list is read: the list is never older than its time.
   const nowMs = platform.now();
   const revoked = await deliveredVoidApprovals(platform.database.read, {
     agentId,
@@ -40,7 +40,7 @@ export async function signAgentState(
     epoch: keyRing.epoch(),
     key_set_version: keyRing.keySet().version,
     revoked_tokens: revoked.slice(0, REVOKED_TOKENS_MAX).map(({ token_id }) => token_id),
-    // In whole seconds, as approvals bear the time of their issue.
+    // In whole seconds, like the issue times of approvals.
     approvals_after: newestUnlisted === undefined ? null : rfc3339Seconds(newestUnlisted.issued_at),
   };
   return keyRing.signer().sign(AGENT_STATE_TYPE, Buffer.from(JSON.stringify(payload)));

@@ -11,7 +11,7 @@ import { logBlock, recordBlock } from './record-block.ts';
 import { recordDecision } from './record-decision.ts';
 import type { BlockedVerdict, GateWarning } from './verdict.ts';
 
-/** Times that a decision is made anew because the plan, or what is known of its packages, changed under it. */
+/** Attempts at a decision whose plan, or whose packages' facts, changed meanwhile. */
 const ATTEMPTS = 3;
 
 export interface Approval {
@@ -43,8 +43,8 @@ export type ApproveOutcome =
   | { readonly kind: 'conflict'; readonly state: string };
 
 /**
- * Approves one update (E3): loads what is known, waits for the advisory worker, asks the gate, and writes the outcome
- * in one transaction. Nothing is minted unless the gate said so of the very plan that the token binds.
+ * Approves one update (E3): loads the facts, waits for the advisory worker, asks the gate, and writes the outcome in one
+ * transaction. Mints only if the gate passed the exact plan that the token binds.
  */
 export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Promise<ApproveOutcome> {
   const { updateId, operator, override, overrideReason, notBeforeMs } = approval;
@@ -61,7 +61,7 @@ export async function approveUpdate(deps: ApprovalDeps, approval: Approval): Pro
     if ((state !== 'pending' && state !== 'awaiting_plan') || loaded.agent.status === 'revoked') {
       return { kind: 'conflict', state: loaded.agent.status === 'revoked' ? 'revoked' : state };
     }
-    // All attempts together wait no longer than one; a clock that was set back makes it no longer.
+    // All attempts together wait no longer than one; a clock that was set back does not extend the wait.
     const leftMs = Math.max(0, Math.min(waitMs, untilMs - deps.platform.now()));
     const waited = await waitForSources(deps, subjectsOfUpdate(loaded), leftMs);
     const [facts] = await factsOf(deps, [loaded], waited);

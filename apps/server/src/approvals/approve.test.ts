@@ -149,7 +149,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
   test.each([
     ['page-token-without-vulns', 409],
     ['refuse-batch', 409],
-  ] as const)('a source that answers by %s is read to its end', async (mode, status) => {
+  ] as const)('a source that answers by %s is read to the end', async (mode, status) => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     it.osv.mode = mode;
@@ -168,7 +168,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(uncovered.body).toMatchObject({ blocked_by: 'unchecked', reason: 'uncovered' });
   });
 
-  test('SERVICE_SUPPLY_CHAIN_UNCOVERED=warn lets an operator pass where no database covers', async () => {
+  test('SERVICE_SUPPLY_CHAIN_UNCOVERED=warn lets an operator pass where no database covers the distribution', async () => {
     const it = await createApprovalsApp(engine, { settings: { uncovered: 'warn' } });
     it.osv.covered.delete('Debian:12');
     expect(await it.approve(await it.addUpdate())).toMatchObject({
@@ -242,7 +242,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(await approvalsOf(it)).toEqual([]);
   });
 
-  test('an override that nothing needs mints without one and warns; no event of an override is left', async () => {
+  test('an unneeded override mints without one and warns, and leaves no override event', async () => {
     const it = await createApprovalsApp(engine);
     const answer = await it.approve(await it.addUpdate(), OVERRIDE);
     expect(answer).toMatchObject({ status: 200, body: { warnings: [{ code: 'override_not_needed' }] } });
@@ -261,7 +261,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(await eventsOf(it, 'update_approved')).toHaveLength(1);
   });
 
-  test('a decision that fails in the middle leaves nothing behind', async () => {
+  test('a decision that fails midway leaves nothing behind', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
@@ -297,7 +297,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(it.osv.requests).toEqual([]);
   });
 
-  test('a closure that is not judged in time is 503 verdict_pending, also for an override', async () => {
+  test('a closure not judged in time is 503 verdict_pending, also for an override', async () => {
     const it = await createApprovalsApp(engine, { waitMs: 20 });
     it.osv.mode = 'hang';
     const id = await it.addUpdate();
@@ -318,7 +318,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(it.osv.requests).toEqual([]);
   });
 
-  test('not_before is on the command and on the update, and the approval lives seven days from then', async () => {
+  test('not_before is stored with the command and the update, and the approval lives seven days from then', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id, { not_before: '2026-11-23T00:00:00Z' });
@@ -347,7 +347,7 @@ describe.each(ENGINES)('approving one update (E3) on $name', (engine) => {
     expect(await it.approve(id)).toMatchObject({ status: 409, code: 'conflict' });
   });
 
-  test('reading 4: introduced stops only on what the host does not have', async () => {
+  test('reading 4: introduced blocks only vulnerabilities that the host does not have', async () => {
     const it = await createApprovalsApp(engine, { settings: { vulnerabilityPolicy: 'introduced' } });
     it.vulnerable({ id: 'OLD-1', version: '3.0.12-1' });
     it.osv.addRecord({ id: 'OLD-1' }, [{ ecosystem: 'Debian:12', name: 'openssl', all: true }]);
@@ -430,7 +430,7 @@ describe.each(ENGINES)('the age gate (A7) on $name', (engine) => {
     expect(await eventsOf(it, 'supply_chain_override')).toEqual([]);
   });
 
-  test('block: an unknown age is a violation, in warn it is shown, and off does not look', async () => {
+  test('block: an unknown age is a violation, in warn it is shown, off ignores it', async () => {
     const block = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     expect((await block.approve(await block.addUpdate(npm))).body).toMatchObject({
       blocked_by: 'age',
@@ -490,7 +490,7 @@ describe.each(ENGINES)('the age gate (A7) on $name', (engine) => {
 });
 
 describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => {
-  test('preview gives the object of the refusal, mints nothing and leaves no event', async () => {
+  test('preview returns the object of the refusal, mints nothing and leaves no event', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
@@ -510,7 +510,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     expect(await it.gateOf(id)).toEqual(preview.body);
   });
 
-  test('where nothing blocks, blocked_by and reason are null; a plan that is not known is unchecked', async () => {
+  test('when nothing blocks, blocked_by and reason are null; an unknown plan is unchecked', async () => {
     const it = await createApprovalsApp(engine);
     const clear = await it.call('POST', `/api/v1/updates/${await it.addUpdate()}/preview`);
     expect(clear.body).toMatchObject({
@@ -526,7 +526,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     ).toBe(404);
   });
 
-  test('reading the gate of an update asks nobody', async () => {
+  test('reading the gate of an update queries no source', async () => {
     const it = await createApprovalsApp(engine);
     expect(await it.gateOf(await it.addUpdate())).toMatchObject({ blocked_by: null, verdict: 'unchecked' });
     expect(it.osv.requests).toEqual([]);
@@ -553,7 +553,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     ).toBe(404);
   });
 
-  test('reopen takes an approval back: its command is cancelled, its token void, and it can be approved again', async () => {
+  test('reopen withdraws an approval: its command is cancelled, its token void, and it can be approved again', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -573,7 +573,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     expect(await approvalsOf(it)).toHaveLength(2);
   });
 
-  test('an approval whose command the agent has acknowledged cannot be taken back', async () => {
+  test('an approval whose command the agent has acknowledged cannot be withdrawn', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -600,7 +600,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     expect((await get(it.agentId, row?.token_id)).statusCode).toBe(404);
   });
 
-  test('an update that moved on is not minted from what was judged before', async () => {
+  test('an update that changed state is not minted from an earlier judgement', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '2.0.0' });
     const release = it.osv.hold();
@@ -614,7 +614,7 @@ describe.each(ENGINES)('preview, gate, reject and reopen on $name', (engine) => 
     expect(await stateOf(it, id)).toBe('superseded');
   });
 
-  test('a plan that changes while it is judged is judged anew: the token binds what is there', async () => {
+  test('a plan that changes while it is judged is judged again: the token binds the new one', async () => {
     const it = await createApprovalsApp(engine);
     const npm = { ecosystem: 'npm' as const, name: 'left', version: '2.0.0' };
     const id = await it.addUpdate(npm);

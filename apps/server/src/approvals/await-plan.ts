@@ -8,8 +8,8 @@ import type { LoadedUpdate } from './load-update.ts';
 export type AwaitOutcome = 'awaiting_plan' | 'plan_changed' | 'conflict';
 
 /**
- * Asks the agent for the plan of an update (reading 5); the sweep goes on when it is there. Asking again for one that
- * is awaited already changes nothing.
+ * Requests the plan of an update from the agent (reading 5); the sweep continues once it is there. Requesting it again
+ * changes nothing.
  */
 export async function awaitPlan(
   tx: Tx,

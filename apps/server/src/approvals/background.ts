@@ -7,7 +7,7 @@ import { housekeepOnce } from './housekeeping.ts';
 import { noteTrustedHost } from './note-trusted-hosts.ts';
 import { sweepOnce } from './sweep.ts';
 
-/** The sweep (A8) and the housekeeping of what expires, every SERVICE_SWEEP_INTERVAL_SECONDS. */
+/** Runs the sweep (A8) and the housekeeping of expired approvals, every SERVICE_SWEEP_INTERVAL_SECONDS. */
 export function createApprovalBackground(
   deps: ApprovalDeps,
   { intervalMs }: { intervalMs: number },
@@ -23,8 +23,8 @@ export function createApprovalBackground(
 }
 
 /**
- * The ledger of artifacts: what lost is held against live approvals, in a lane of its own, so that neither waits for
- * the sweep nor the sweep for a long queue; then what changed without a report is settled, and what nobody supports goes.
+ * Maintains the ledger of artifacts, separately so that it and the sweep do not delay each other: checks live approvals
+ * for hashes that lost, settles divergences that changed without a report, and deletes what nobody reports.
  */
 export function createLedgerBackground(
   deps: Pick<ApprovalDeps, 'platform'>,
@@ -37,13 +37,13 @@ export function createLedgerBackground(
     async run(isStopped) {
       await guarded(platform, 'settling of divergences failed', () => ledger.settleSome());
       await guarded(platform, 'enforcement of divergences failed', () => enforceDivergences(deps, isStopped));
-      await guarded(platform, 'noting a trusted host failed', () => noteTrustedHost(deps));
+      await guarded(platform, 'recording a trusted host failed', () => noteTrustedHost(deps));
       await guarded(platform, 'tidying of the ledger failed', () => ledger.tidySome());
     },
   });
 }
 
-/** A database that is away must not end the process: the next run tries again. */
+/** An unavailable database must not end the process: the next run tries again. */
 async function guarded(platform: Platform, message: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

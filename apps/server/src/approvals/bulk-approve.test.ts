@@ -12,7 +12,7 @@ async function eventsOf({ database }: ApprovalsApp, type: string) {
 }
 
 describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
-  test('what is clear is approved, what is flagged comes back in blocked, the rest is named with its code', async () => {
+  test('clear updates are approved, flagged ones are returned in blocked, the rest is listed with its code', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable({ name: 'zlib', version: '1.3-1' });
     const clear = await it.addUpdate();
@@ -70,7 +70,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'pending' });
   });
 
-  test('a filter approves exactly what the operator confirmed, and 409 conflict where the count differs', async () => {
+  test('a filter approves exactly what the operator confirmed, or is 409 conflict if the count differs', async () => {
     const it = await createApprovalsApp(engine);
     const ids = [await it.addUpdate(), await it.addUpdate({ name: 'curl' })];
     await it.addUpdate({ ecosystem: 'npm', name: 'left', version: '1.0.0' });
@@ -96,7 +96,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect((await bulk(it, body)).status).toBe(400);
   });
 
-  test('one wait for the whole request: what is not judged by then is skipped as verdict_pending', async () => {
+  test('one wait for the whole request: updates not judged by then are skipped as verdict_pending', async () => {
     const it = await createApprovalsApp(engine, { waitMs: 50 });
     const known = await it.addUpdate({ name: 'known' });
     const previewed = async () => (await it.call('POST', `/api/v1/updates/${known}/preview`)).status;
@@ -116,7 +116,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(body.skipped).toEqual(ids.slice(1).map((update_id) => ({ update_id, code: 'verdict_pending' })));
   });
 
-  test('250 updates are one question to the source, and 250 tokens', async () => {
+  test('250 updates are one query to the source, and 250 tokens', async () => {
     const it = await createApprovalsApp(engine);
     const ids: string[] = [];
     for (let i = 0; i < 250; i++) {
@@ -129,7 +129,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     expect(it.osv.requests.length).toBeLessThanOrEqual(2);
   });
 
-  /** An app whose database fails when the second hundred is to be committed, then works again or stays away. */
+  /** An app whose database fails at the commit of the second hundred, and then recovers or stays down. */
   async function openFailing({ forGood }: { forGood: boolean }) {
     let isAway = false;
     const it = await createApprovalsApp(engine, {
@@ -158,7 +158,7 @@ describe.each(ENGINES)('bulk approval (E4, A6) on $name', (engine) => {
     [false, 1],
     [true, 0],
   ])(
-    'A6: what was stopped before the database failed (for good: %s) has its line, and %i event',
+    'A6: updates stopped before the database failed (for good: %s) have their log line, and %i event',
     async (forGood, count) => {
       const { it, flagged, ids } = await openFailing({ forGood });
       expect((await bulk(it, { update_ids: ids })).status).toBe(503);

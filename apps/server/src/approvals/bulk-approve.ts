@@ -23,7 +23,7 @@ import type { Verdict } from './verdict.ts';
 
 /** Updates that are judged and minted together. */
 const CHUNK_UPDATES = 100;
-/** Findings of one blocked update that the answer names, the weightiest first. */
+/** Findings listed per blocked update, the most severe first. */
 const BLOCKED_FINDINGS_MAX = 50;
 /** A6: a bulk request has no override, and no field that could become one. */
 const PLAIN: ApprovalRequest = { by: 'operator', override: false, overrideReason: null };
@@ -42,8 +42,8 @@ export interface BulkApproval {
 }
 
 /**
- * Approves many updates (E4): one wait for the whole request, then each by the gate of the single path. What the gate
- * stops comes back in `blocked` and is approved one at a time, each with its own reason (A6).
+ * Approves many updates (E4): one wait for the whole request, then the same gate for each as in a single approval.
+ * Updates that the gate stops are returned in `blocked`, to be approved one at a time, each with its own reason (A6).
  */
 export async function bulkApprove(
   deps: ApprovalDeps,
@@ -64,7 +64,7 @@ export async function bulkApprove(
     state = 'done';
   } finally {
     try {
-      // What earlier chunks decided stays decided when a later one fails, and so does its event (A6).
+      // Decisions of earlier chunks stay when a later one fails, and so does the event (A6).
       await recordBulkBlock(deps, { blocks, actor: operator });
     } finally {
       await progress.end(answer, state);
@@ -83,7 +83,7 @@ async function updateIds(
   const db = platform.database.read;
   const selection = { filter: request.filter, scope };
   const count = await countUpdates(db, selection);
-  // The operator confirms what the console showed; if it is another number by now, nothing happens.
+  // The operator confirms the number that the console showed; if it has changed, nothing happens.
   if (count !== request.confirm_count) return { kind: 'count_differs', count };
   if (count > BULK_MAX_UPDATES) return { kind: 'too_many', count };
   return { kind: 'ids', ids: await listUpdateIds(db, { ...selection, limit: BULK_MAX_UPDATES }) };
@@ -93,7 +93,7 @@ function partsOf({ platform }: ApprovalDeps, updateIds: readonly string[]): Prom
   return judgedParts(platform.database.read, { updateIds, most: CHUNK_UPDATES });
 }
 
-/** One wait of 10 s for the whole request, over the distinct subjects of all of it. */
+/** One wait of 10 s for the whole request, over all distinct subjects. */
 async function waitForAll(
   deps: ApprovalDeps,
   { ids, scope }: { ids: readonly string[]; scope: GroupScope },
@@ -136,7 +136,7 @@ async function approveChunk(
     const known = facts[i];
     return known ? [{ loaded, facts: known, verdict: judge(known, policyOf(deps), PLAIN) }] : [];
   });
-  // The answer is put together from what the committed run of the transaction says: it may run more than once.
+  // Only results of the committed run enter the answer: the transaction may run more than once.
   const written = await deps.platform.database.transact(async (tx) => {
     const results: Written[] = [];
     const mintings: Minting[] = [];
@@ -194,7 +194,7 @@ function addJudged(
   return [{ loaded, facts, verdict, request: PLAIN }];
 }
 
-/** What lies outside of the operator's groups is not there for it. */
+/** Updates outside of the operator's groups do not exist for it. */
 async function loadInScope(
   deps: ApprovalDeps,
   { ids, scope }: { ids: readonly string[]; scope: GroupScope },

@@ -9,7 +9,7 @@ const idOf = (n: number) => `01900000-0000-7000-b000-${String(n).padStart(12, '0
 const NOTHING = { approved: [], awaiting_plan: [], blocked: [], skipped: [] };
 
 describe.each(ENGINES)('the progress of a bulk request on $name', (engine) => {
-  test('says how far it is, and has its answer for an hour, for who sent it', async () => {
+  test('shows the progress, and the answer for an hour, to its sender', async () => {
     const { call, addUpdate, vulnerable, clock, platform } = await createApprovalsApp(engine);
     vulnerable({ name: 'bad' });
     const ids = [
@@ -40,7 +40,7 @@ describe.each(ENGINES)('the progress of a bulk request on $name', (engine) => {
     expect((await call('GET', `/api/v1/bulk/${idOf(1)}/result`)).status).toBe(404);
   });
 
-  test('is told while it is under way, and when it failed', async () => {
+  test('is readable while it runs, and after it failed', async () => {
     const { call, platform } = await createApprovalsApp(engine);
     const progress = createProgress(platform, { operator_id: ADA, progress_id: idOf(1) });
     expect(await progress.start(300)).toBe(true);
@@ -59,7 +59,7 @@ describe.each(ENGINES)('the progress of a bulk request on $name', (engine) => {
     expect((await call('GET', `${url}/result`)).body).toEqual(half);
   });
 
-  test('is finished for a client that goes away in its middle, and what came of it can be fetched', async () => {
+  test('continues for a client that disconnects midway, and the answer can be fetched', async () => {
     const { app, call, addUpdate, osv } = await createApprovalsApp(engine);
     const ids = [await addUpdate(), await addUpdate({ name: 'x', plan: null })];
     const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -88,7 +88,7 @@ describe.each(ENGINES)('the progress of a bulk request on $name', (engine) => {
     });
   });
 
-  test('has failed where its server died in the middle, and says after how many', async () => {
+  test('counts as failed when its server died midway, and shows how far it came', async () => {
     const { call, platform, clock } = await createApprovalsApp(engine);
     const progress = createProgress(platform, { operator_id: ADA, progress_id: idOf(1) });
     await progress.start(300);

@@ -15,22 +15,22 @@ import {
 
 /** How long the answer of a bulk request can be fetched, in milliseconds. */
 export const RUN_KEPT_MS = 3_600_000;
-/** Runs that are kept for one operator, the newest. */
+/** Runs stored per operator, newest first. */
 export const RUNS_KEPT = 20;
-/** A run that gives no sign of life for so long has died with its server: the next one never takes longer. */
+/** A run without an update for this long has died with its server: a live one never takes longer. */
 export const RUN_SILENT_MS = 120_000;
-/** Longest answer that is kept whole; of a longer one the findings of what was blocked are left out. */
+/** Longest answer stored in full; a longer one loses the findings of blocked updates. */
 const ANSWER_MAX_CHARS = 8 * 1024 * 1024;
 
-/** Tells how far a bulk request is, to whoever asks on any replica. */
+/** Reports the progress of a bulk request, readable on any replica. */
 export interface Progress {
-  /** Before the first update. False where the operator has used the id within the hour. */
+  /** Called before the first update. False when the operator has used the id within the hour. */
   start(total: number): Promise<boolean>;
   step(answer: BulkApproveAnswer): Promise<void>;
   end(answer: BulkApproveAnswer, state: 'done' | 'failed'): Promise<void>;
 }
 
-/** A request whose sender does not want to know. */
+/** For a request without a progress id. */
 export const NO_PROGRESS: Progress = { start: async () => true, step: async () => {}, end: async () => {} };
 
 export function createProgress(platform: Pick<Platform, 'database' | 'now'>, key: BulkRunKey): Progress {
@@ -67,7 +67,7 @@ function textOf(answer: BulkApproveAnswer): string {
   return JSON.stringify({ ...answer, blocked: answer.blocked.map((one) => ({ ...one, findings: [] })) });
 }
 
-/** Null where the operator has no such run, or it is forgotten. */
+/** Null when the operator has no such run, or it was deleted. */
 export async function readRun(
   { database, now }: Pick<Platform, 'database' | 'now'>,
   key: BulkRunKey,
@@ -76,7 +76,7 @@ export async function readRun(
   return row && row.updated_at >= now() - RUN_KEPT_MS ? row : null;
 }
 
-/** A run whose server died in its middle has no end of its own: it has failed once it has been silent for long. */
+/** A run whose server died never ends by itself: it counts as failed after a long silence. */
 export function progressOf(row: BulkRunRow, nowMs: number): BulkProgress {
   const hasDied = row.state === 'running' && nowMs - row.updated_at > RUN_SILENT_MS;
   return {
@@ -93,7 +93,7 @@ export function progressOf(row: BulkRunRow, nowMs: number): BulkProgress {
   };
 }
 
-/** The answer of a run that has ended; null while it is under way, and for ever of one whose server died. */
+/** The answer of a finished run; null while it is running, and forever if its server died. */
 export function answerOf(row: BulkRunRow): BulkApproveAnswer | null {
   if (row.answer === null) return null;
   const answer = parseAs(BulkApproveAnswer, row.answer);

@@ -5,7 +5,7 @@ export type BulkRunRow = Tables['bulk_runs'];
 export type BulkRunKey = Pick<BulkRunRow, 'operator_id' | 'progress_id'>;
 export type BulkCounts = Pick<BulkRunRow, 'done' | 'approved' | 'blocked' | 'waiting' | 'skipped'>;
 
-/** False where the operator has a run of this id already. */
+/** False when the operator already has a run with this id. */
 export async function insertRun(tx: Tx, row: BulkRunRow): Promise<boolean> {
   const inserted = await tx
     .insertInto('bulk_runs')
@@ -39,7 +39,7 @@ export async function findRun(db: Db, { operator_id, progress_id }: BulkRunKey):
   return row ?? null;
 }
 
-/** Forgets what nobody wrote to since, and of one operator all but the newest. */
+/** Deletes runs without a write since then, and all but an operator's newest. */
 export async function dropRuns(
   tx: Tx,
   { operatorId, beforeMs, keep }: { operatorId: string; beforeMs: number; keep: number },

@@ -45,8 +45,8 @@ async function setUp(engine: TestEngine) {
   };
 }
 
-describe.each(ENGINES)('a package in the file of another one (decision 0011) on $name', (engine) => {
-  test('is judged by its own name and version: a vulnerable one stops the approval (A1)', async () => {
+describe.each(ENGINES)('a package inside another one’s file (decision 0011) on $name', (engine) => {
+  test('is judged by its own name and version: a vulnerable one blocks the approval (A1)', async () => {
     const it = await setUp(engine);
     it.vulnerable({ name: 'inner', version: '1.0.0', ecosystem: 'npm' });
     const id = await it.add();
@@ -60,7 +60,7 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     expect(bulk.body).toMatchObject({ approved: [], blocked: [{ update_id: id }] });
   });
 
-  test('is as old as that file: its registry is not asked about it, and knows nothing of it (A7)', async () => {
+  test('is as old as that file: its registry is not queried about it (A7)', async () => {
     const it = await setUp(engine);
     const id = await it.add();
     const preview = await it.call('POST', `/api/v1/updates/${id}/preview`);
@@ -87,9 +87,9 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     ['a package that is not in the plan', [kit, { ...inner, source_name: 'absent' }]],
     ['another version of it', [kit, { ...inner, source_version: '1.0.0' }]],
     ['a file of other bytes', [kit, { ...inner, artifact: { ...FILE, sha512: 'cd'.repeat(64) } }]],
-    ['a file of its own', [kit, { ...inner, artifact: { ...FILE, filename: 'inner.tgz' } }]],
+    ['a separate file', [kit, { ...inner, artifact: { ...FILE, filename: 'inner.tgz' } }]],
     ['itself', [kit, { ...inner, source_name: 'inner', source_version: '1.0.0' }]],
-  ])('is what a host only says of it, in %s: its age is judged as any other (A7)', async (_what, plan) => {
+  ])('is only claimed by a host, in %s: its age is judged as any other (A7)', async (_what, plan) => {
     const it = await setUp(engine);
     it.publish('inner', '1.0.0', 1);
     expect(await it.approve(await it.add(plan))).toMatchObject({
@@ -99,7 +99,7 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     expect(it.registry.requests.some((path) => path.includes('inner'))).toBe(true);
   });
 
-  test('is no divergence from the package of that name, unless it is only said to be bundled', async () => {
+  test('does not diverge from the package of that name, unless it is only claimed to be bundled', async () => {
     const it = await setUp(engine);
     const { agentId } = await insertTestAgent(it.database, { n: 2 });
     const own = { ...FILE, filename: 'inner-1.0.0.tgz', sha512: 'ef'.repeat(64) };
@@ -119,7 +119,7 @@ describe.each(ENGINES)('a package in the file of another one (decision 0011) on 
     expect(await open()).toEqual(['inner@1.0.0']);
   });
 
-  test('diverges where the file of the package around it does', async () => {
+  test('diverges if the file of the package around it does', async () => {
     const it = await setUp(engine);
     const { agentId } = await insertTestAgent(it.database, { n: 2 });
     const other = { ...kit, artifact: { ...FILE, sha512: 'ef'.repeat(64) } };

@@ -17,7 +17,7 @@ interface Change {
   readonly reason: string | null;
 }
 
-/** An operator's no: from `pending` and `awaiting_plan`. */
+/** An operator's rejection: from `pending` and `awaiting_plan`. */
 export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
   return deps.platform.database.transact(async (tx) => {
     if (!(await hasHost(tx, change.updateId))) return { kind: 'not_found' } as const;
@@ -29,8 +29,8 @@ export async function rejectUpdate(deps: ApprovalDeps, change: Change): Promise<
 }
 
 /**
- * Back to `pending`: what failed or was rejected, and also an approval that is taken back: its command is cancelled
- * and its token void. Not once the agent has acknowledged the command: then it may be installing.
+ * Back to `pending`: a failed or rejected update, or an approval to be withdrawn, whose command is cancelled and token
+ * voided. Not once the agent has acknowledged the command: it may be installing.
  */
 export async function reopenUpdate(deps: ApprovalDeps, change: Change): Promise<ChangeOutcome> {
   return deps.platform.database.transact(async (tx) => {
@@ -61,7 +61,7 @@ async function move(
   return update ? { kind: 'conflict', state: update.state } : { kind: 'not_found' };
 }
 
-/** Cancels the commands of an update that are still open and voids its token. */
+/** Cancels the open commands of an update and voids its token. */
 export async function withdraw(
   tx: Tx,
   { platform }: Pick<ApprovalDeps, 'platform'>,
@@ -72,8 +72,8 @@ export async function withdraw(
 }
 
 /**
- * Back to `pending` without anybody having asked: the command is cancelled, the token void. An update that is being
- * installed stays so, and keeps its token where `sparesInstalling` says so.
+ * Back to `pending` without a request: the command is cancelled, the token void. An update that is being installed keeps
+ * its state, and with `sparesInstalling` also its token.
  */
 export async function takeBackApproval(
   { platform }: Pick<ApprovalDeps, 'platform'>,

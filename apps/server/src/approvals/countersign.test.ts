@@ -9,7 +9,7 @@ import { ENGINES } from '../testing/engines.ts';
 const makeKey = () => loadSigningKey({ keyId: 'ops', privateKeyHex: generatePrivateKeyHex(randomBytes(32)) });
 const ops = makeKey();
 
-/** What somebody with the key makes of the token that the approval answered with. */
+/** The signature of a key holder over the token in the approval's answer. */
 function signatureOf(token: Envelope, key = ops): object {
   const made = countersign(key, token).signatures.at(-1);
   if (made === undefined) throw new Error('nothing was signed');
@@ -29,7 +29,7 @@ describe.each(ENGINES)('a second signature (POST countersign) on $name', (engine
     return { ...it, id, token, sign, stored };
   }
 
-  test('stands on the approval beside that of the server, once, with an event', async () => {
+  test('is added to the approval beside the server’s, once, with an event', async () => {
     const it = await approved();
     for (let again = 0; again < 2; again += 1) {
       expect(await it.sign(signatureOf(it.token))).toMatchObject({ status: 200, body: { update_id: it.id } });
@@ -52,13 +52,13 @@ describe.each(ENGINES)('a second signature (POST countersign) on $name', (engine
     ['loose bits', { keyid: 'ops', sig: `${'A'.repeat(85)}B==` }],
     ['white space', { keyid: 'ops', sig: ` ${'A'.repeat(85)}A==` }],
     ['an unknown field', { keyid: 'ops', sig: `${'A'.repeat(86)}==`, trusted: true }],
-  ])('%s is 400: one that cannot be read would spoil the approval', async (_, body) => {
+  ])('%s is 400: an unreadable signature would spoil the approval', async (_, body) => {
     const it = await approved();
     expect(await it.sign(body)).toMatchObject({ status: 400, code: 'invalid_request' });
     expect(await it.stored()).toEqual(it.token);
   });
 
-  test('there are no more than an agent looks at', async () => {
+  test('there are at most as many as an agent checks', async () => {
     const it = await approved();
     for (let count = it.token.signatures.length; count < maximumSignatures; count += 1) {
       expect((await it.sign(signatureOf(it.token, makeKey()))).status).toBe(200);
@@ -67,7 +67,7 @@ describe.each(ENGINES)('a second signature (POST countersign) on $name', (engine
     expect((await it.stored()).signatures).toHaveLength(maximumSignatures);
   });
 
-  test('an approval that was taken back or has expired cannot be signed, nor one of no update', async () => {
+  test('a withdrawn or expired approval cannot be signed, nor one of an unknown update', async () => {
     const it = await approved();
     const signature = signatureOf(it.token);
     expect((await it.call('POST', `/api/v1/updates/${it.agentId}/countersign`, signature)).status).toBe(404);

@@ -11,14 +11,14 @@ import { hasHost } from './has-host.ts';
 export type CountersignOutcome =
   | { kind: 'signed'; token: Envelope }
   | { kind: 'not_found' }
-  /** There is no approval that lives. */
+  /** There is no live approval. */
   | { kind: 'conflict' }
-  /** The approval has as many signatures, or bytes, as an agent takes. */
+  /** The approval has as many signatures, or bytes, as an agent accepts. */
   | { kind: 'full' };
 
 /**
- * Puts a signature beside the server's on the live approval of an update. The server does not know whose word a host
- * asks for, so it judges the form alone: what the signature is worth is the host's to say, which knows the key.
+ * Adds a signature beside the server's to the live approval of an update. Only a host knows the keys that it requires, so
+ * the server checks just the format; the host verifies the signature.
  */
 export async function countersignApproval(
   platform: Platform,
@@ -32,7 +32,7 @@ export async function countersignApproval(
     if (!row) return { kind: 'conflict' };
     const stored = parseStrictJson(row.envelope);
     if (!stored.ok || !Value.Check(Envelope, stored.value))
-      throw new Error('the stored approval is no envelope');
+      throw new Error('the stored approval is not an envelope');
     const token = stored.value;
     if (token.signatures.some(({ sig }) => sig === signature.sig)) return { kind: 'signed', token };
     const signed = { ...token, signatures: [...token.signatures, signature] };

@@ -15,10 +15,10 @@ import { readPlan, type StoredPlan } from '../updates/store.ts';
 import { findDecision } from './decision-store.ts';
 import { readRecord } from './read-decision.ts';
 
-/** Largest statement, in bytes: what the signing library takes at most. */
+/** Largest statement, in bytes: the limit of the signing library. */
 const STATEMENT_MAX_BYTES = 4 * 1024 * 1024;
 
-/** What signs: the key ring, of which no more is known here. */
+/** The key ring, as far as it is used here. */
 export interface StatementSigner {
   readonly fleetId: string;
   signer(): { sign: ReturnType<KeyRing['signer']>['sign'] };
@@ -26,12 +26,12 @@ export interface StatementSigner {
 
 export type StatementOutcome =
   | { readonly kind: 'signed'; readonly envelope: Envelope }
-  /** There is no such decision; or it was about no plan, so about no artifact; or its plan has too many of them. */
+  /** No such decision; or without a plan, and so without artifacts; or with too many of them. */
   | { readonly kind: 'not_found' | 'no_plan' | 'too_large' };
 
 /**
- * A decision as an in-toto statement about the artifacts of its plan, signed on demand by the key in use: the time of
- * signing is inside, beside that of the decision (decision record 0010).
+ * A decision as an in-toto statement about the artifacts of its plan, signed on demand by the key in use: it contains
+ * the time of signing beside that of the decision (decision record 0010).
  */
 export async function signDecision(
   db: Db,
@@ -93,7 +93,7 @@ export function statementOf(args: {
   });
 }
 
-/** The artifacts with their digests; a plan that only removes has none, so it stands for itself. */
+/** The artifacts with their digests; a plan that only removes has none, and is itself the subject. */
 function subjectsOf({ actions, planSha256 }: StoredPlan): DecisionStatement['subject'] {
   const subjects = actions.flatMap(subjectOf);
   return subjects.length > 0 ? subjects : [{ name: 'plan', digest: { sha256: planSha256 } }];

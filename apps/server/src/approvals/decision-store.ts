@@ -11,7 +11,7 @@ export async function insertDecisions(tx: Tx, rows: readonly DecisionRow[]): Pro
 
 type NewestDecision = Pick<DecisionRow, 'id' | 'fingerprint' | 'document_sha256'>;
 
-/** Of each of these updates that has one, by update. */
+/** The newest decision of each update that has one, by update. */
 export async function newestDecisions(
   db: Db,
   updateIds: readonly string[],
@@ -33,7 +33,7 @@ export async function newestDecisions(
   return found;
 }
 
-/** Those of these updates that have more decisions than so many. */
+/** Those of these updates with more decisions than this. */
 export async function crowdedUpdates(
   db: Db,
   { updateIds, most }: { updateIds: readonly string[]; most: number },
@@ -60,7 +60,7 @@ export async function repeatDecision(tx: Tx, { id, nowMs }: { id: string; nowMs:
     .execute();
 }
 
-/** Drops what is older than the newest `keep` of an update, but for what minted a token. */
+/** Deletes decisions older than an update's newest `keep`, except those that minted a token. */
 export async function dropDecisions(
   tx: Tx,
   { updateId, keep }: { updateId: string; keep: number },
@@ -86,7 +86,7 @@ export async function findDecision(db: Db, id: string): Promise<DecisionRow | nu
   return (await db.selectFrom('decisions').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Newest first; `before` is the id of the last row of the page before. */
+/** Newest first; `before` is the last id of the previous page. */
 export async function listDecisions(
   db: Db,
   { updateId, limit, before }: { updateId: string; limit: number; before: string | null },

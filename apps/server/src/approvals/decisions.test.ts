@@ -40,8 +40,8 @@ function keysOf(it: ApprovalsApp) {
   return { keys, revokedAtMs: new Map<string, number>() };
 }
 
-describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
-  test('every way to a decision leaves its record, and each is decided again in the same way', async () => {
+describe.each(ENGINES)('recorded decisions, on $name', (engine) => {
+  test('every kind of decision is recorded, and each replays to the same verdict', async () => {
     const it = await createApprovalsApp(engine);
     for (const name of ['zlib', 'expat', 'pcre'])
       it.vulnerable({ id: `CVE-${name}`, name, version: '1.3-1' });
@@ -93,7 +93,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     for (const { document } of await rowsOf(it)) expect(document).not.toContain('ticket 7');
   });
 
-  test('what goes back without a plan, or cannot be minted, is recorded as handed back', async () => {
+  test('updates returned without a plan, or that cannot be minted, are recorded as handed back', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate({ plan: null });
     await it.approve(id);
@@ -107,7 +107,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(statement).toMatchObject({ status: 409, code: 'conflict' });
   });
 
-  test('the same decision again is counted, not kept again; another one is', async () => {
+  test('a repeated decision is counted, not stored again; a different one is stored', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
@@ -144,7 +144,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(marks[0].sha256).toBe(row?.document_sha256);
   });
 
-  test('what the clock alone changes makes no other decision: a check that was made anew, an age that grew', async () => {
+  test('what only the clock changes makes no new decision: a renewed check, a higher age', async () => {
     const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     it.vulnerable();
     const flagged = await it.addUpdate();
@@ -194,13 +194,13 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(kept).toHaveLength(DECISIONS_MAX + 1);
     expect(kept.map((row) => row.id)).toEqual(expect.arrayContaining([minted.id, blocked.id]));
     expect(kept.slice(0, 2).map((row) => row.id)).toEqual([copies[0]?.id, copies[3]?.id]);
-    // They bear the text of another decision, which nobody takes for theirs.
+    // They contain the text of another decision, which is detected.
     await it.database.transact((tx) =>
       tx.deleteFrom('decisions').where('id', 'like', '01900000-%').execute(),
     );
   });
 
-  test('the list, the whole, and a statement that verifies with the public keys alone', async () => {
+  test('the list, the detail, and a statement that verifies with the public keys alone', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();
@@ -253,7 +253,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(verifyStatement(envelope, revokedAt('2026-11-21T10:01:00Z')).ok).toBe(false);
   });
 
-  test('a plan that only removes is its own subject, and what nobody knows is 404', async () => {
+  test('a plan that only removes is its own subject, and an unknown id is 404', async () => {
     const it = await createApprovalsApp(engine);
     const plan = [{ action: 'remove', name: 'openssl' } as const];
     await it.approve(await it.addUpdate({ plan }));
@@ -273,7 +273,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     }
   });
 
-  test('a statement that no verifier would take is not signed', async () => {
+  test('a statement too large for verifiers is not signed', async () => {
     const it = await createApprovalsApp(engine);
     it.osv.mode = 'down';
     const plan = Array.from({ length: 5_000 }, (_, i) =>
@@ -287,7 +287,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect(it.keyRing.signatures).toBe(signatures);
   });
 
-  test('a record that somebody changed in the database is not shown, decided again or signed', async () => {
+  test('a record changed in the database is not shown, replayed or signed', async () => {
     const it = await createApprovalsApp(engine);
     await it.approve(await it.addUpdate());
     const [row] = await rowsOf(it);
@@ -301,7 +301,7 @@ describe.each(ENGINES)('what decisions rested on, on $name', (engine) => {
     expect((await it.call('GET', `/api/v1/decisions/${row?.id}`)).status).toBe(200);
   });
 
-  test('texts that RFC 8785 cannot say do not keep a decision from its record', async () => {
+  test('texts that RFC 8785 rejects do not prevent a record', async () => {
     const it = await createApprovalsApp(engine);
     it.osv.addRecord({ id: 'CVE-\ud800', summary: 'half \udc00 a pair' }, [
       { ecosystem: 'Debian:12', name: 'openssl', versions: ['3.0.12-1'] },

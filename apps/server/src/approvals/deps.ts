@@ -16,7 +16,7 @@ export interface ApprovalDeps {
   readonly worker: Pick<AdvisoryWorker, 'ensureJudged' | 'status'>;
   readonly ageSource: Pick<AgeSource, 'ensureTimed' | 'outcomes'>;
   readonly provenance: Pick<ProvenanceWorker, 'want'>;
-  /** How long a request waits for the worker; WAIT_MS unless a test says otherwise. */
+  /** How long a request waits for the worker; by default WAIT_MS. */
   readonly waitMs?: number;
 }
 

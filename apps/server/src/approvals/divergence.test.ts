@@ -18,7 +18,7 @@ const OVERRIDE = { override_supply_chain: true, override_reason: 'needed tonight
 const MARKER = '[SECURITY] [server] [supply_chain] approval_blocked';
 const OPENSSL = { name: 'openssl', version: '3.0.12-1' };
 
-/** Another Debian host is served another file under the name and version of ours. */
+/** Another Debian host gets another file under the name and version of ours. */
 async function diverge(it: ApprovalsApp, digit = 'b', of = OPENSSL): Promise<void> {
   const { agentId } = await insertTestAgent(it.database, { n: 100 + digit.charCodeAt(0) });
   const artifact = { filename: 'x.deb', url: 'https://mirror.example/x', size_bytes: 10 };
@@ -53,8 +53,8 @@ const eventsOf = ({ database }: ApprovalsApp, type: string) =>
 describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engine) => {
   test.each([
     ['plain', undefined],
-    ['with an override, which A3 gives for A1 and A2 alone', OVERRIDE],
-  ])('an approval, %s, is 409 with both sides to look at, its event and its line', async (_what, body) => {
+    ['with an override, which A3 allows only for A1 and A2', OVERRIDE],
+  ])('an approval, %s, is 409 with both hashes, its event and its log line', async (_what, body) => {
     const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     const id = await it.addUpdate();
     await diverge(it);
@@ -75,7 +75,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect(lines[0]).toContain('divergence: artifact_divergence');
   });
 
-  test('in bulk it comes back in blocked (A6), from the sweep to a human (A8)', async () => {
+  test('bulk returns it in blocked (A6), the sweep returns it to an operator (A8)', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     const awaited = await it.addUpdate({ name: 'curl', version: '8-1', plan: null });
@@ -106,7 +106,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect((await it.approve(id)).status).toBe(status);
   });
 
-  test('a live approval is taken back at the next tick: pending again, command cancelled, token void', async () => {
+  test('a live approval is withdrawn at the next tick: pending again, command cancelled, token void', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     const other = await it.addUpdate({ name: 'curl', version: '8-1' });
@@ -123,7 +123,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     await enforceDivergences(it.deps);
     expect((await it.approve(id)).status).toBe(200);
     expect(await stateOf(it, id)).toEqual(['approved', null]);
-    // An operator changes their mind: what is refused now is taken back, too.
+    // The operator changes the decision: what is refused now is withdrawn, too.
     const [row] = await listDivergences(it.database.read, { state: null, limit: 1, before: null });
     const request = { accept: 'b'.repeat(64), reason: 'ours was the wrong one' };
     await decideDivergence(it.platform, { id: row?.id ?? '', request, operator: 'ada' });
@@ -135,7 +135,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     ['oldest', { width: 1, age: 1 }],
     ['widest', { width: 9, age: -1 }],
   ])(
-    'a genuine take-back that is the %s is done in the first slice, though 5,000 wait',
+    'a genuine withdrawal that is the %s is done in the first slice, although 5,000 wait',
     async (_which, place) => {
       const it = await createApprovalsApp(engine);
       const id = await it.addUpdate();
@@ -162,7 +162,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     },
   );
 
-  test('what is being installed already is left to its host', async () => {
+  test('an installation under way is left to its host', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -174,7 +174,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect(await approvalsOf(it)).toMatchObject([{ voided_at: null }]);
   });
 
-  test('before the tick the token is withheld from its host already', async () => {
+  test('the token is withheld from its host even before the tick', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -192,12 +192,12 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect((await fetchToken()).statusCode).toBe(404);
   });
 
-  test('an approval that was minted while the divergence was on its way is withheld at delivery', async () => {
+  test('an approval minted while the divergence was being raised is withheld at delivery', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
     await diverge(it);
-    // As if the tick had looked before the approval was there.
+    // As if the tick had run before the approval was there.
     await it.database.transact((tx) => tx.deleteFrom('artifact_enforcements').execute());
     const delivery = { agentId: it.agentId, machineId: 'machine-1', received: [] };
     const given = await it.database.transact((tx) => deliverCommands(tx, it.platform, it.keyRing, delivery));
@@ -208,7 +208,7 @@ describe.each(ENGINES)('an artifact that diverges, at the gate on $name', (engin
     expect(await eventsOf(it, 'COMMAND_REFUSED')).toEqual([]);
   });
 
-  test('a divergence that comes between the judgement and the token stops the token', async () => {
+  test('a divergence between the judgement and the token prevents the token', async () => {
     let it: ApprovalsApp | null = null;
     let raised = false;
     it = await createApprovalsApp(engine, {

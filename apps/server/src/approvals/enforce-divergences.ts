@@ -12,22 +12,22 @@ import { findUpdate, readPlan } from '../updates/store.ts';
 import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
-/** Entries of the queue that are worked on together. */
+/** Queue entries processed together. */
 export const SLICE_ENTRIES = 20;
-/** Slices of one run; the next run goes on. */
+/** Slices per run; the next run continues. */
 const SLICES_MAX = 50;
-/** Hashes that one statement looks for. */
+/** Hashes per statement. */
 const STATEMENT_HASHES = 50;
-/** Approvals that one statement reads. */
+/** Approvals read per statement. */
 const PAGE_APPROVALS = 200;
 
 type Deps = Pick<ApprovalDeps, 'platform'>;
 type ReadPage = (after: string) => Promise<ApprovalRow[]>;
 
 /**
- * Takes back live approvals that bind a hash which lost, or an own word of a host that was set aside, after they were
- * given: their updates wait for a human again. What is being installed already goes on; its host says what became of
- * it.
+ * Withdraws live approvals that bind a hash which lost after they were given, or a hash reported only by a host that was
+ * set aside: their updates wait for an operator again. An installation under way continues; its host reports the
+ * outcome.
  */
 export async function enforceDivergences(deps: Deps, isStopped: () => boolean = () => false): Promise<void> {
   for (let slice = 0; slice < SLICES_MAX && !isStopped(); slice++) {
@@ -35,7 +35,7 @@ export async function enforceDivergences(deps: Deps, isStopped: () => boolean = 
   }
 }
 
-/** Works on what is next in the queue; false where nothing is. */
+/** Processes the next queue entries; false when there are none. */
 export async function enforceSlice({ platform }: Deps): Promise<boolean> {
   const db = platform.database.read;
   const entries = await nextEnforcements(db, SLICE_ENTRIES);
@@ -77,7 +77,7 @@ async function enforcePages(deps: Deps, readPage: ReadPage): Promise<void> {
   }
 }
 
-/** As the gate would say now: a hash that the text of a plan names may belong to another artifact of the same bytes. */
+/** Asks the present rules: a hash in the text of a plan may belong to another artifact with the same bytes. */
 async function isBlocked({ platform }: Deps, row: ApprovalRow): Promise<boolean> {
   const db = platform.database.read;
   const update = await findUpdate(db, row.update_id);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const SERVER = fileURLToPath(new URL('..', import.meta.url));
 
-/** Files of the server, without its tests, that say this. */
+/** Files of the server, without its tests, that contain this text. */
 function filesThatSay(text: string): string[] {
   return readdirSync(SERVER, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.startsWith('testing/'))
@@ -15,13 +15,13 @@ function filesThatSay(text: string): string[] {
 
 const DECIDING = ['approvals/approve-update.ts', 'approvals/bulk-approve.ts', 'approvals/sweep.ts'];
 
-describe('one gate for all (A4, A6, A8)', () => {
-  test('single, bulk and sweep mint, and nobody else', () => {
+describe('one gate for all paths (A4, A6, A8)', () => {
+  test('only single approval, bulk and sweep mint', () => {
     const minting = [...filesThatSay('mintApproval('), ...filesThatSay('mintApprovals(')];
     expect([...new Set(minting)].toSorted()).toEqual([...DECIDING, 'approvals/mint-approval.ts'].toSorted());
   });
 
-  test('who mints has asked the same gate of the same facts, and records it', () => {
+  test('each of them asks the same gate with the same facts, and records the decision', () => {
     for (const text of ['judge(', 'factsOf(']) {
       expect(filesThatSay(text)).toEqual(expect.arrayContaining(DECIDING));
     }
@@ -43,7 +43,7 @@ describe('one gate for all (A4, A6, A8)', () => {
     expect(filesThatSay("insertInto('approvals')")).toEqual(['approval-tokens/store.ts']);
   });
 
-  test('only the single path takes an override from anybody (A6, A8)', () => {
+  test('only single approval accepts an override (A6, A8)', () => {
     expect(filesThatSay('override_supply_chain')).toEqual(['approvals/routes.ts']);
     for (const path of ['approvals/bulk-approve.ts', 'approvals/sweep.ts']) {
       expect(readFileSync(join(SERVER, path), 'utf8')).toContain('override: false, overrideReason: null');

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 const TIME = 'time=2026-11-21T09:00:00.000Z';
 const OVERRIDE = { override_supply_chain: true, override_reason: 'we looked at it' };
 
-/** A package of each ecosystem as the database names it: source and epoch are what a name alone gets wrong. */
+/** A package per ecosystem as the database names it, with a source and an epoch that a bare name would get wrong. */
 const HOSTS = {
   npm: { osv: 'npm', asked: '3.0.12', version: '3.0.12', os: ['debian', '12'] },
   pypi: { osv: 'PyPI', asked: '3.0.12', version: '3.0.12', os: ['debian', '12'] },
@@ -22,7 +22,7 @@ const ECOSYSTEMS = ['npm', 'pypi', 'apt', 'dnf'] as const;
 
 type Said = 'clear' | 'vulnerable' | 'unreachable' | 'uncovered';
 
-/** What the source does, and what is then known of a package with a vulnerability and of one without. */
+/** A mode of the source, and the resulting verdict on a package with a vulnerability and on one without. */
 const SOURCES: readonly { does: string; mode: OsvMode; pageSize?: number; bad: Said; good: Said }[] = [
   { does: 'is up', mode: 'up', bad: 'vulnerable', good: 'clear' },
   { does: 'pages', mode: 'up', pageSize: 1, bad: 'vulnerable', good: 'clear' },
@@ -39,14 +39,14 @@ const SOURCES: readonly { does: string; mode: OsvMode; pageSize?: number; bad: S
   { does: 'serves garbage', mode: 'garbage', bad: 'unreachable', good: 'unreachable' },
 ];
 
-/** One host of the ecosystem whose package `bad` has three known vulnerabilities, as its namesakes have, and `good` none. */
+/** A host of the ecosystem whose package `bad` has three known vulnerabilities, as have its namesakes, and `good` none. */
 async function setUp(
   engine: TestEngine,
   ecosystem: Ecosystem,
   options: { waitMs?: number; osvMs?: number } = {},
 ) {
   const { osv, asked, version, os } = HOSTS[ecosystem];
-  // The age gate has its own stories.
+  // The age gate is off here; age-over-http.test.ts covers it.
   const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'off' }, ...options });
   it.osv.covered.add('AlmaLinux:9');
   const [os_id, os_version_id] = os;
@@ -109,7 +109,7 @@ async function traceOf({ database, platform, keyRing }: ApprovalsApp) {
 }
 
 describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
-  // What the client makes of a source does not depend on the engine; what is written of it does.
+  // Reading a source does not depend on the engine; what is written does.
   const isFirst = engine === ENGINES[0];
   const sources = isFirst ? SOURCES : SOURCES.filter(({ mode }) => mode === 'up' || mode === 'down');
   describe.each(ECOSYSTEMS)('%s', (ecosystem) => {
@@ -210,7 +210,7 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
       });
     });
 
-    test('A3, A4, A5: an operator with a reason passes; the token still binds the hashes, and it is told', async () => {
+    test('A3, A4, A5: an operator with a reason passes; the token still binds the hashes, and the override is reported', async () => {
       const it = await setUp(engine, ecosystem);
       const id = await it.add('bad');
       const answer = await it.approve(id, OVERRIDE);
@@ -240,7 +240,7 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
       ]);
     });
 
-    test('what was known stays known when the source goes away, and what was clear is unchecked in the end', async () => {
+    test('a known vulnerability stays known when the source goes away, and a clear verdict eventually becomes unchecked', async () => {
       const it = await setUp(engine, ecosystem);
       const previewOf = async (id: string) => (await it.call('POST', `/api/v1/updates/${id}/preview`)).body;
       const [bad, good] = [await it.add('bad'), await it.add('good')];
@@ -261,11 +261,11 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
       expect(await traceOf(it)).toMatchObject({ tokens: [], signatures: 0 });
     });
 
-    test('reading 5: a source that is slower than the wait is 503 at every door, and stops nothing for good', async () => {
+    test('reading 5: a source slower than the wait is 503 on every path, and blocks nothing permanently', async () => {
       const it = await setUp(engine, ecosystem, { waitMs: 1, osvMs: 30_000 });
       const awaited = await it.addAwaited('good-swept');
       const id = await it.add('good');
-      it.osv.mode = 'hang'; // for longer than anybody waits
+      it.osv.mode = 'hang'; // longer than any wait
       for (const door of ['preview', 'approve']) {
         const answer = await it.call('POST', `/api/v1/updates/${id}/${door}`);
         expect(answer, door).toMatchObject({ status: 503, code: 'verdict_pending' });
@@ -283,7 +283,7 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
   });
 
   test.each(['apt', 'dnf'] as const)(
-    '%s: a release that the source answers empty for is uncovered, never clear',
+    '%s: a release with empty answers is uncovered, never clear',
     async (ecosystem) => {
       const it = await setUp(engine, ecosystem);
       it.osv.covered.clear();
@@ -300,7 +300,7 @@ describe.each(ENGINES)('the gate over HTTP on $name', (engine) => {
   );
 
   test.each(['npm', 'pypi'] as const)(
-    '%s: in warn a registry that is away leaves its warning and no hint (A7)',
+    '%s: in warn an unreachable registry leaves its warning and no hint (A7)',
     async (ecosystem) => {
       const it = await createApprovalsApp(engine);
       const id = await it.addUpdate({ name: 'good', version: '3.0.12', ecosystem });

@@ -14,14 +14,14 @@ import type { UpdateFacts } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 import type { GateWarning, Stop, Verdict } from './verdict.ts';
 
-/** Most findings that one report names; the weightiest come first. */
+/** Most findings per report; the most severe come first. */
 export const FINDINGS_MAX = 1_000;
 
 export function packageOf({ update, ecosystem }: LoadedUpdate): UpdatePackage {
   return { ecosystem, name: update.name, version: update.available_version };
 }
 
-/** What the gate says, in the words of the wire (`approval_blocked`, preview, `gate`). */
+/** The gate's report as the API returns it (`approval_blocked`, preview, `gate`). */
 export function gateReport(loaded: LoadedUpdate, facts: UpdateFacts, verdict: Verdict): GateReport {
   const closure = facts.judged?.closure ?? null;
   const stop = verdict.kind === 'blocked' ? verdict.stop : null;
@@ -65,7 +65,7 @@ export function findingsOf(findings: readonly Finding[], most: number): GateFind
   }));
 }
 
-/** Artifacts of the plan that wait for an operator's word, or that one has refused. */
+/** Divergent artifacts of the plan: undecided ones, and those that an operator has refused. */
 export function divergencesOf({ judged }: UpdateFacts): GateDivergence[] {
   return (judged?.divergences ?? [])
     .slice(0, FINDINGS_MAX)
@@ -77,7 +77,7 @@ export function unknownArtifactsOf({ judged }: UpdateFacts): UnknownArtifact[] {
   return (judged?.registry.contradicted ?? []).slice(0, FINDINGS_MAX).map((one) => ({ ...one }));
 }
 
-/** Null where the age gate does not apply or does not look. */
+/** Null when the age gate does not apply or is off. */
 export function ageReport(age: AgeFacts | null): AgeReport | null {
   if (!age || age.status === 'not_applicable' || age.status === 'off') return null;
   return {
@@ -114,8 +114,8 @@ const WARNING_DETAILS: Readonly<Record<GateWarning, string>> = {
   override_not_needed: 'Nothing blocked this update: it was approved without the override.',
   closure_unchecked: 'The closure could not be checked for known vulnerabilities.',
   distribution_uncovered: 'No vulnerability database covers the distribution of this host.',
-  age_violation: 'A version in the closure is younger than the minimum age, or its age is not known.',
-  provenance_dropped: 'A version in the closure has no provenance, which the version on the host has.',
+  age_violation: 'A version in the closure is younger than the minimum age, or its age is unknown.',
+  provenance_dropped: 'A version in the closure has no provenance, although the version on the host has one.',
   provenance_mismatch: 'The provenance of a version in the closure is for another artifact than the plan.',
 };
 
@@ -123,7 +123,7 @@ export function warningsOf(codes: readonly GateWarning[]): Warning[] {
   return codes.map((code) => ({ code, detail: WARNING_DETAILS[code] }));
 }
 
-/** One line for the log and for the history of an update, such as `vulnerability: known_vulnerability`. */
+/** One line for the log and the history of an update, such as `vulnerability: known_vulnerability`. */
 export function stopText({ by, reason }: Stop): string {
   return `${by}: ${reason}`;
 }

@@ -7,7 +7,7 @@ import type { UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 import type { Verdict } from './verdict.ts';
 
-/** One cell of the table: every fact, every setting and every way to ask, in words. */
+/** One cell of the table: every fact, every setting and every kind of request, in words. */
 interface Cell {
   readonly ecosystem: Ecosystem;
   readonly closure: keyof typeof CLOSURES;
@@ -24,7 +24,7 @@ interface Cell {
 interface ClosureWords {
   readonly known: readonly ('introduced' | 'still present' | 'malicious, still present')[];
   readonly unchecked?: UncheckedReason;
-  /** Versions that the worker has not judged yet: those of the plan, or those that they replace. */
+  /** Versions not judged yet: those of the plan, or those that they replace. */
   readonly unjudged?: 'after' | 'before';
 }
 
@@ -58,14 +58,14 @@ const AGES = {
 
 const OVERRIDES = { none: null, 'with a reason': 'we looked at it', 'with a blank reason': ' \n ' } as const;
 
-/** The order in which the rules speak; the first that does decides. Written from the specification, not from gate.ts. */
+/** The rules in order; the first that applies decides. Written from the specification, not from gate.ts. */
 const RULES: readonly { id: string; says: (cell: Cell, closure: ClosureWords) => string | null }[] = [
   {
     id: 'A3: the reason is required',
     says: ({ override }) => (override === 'with a blank reason' ? 'override_reason_required' : null),
   },
   {
-    id: 'one version with two hashes: stopped until an operator decides, and no override is about that',
+    id: 'one version with two hashes: blocked until an operator decides, and no override passes it',
     says: ({ diverges }) => (diverges ? 'blocked, divergence: artifact_divergence' : null),
   },
   {
@@ -77,14 +77,14 @@ const RULES: readonly { id: string; says: (cell: Cell, closure: ClosureWords) =>
     },
   },
   {
-    id: 'reading 5: in block, times of release that are being asked for are waited for',
+    id: 'reading 5: in block, wait for release times that are being fetched',
     says: ({ ageMode, age }) => (ageMode === 'block' && age === 'asked for' ? 'verdict_pending' : null),
   },
   {
-    id: 'reading 5: a closure that is not judged yet is waited for, unless the source is down',
+    id: 'reading 5: wait for a closure that is not judged yet, unless the source is down',
     says({ advisories, policy }, { unjudged }) {
       if (advisories !== 'pending' || unjudged === undefined) return null;
-      // What is there now counts only where it could excuse (reading 4).
+      // The present versions count only if they can excuse a vulnerability (reading 4).
       return unjudged === 'after' || policy === 'introduced' ? 'verdict_pending' : null;
     },
   },
@@ -97,29 +97,29 @@ const RULES: readonly { id: string; says: (cell: Cell, closure: ClosureWords) =>
     },
   },
   {
-    id: 'A1: a known vulnerability anywhere stops; reading 4 excuses under introduced what is there already and no malware',
+    id: 'A1: a known vulnerability anywhere blocks; under introduced, reading 4 excuses present ones except malware',
     says({ policy, override }, { known }) {
       const counted = known.filter((one) => policy === 'any' || one !== 'still present');
       return counted.length === 0 ? null : humanStop('vulnerability: known_vulnerability', override);
     },
   },
   {
-    id: 'A2: an unchecked closure stops apt and dnf; reading 5 lets uncovered be a warning',
+    id: 'A2: an unchecked closure blocks apt and dnf; reading 5 allows a warning for uncovered',
     says({ ecosystem, override, uncovered }, { unchecked }) {
       if (unchecked === undefined || ecosystem === 'npm' || ecosystem === 'pypi') return null;
       if (unchecked === 'uncovered' && uncovered === 'warn') return null;
       return humanStop(`unchecked: ${unchecked}`, override);
     },
   },
-  { id: 'nothing stops: it is minted', says: () => 'minted' },
+  { id: 'nothing blocks: mint', says: () => 'minted' },
 ];
 
-/** A3: what a human is stopped by, a human with a reason passes. */
+/** A3: what blocks an operator, an operator with a reason passes. */
 function humanStop(stop: string, override: Cell['override']): string {
   return override === 'with a reason' ? `minted over ${stop}` : `blocked, overridable, ${stop}`;
 }
 
-/** What a minted token warns of: it is never silent about what was let pass. */
+/** Warnings of a minted token: everything that was let pass is reported. */
 function warningsOf(
   { ecosystem, override, ageMode, age }: Cell,
   { unchecked }: ClosureWords,
@@ -144,7 +144,7 @@ function expected(cell: Cell): { rule: string; outcome: string } {
     const warnings = decision.startsWith('minted') ? warningsOf(cell, closure, decision) : [];
     return { rule: id, outcome: [decision, ...warnings].join('; ') };
   }
-  throw new Error('the last rule speaks always');
+  throw new Error('the last rule always applies');
 }
 
 function actual(cell: Cell): string {
@@ -272,7 +272,7 @@ describe('the gate, cell by cell', () => {
 
   describe.each(ECOSYSTEMS)('%s', (ecosystem) => {
     test.each(['operator', 'sweep'] as const)(
-      'asked by the %s: every closure, override, age and setting ends as A1 to A3, A7, A8 and the readings say',
+      'asked by the %s: every closure, override, age and setting ends as A1 to A3, A7, A8 and the readings require',
       (actor) => {
         const wrong: string[] = [];
         for (const cell of cellsOf(ecosystem, actor)) {

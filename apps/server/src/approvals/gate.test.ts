@@ -160,13 +160,13 @@ describe('an artifact that its registry does not have', () => {
     { ageMode: 'block', age: 'pending' },
     { closure: 'introduced', override: true },
     { advisories: 'pending', closure: 'not asked yet' },
-  ])('stops in every mode, whoever asks, and no override passes it: %j', (c) => {
+  ])('blocks in every mode and for every request, and no override passes it: %j', (c) => {
     const stopped = text(outcome({ ecosystem: 'npm', ...c, registry: 'contradicts' }));
     expect(stopped).toBe('registry: artifact_unknown_to_registry');
   });
 
   test.each(['block', 'warn', 'off'] as const)(
-    'a registry that has not answered yet is waited for, also in %s; one that failed is not',
+    'waits for a registry that has not answered, also in %s, not for a failed one',
     (ageMode) => {
       const asked: Case = { ecosystem: 'pypi', ageMode };
       expect(text(outcome({ ...asked, registry: 'pending' }))).toBe('verdict_pending');
@@ -187,11 +187,11 @@ describe('an artifact that diverges', () => {
     { age: 'pending', ageMode: 'block' },
     { advisories: 'pending', closure: 'not asked yet' },
     { ecosystem: 'npm', ageMode: 'off', vulnerabilities: 'introduced', uncovered: 'warn' },
-  ])('stops whoever asks, before the age (A7), and no override passes it (A3 is for A1 and A2): %j', (c) => {
+  ])('blocks everyone, before the age (A7), and no override passes it (A3 is for A1 and A2): %j', (c) => {
     expect(text(outcome({ ...c, diverges: true }))).toBe(DIVERGES);
   });
 
-  test('A3 and reading 5 come first: an override without a reason, and a plan that nobody has seen', () => {
+  test('A3 and reading 5 come first: an override without a reason, and an unknown plan', () => {
     const diverging: Case = { diverges: true, override: true };
     expect(text(outcome({ ...diverging, reason: ' ' }))).toBe('override_reason_required');
     expect(text(outcome({ ...diverging, planKnown: false }))).toBe('plan_required');
@@ -210,7 +210,7 @@ describe('the gate', () => {
     ['A1 in PyPI', { ecosystem: 'pypi', closure: 'introduced' }, VULNERABLE],
     ['A1 in dnf', { ecosystem: 'dnf', closure: 'introduced' }, VULNERABLE],
     ['A1 beside unchecked', { closure: 'both vulnerable and unreachable' }, VULNERABLE],
-    ['A1 while the source is away', { closure: 'still present', advisories: 'unreachable' }, VULNERABLE],
+    ['A1 with an unreachable source', { closure: 'still present', advisories: 'unreachable' }, VULNERABLE],
     ['A2 apt', { closure: 'unreachable' }, 'unchecked: unreachable, overridable'],
     ['A2 dnf', { ecosystem: 'dnf', closure: 'unreachable' }, 'unchecked: unreachable, overridable'],
     ['A2 names apt and dnf only: npm', { ecosystem: 'npm', closure: 'unreachable' }, 'minted'],
@@ -252,13 +252,13 @@ describe('the gate', () => {
       { ecosystem: 'npm', ageMode: 'block', age: 'unknown', override: true },
       'age: unknown_age',
     ],
-    ['A7 block, times to come', { ecosystem: 'npm', ageMode: 'block', age: 'pending' }, 'verdict_pending'],
+    ['A7 block, times pending', { ecosystem: 'npm', ageMode: 'block', age: 'pending' }, 'verdict_pending'],
     [
       'A7 block, one known to be young',
       { ecosystem: 'npm', ageMode: 'block', age: 'young, the rest pending' },
       'age: too_young',
     ],
-    ['A7 warn, times to come', { ecosystem: 'npm', age: 'pending' }, 'minted'],
+    ['A7 warn, times pending', { ecosystem: 'npm', age: 'pending' }, 'minted'],
     [
       'A7 comes before a closure that is not judged yet',
       { ecosystem: 'npm', ageMode: 'block', age: 'young', closure: 'not asked yet', advisories: 'pending' },
@@ -368,19 +368,19 @@ describe('the gate in every combination', () => {
                       diverges: false,
                     });
 
-  /** Every case that mints; the properties say what must then be so. */
+  /** Every case that mints; the properties state what must hold for it. */
   const minted = all.flatMap((given) => {
     const verdict = outcome(given);
     return verdict.kind === 'mint' ? [{ given, verdict, facts: CLOSURES[given.closure] }] : [];
   });
 
-  test('the combinations are there', () => {
+  test('every combination is generated', () => {
     expect(all).toHaveLength(4 * 10 * 6 * 2 * 3 * 2 * 2 * 3 * 2);
     expect(minted.length).toBeGreaterThan(1_000);
     expect(minted.length).toBeLessThan(all.length / 2);
   });
 
-  test('A7: nothing is minted in block mode over an age violation or an age that is being asked for', () => {
+  test('A7: nothing is minted in block mode over an age violation or a pending age', () => {
     for (const { given } of minted) {
       if (given.ageMode === 'block') expect(given.age).toBe('old');
     }
@@ -396,7 +396,7 @@ describe('the gate in every combination', () => {
     }
   });
 
-  test('A1, A3: without an override no vulnerable closure is minted, but for what the policy excuses', () => {
+  test('A1, A3: without an override no vulnerable closure is minted, except what the policy excuses', () => {
     for (const { given, facts, verdict } of minted.filter(({ verdict: { override } }) => override === null)) {
       if (facts.verdict !== 'vulnerable') continue;
       expect(given.vulnerabilities, JSON.stringify(given)).toBe('introduced');
@@ -407,7 +407,7 @@ describe('the gate in every combination', () => {
     }
   });
 
-  test('A2, A3: without an override no unchecked closure of apt or dnf is minted, but for what is uncovered', () => {
+  test('A2, A3: without an override no unchecked closure of apt or dnf is minted, except an uncovered one', () => {
     for (const { given, facts, verdict } of minted) {
       if (verdict.override !== null || facts.unchecked === null) continue;
       if (given.ecosystem !== 'apt' && given.ecosystem !== 'dnf') continue;
@@ -425,13 +425,13 @@ describe('the gate in every combination', () => {
     }
   });
 
-  test('reading 5: nothing is minted over what is not judged yet', () => {
+  test('reading 5: nothing is minted over an unfinished judgement', () => {
     for (const { given, facts } of minted) {
       if (given.advisories === 'pending') expect(facts.missing.after).toBe(0);
     }
   });
 
-  test('what is blocked is overridable exactly where the override mints', () => {
+  test('a block is overridable exactly where the override mints', () => {
     for (const given of all.filter(({ override }) => !override)) {
       const verdict = outcome(given);
       if (verdict.kind !== 'blocked') continue;

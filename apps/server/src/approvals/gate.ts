@@ -4,12 +4,12 @@ import type { AgeFacts } from './age-rules.ts';
 import type { ApprovalRequest, GatePolicy, Information, JudgedFacts, UpdateFacts } from './gate-facts.ts';
 import type { ClosureStop, FinalStop, GateWarning, Verdict } from './verdict.ts';
 
-/** Rises with every change of what `judge` says of the same facts: recorded decisions name theirs. */
+/** Increases whenever `judge` decides differently on the same facts; recorded decisions name their version. */
 export const GATE_VERSION = 2;
 
 /**
- * Decides whether an update may be minted: artifacts that diverge or that their registry does not have, then age (A7),
- * then closure (A1, A2, A8), then override (A3, A4).
+ * Decides whether an update may be minted: artifacts that diverge or are unknown to their registry, then age (A7), then
+ * closure (A1, A2, A8), then override (A3, A4).
  */
 export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalRequest): Verdict {
   const reason = request.override ? request.overrideReason : null;
@@ -38,16 +38,16 @@ export function judge(facts: UpdateFacts, policy: GatePolicy, request: ApprovalR
   return { kind: 'blocked', judged, stop, overridable: request.by === 'operator' };
 }
 
-/** A reason of white space and invisible characters is none. */
+/** A reason must have a visible character. */
 export function isReason(text: string | null): text is string {
   return text !== null && /[^\p{White_Space}\p{Cf}\p{Cc}]/u.test(text);
 }
 
-/** Stops in every mode: what would be installed may not be the package that was released. */
+/** Blocks in every mode: the artifact may not be the released package. */
 function artifactStop({ divergences, registry }: JudgedFacts): FinalStop | null {
-  // Nobody knows which of two hashes is the package: neither A1 nor A2, so A3 does not pass it.
+  // Either of two hashes may be the package's. This is neither A1 nor A2, so A3 does not pass it.
   if (divergences.length > 0) return { by: 'divergence', reason: 'artifact_divergence' };
-  // The artifact is not the one that was released under this name and version.
+  // This is not the artifact released under this name and version.
   if (registry.contradicted.length > 0) return { by: 'registry', reason: 'artifact_unknown_to_registry' };
   return null;
 }
@@ -58,16 +58,16 @@ function ageStop(age: AgeFacts, policy: GatePolicy): FinalStop | null {
   return { by: 'age', reason: isKnown ? 'too_young' : 'unknown_age' };
 }
 
-/** Reading 5: what is still being asked for is waited for, unless its source is down. */
+/** Reading 5: wait for pending facts, unless their source is down. */
 function isPending(facts: UpdateFacts, { closure, age, registry }: JudgedFacts, policy: GatePolicy): boolean {
   if (registry.pending || (policy.ageMode === 'block' && age.pending)) return true;
   if (facts.advisories !== 'pending') return false;
-  // What is there now matters for the decision only where it may excuse a vulnerability.
+  // The present versions matter only if they can excuse a vulnerability.
   const { after, before } = closure.missing;
   return after > 0 || (policy.vulnerabilities === 'introduced' && before > 0);
 }
 
-/** A1, anywhere in the closure. The sweep mints only where the verdict is clear, whatever the policy (A8). */
+/** A1, anywhere in the closure. The sweep mints only for a clear verdict, whatever the policy (A8). */
 function vulnerabilityStop(
   closure: ClosureFacts,
   policy: GatePolicy,
@@ -75,7 +75,7 @@ function vulnerabilityStop(
 ): ClosureStop | null {
   if (closure.verdict !== 'vulnerable') return null;
   const isExcused = policy.vulnerabilities === 'introduced' && request.by === 'operator';
-  // Reading 4: what the host has already is excused, unless it is malicious.
+  // Reading 4: a vulnerability that the host already has is excused, unless it is malicious.
   if (isExcused && !closure.findings.some(({ change, malicious }) => change === 'introduced' || malicious)) {
     return null;
   }
@@ -90,10 +90,10 @@ function uncheckedStop(
 ): ClosureStop | null {
   const { unchecked } = closure;
   if (unchecked === null) return null;
-  // A8: the sweep is stopped in every ecosystem, A2: an operator in apt and dnf.
+  // A8 blocks the sweep in every ecosystem; A2 blocks operators in apt and dnf.
   if (request.by === 'operator') {
     if (!isCapabilityGated(ecosystem)) return null;
-    // Reading 5: where no database covers the distribution, the policy may make it a warning.
+    // Reading 5: where no database covers the distribution, the policy may turn this into a warning.
     if (unchecked === 'uncovered' && policy.uncovered === 'warn') return null;
   }
   return { by: 'unchecked', reason: unchecked };
@@ -120,7 +120,7 @@ function closureWarnings(
   return warnings;
 }
 
-/** Provenance is a signal, never a stop: malicious versions carried valid one. */
+/** Provenance is a signal, never a stop: malicious versions have carried valid provenance. */
 function provenanceWarnings(information: Information | undefined): GateWarning[] {
   const provenance = information?.provenance ?? [];
   const warnings: GateWarning[] = [];

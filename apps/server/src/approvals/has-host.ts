@@ -2,7 +2,7 @@ import { findAgent } from '../agents/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { findUpdate } from '../updates/store.ts';
 
-/** Whether the update is of a host that is not deleted: nobody decides about one of a host that is gone. */
+/** Whether the update's host is not deleted: updates of a deleted host cannot be decided. */
 export async function hasHost(db: Db, updateId: string): Promise<boolean> {
   const update = await findUpdate(db, updateId);
   return update !== null && (await findAgent(db, update.agent_id)) !== null;

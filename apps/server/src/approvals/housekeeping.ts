@@ -3,14 +3,14 @@ import { expireCommands } from '../commands/expire-commands.ts';
 import { takeBackApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
-/** Approvals that one run ends; the next run goes on. */
+/** Approvals ended per run; the next run continues. */
 const APPROVALS_MAX = 500;
 
 type Deps = Pick<ApprovalDeps, 'platform' | 'keyRing'>;
 
 /**
- * Ends what is past its time: an approval that expires, or whose signing key was revoked, puts its update back to
- * `pending` for a human, and an install command that expires while its approval lives is issued anew.
+ * Handles expiry: an approval that expires, or whose signing key was revoked, returns its update to `pending` for an
+ * operator; an install command that expires before its approval is issued again.
  */
 export async function housekeepOnce(deps: Deps): Promise<void> {
   const { platform, keyRing } = deps;
@@ -18,7 +18,7 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
   for (const { update_id } of await expiredApprovals(db, { nowMs: platform.now(), limit: APPROVALS_MAX })) {
     await takeBack(deps, update_id, 'approval_expired');
   }
-  // No agent takes such a token any more, and signing it anew would make a forged one good.
+  // No agent accepts such a token, and signing it again would validate a forged one.
   const keyIds = (await keysOfLiveApprovals(db)).filter((keyId) => !keyRing.isActive(keyId));
   if (keyIds.length > 0) {
     for (const { update_id } of await liveApprovalsOfKeys(db, { keyIds, limit: APPROVALS_MAX })) {
@@ -28,7 +28,7 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
   await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
 }
 
-/** Its host may be installing by such a token already; that goes on, but nothing begins by it any more. */
+/** A host may already be installing with this token; that continues, but nothing new starts with it. */
 async function takeBack(deps: Deps, updateId: string, reason: string): Promise<void> {
   await takeBackApproval(deps, { updateId, reason, sparesInstalling: false });
 }

@@ -6,8 +6,8 @@ import type { Information } from './gate-facts.ts';
 import type { LoadedUpdate } from './load-update.ts';
 
 /**
- * From what is stored, in the order given; the statements are shared by all updates. Provenance that is not known is
- * asked for in the background, for whoever looks next.
+ * Reads stored information, in the given order, with shared statements. Missing provenance is fetched in the background
+ * for the next reader.
  */
 export async function readInformation(
   { platform, provenance }: Pick<ApprovalDeps, 'platform' | 'provenance'>,

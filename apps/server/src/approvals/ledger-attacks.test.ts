@@ -61,8 +61,8 @@ async function tell(it: ApprovalsApp, agentId: string, told: readonly Told[]): P
   );
 }
 
-describe.each(ENGINES)('what one host says never decides for another, on $name', (engine) => {
-  test('101 invented hashes for one version make the host the finding, and the true one passes', async () => {
+describe.each(ENGINES)('one host’s reports never decide for another, on $name', (engine) => {
+  test('101 invented hashes for one version set the host aside, and the true hash passes', async () => {
     const { it, host, tell, approve, events, openDivergences } = await setUp(engine);
     const id = await it.addUpdate({ name: 'p0', version: '1-1' });
     const liar = await host(1, 'lab');
@@ -89,7 +89,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await approve(later)).toBe(200);
   });
 
-  test('one report that disputes 5,000 versions takes back no approval of another group', async () => {
+  test('one report that disputes 5,000 versions withdraws no approval of another group', async () => {
     const { it, host, tell, approve, stateOf, tick, events, openDivergences } = await setUp(engine);
     const ids: string[] = [];
     for (let i = 0; i < 8; i++) ids.push(await it.addUpdate({ name: `p${i}`, version: '1-1' }));
@@ -106,7 +106,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await events('ARTIFACT_LEDGER_FLOOD')).toMatchObject([{ agent_id: liar, severity: 'critical' }]);
   });
 
-  test.each([1, 2])('%i hosts against three hold up themselves alone, and it is told', async (liars) => {
+  test.each([1, 2])('%i hosts against three block only themselves, and it is reported', async (liars) => {
     const { it, host, tell, approve, stateOf, tick, events } = await setUp(engine);
     const id = await it.addUpdate({ name: 'p0', version: '1-1' });
     for (const n of [1, 2]) await tell(await host(n), [{ name: 'p0', hash: TRUE_HASH }]);
@@ -117,7 +117,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await events('ARTIFACT_DIVERGENCE')).toMatchObject([{ severity: 'critical' }]);
   });
 
-  test('three hosts against three are a dispute that takes approvals back', async () => {
+  test('three hosts against three are a dispute that withdraws approvals', async () => {
     const { it, host, tell, approve, stateOf, tick } = await setUp(engine);
     const id = await it.addUpdate({ name: 'p0', version: '1-1' });
     for (const n of [1, 2]) await tell(await host(n), [{ name: 'p0', hash: TRUE_HASH }]);
@@ -127,7 +127,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await stateOf(id)).toBe('pending');
   });
 
-  test('a drip below the limit of a day opens 20 divergences in 30 days and no more', async () => {
+  test('a drip below the daily limit opens at most 20 divergences in 30 days', async () => {
     const { it, host, tell, events } = await setUp(engine);
     await tell(
       await host(1),
@@ -142,7 +142,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await events('ARTIFACT_LEDGER_FLOOD')).toMatchObject([{ agent_id: liar }]);
   });
 
-  test('the same claim told again a hundred times is one claim', async () => {
+  test('the same claim reported a hundred times is one claim', async () => {
     const { host, tell, events } = await setUp(engine);
     await tell(await host(1), [{ name: 'p0', hash: TRUE_HASH }]);
     const other = await host(2);
@@ -151,7 +151,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await events('ARTIFACT_LEDGER_FLOOD')).toEqual([]);
   });
 
-  test('a host that was first with false hashes is the finding once a quorum of others contradicts it', async () => {
+  test('a host that was first with false hashes is set aside once a quorum of others contradicts it', async () => {
     const { it, host, tell, approve, events } = await setUp(engine);
     const [liar, ...honest] = [await host(1), await host(2), await host(3), await host(4), await host(5)];
     await tell(liar, tolds(50, invented));
@@ -167,7 +167,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await approve(await it.addUpdate({ name: 'p7', version: '1-1' }))).toBe(200);
   });
 
-  test('two hosts that flood against the word of one do not make that one the finding', async () => {
+  test('two hosts that flood against one host do not set that one aside', async () => {
     const { it, host, tell, approve, stateOf, tick, events } = await setUp(engine);
     const ids = [];
     for (let i = 0; i < 8; i++) ids.push(await it.addUpdate({ name: `p${i}`, version: '1-1' }));
@@ -179,7 +179,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect((await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id)).toEqual(liars);
   });
 
-  test('what a host that is set aside binds passes where others vouch for it, and nowhere else', async () => {
+  test('an update of a host that is set aside passes only if others vouch for its hashes', async () => {
     const { it, host, tell, approve } = await setUp(engine);
     await tell(
       await host(1),
@@ -198,11 +198,11 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
       status: 409,
       body: { blocked_by: 'divergence', divergences: [{ package: 'p4', divergence_id: null }] },
     });
-    // Its own word does not count, not even where nobody says anything else.
+    // Its own reports do not count, even where nobody else reports anything.
     expect(await approve(ids[0] ?? '')).toBe(409);
   });
 
-  test('claims that proved right make no room for others: 25 of them hide no sixth of a day', async () => {
+  test('claims that proved right make no room for others: 25 of them do not hide a sixth in a day', async () => {
     const { it, host, tell, events } = await setUp(engine);
     const [liar, accomplice] = [await host(1), await host(2)];
     const others = [await host(3), await host(4)];
@@ -217,7 +217,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect((await events('ARTIFACT_LEDGER_FLOOD')).map(({ agent_id }) => agent_id)).toContain(liar);
   });
 
-  test('a flood stays one though those whom it contradicts become the finding by it', async () => {
+  test('a flood still counts when it sets aside the hosts that it contradicts', async () => {
     const { host, tell, events } = await setUp(engine);
     for (const n of [1, 2, 3])
       await tell(
@@ -235,7 +235,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(named).toContain(liar);
   });
 
-  test('a host that an operator trusts again is noted anew, and what it contradicts can be decided', async () => {
+  test('a host that an operator trusts again is recorded again, and what it contradicts can be decided', async () => {
     const { it, host, tell, approve, openDivergences } = await setUp(engine);
     await tell(
       await host(1),
@@ -255,7 +255,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     const ids = (await blocked()).map((one: { divergence_id: unknown }) => one.divergence_id);
     expect(ids).not.toContain(null);
     expect(await approve(alone)).toBe(200);
-    // Within new limits, of which what was noted anew takes nothing.
+    // Within new limits, which the repeated recording does not use up.
     await tell(
       it.agentId,
       tolds(20, () => TRUE_HASH),
@@ -263,7 +263,7 @@ describe.each(ENGINES)('what one host says never decides for another, on $name',
     expect(await openDivergences()).toHaveLength(20);
   });
 
-  test('one that contradicts too much even then is set aside again', async () => {
+  test('a host that contradicts too much even then is set aside again', async () => {
     const { it, host, tell, events } = await setUp(engine);
     const count = TRUSTED_DIFFERING_MAX + 1;
     await tell(

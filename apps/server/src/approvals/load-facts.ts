@@ -20,14 +20,14 @@ import { NO_REGISTRY, type RegistryFacts, registryFacts } from './registry-rules
 import { liveAgeExceptions } from './store.ts';
 
 export interface Waited {
-  /** Whether every source failed for a subject without a fresh check; if not it is not known yet. */
+  /** Whether every source failed for a subject without a fresh check; otherwise it is not known yet. */
   readonly isUnreachable: (key: string) => boolean;
-  /** Of the mirror, before anybody was asked. */
+  /** The mirror's snapshots, from before any query. */
   readonly snapshots: ReadonlyMap<string, string>;
   readonly ages: AgeOutcomes;
 }
 
-/** Waits for both sources together, never longer than `timeoutMs`. */
+/** Waits for both sources in parallel, at most `timeoutMs`. */
 export async function waitForSources(
   deps: ApprovalDeps,
   subjects: { advisories: readonly Subject[]; aged: readonly AgeSubject[] },
@@ -36,13 +36,13 @@ export async function waitForSources(
   const snapshots = await readSnapshotMarks(deps.platform.database.read);
   const [{ unreachable }, ages] = await Promise.all([
     deps.worker.ensureJudged(subjects.advisories, timeoutMs),
-    // Also where the age gate is off: the hashes are held against the registry in every mode.
+    // Also with the age gate off: hashes are compared with the registry in every mode.
     deps.ageSource.ensureTimed(subjects.aged, timeoutMs),
   ]);
   return { isUnreachable: (key) => unreachable.has(key), snapshots, ages };
 }
 
-/** What the gate is told, from what is stored; the statements for the checks are shared by all updates. */
+/** The gate's facts, from stored data; all updates share the statements for the checks. */
 export async function factsOf(
   deps: ApprovalDeps,
   loaded: readonly LoadedUpdate[],
@@ -75,8 +75,8 @@ export async function factsOf(
 }
 
 /**
- * How far the sources are with one closure. What was judged a moment ago and is too old again, because newer data has
- * come, is not known yet. What is there now matters only where it may excuse a vulnerability.
+ * State of the sources for one closure. A check that became too old because newer data arrived counts as not known yet.
+ * The present versions matter only if they can excuse a vulnerability.
  */
 function advisoriesOf(
   { config }: ApprovalDeps,
@@ -89,7 +89,7 @@ function advisoriesOf(
   return unknown.every(isUnreachable) ? 'unreachable' : 'pending';
 }
 
-/** Where the age gate does not apply nobody is asked. */
+/** Where the age gate does not apply, no source is queried. */
 function outcomeOf({ ages }: Waited, ecosystem: Ecosystem): SourceOutcome {
   return ageApplies(ecosystem) ? ages[ecosystem] : 'judged';
 }
@@ -113,7 +113,7 @@ export async function basesOf(
   return new Map(bases.flatMap((basis, i) => (known[i] ? [[known[i].one, basis] as const] : [])));
 }
 
-/** What of each plan is blocked because its artifacts diverge, in the order given. */
+/** The divergent artifacts that block each plan, in the given order. */
 export async function divergencesOfPlans(
   db: Db,
   loaded: readonly LoadedUpdate[],
@@ -126,7 +126,7 @@ export async function divergencesOfPlans(
   return readBoundDivergences(db, plans);
 }
 
-/** What is stored of the registries' answers: ages for A7, and hashes. */
+/** The registries' stored answers: ages for A7, and hashes. */
 async function readRelease(
   { platform, config }: ApprovalDeps,
   args: { ecosystem: Ecosystem; subjects: readonly AgeSubject[]; source: SourceOutcome; nowMs: number },

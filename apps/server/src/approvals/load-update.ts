@@ -24,12 +24,12 @@ export interface LoadedUpdate {
   } | null;
 }
 
-/** Null where there is no such update, or its agent is deleted. */
+/** Null when there is no such update, or its agent is deleted. */
 export async function loadUpdate(deps: ApprovalDeps, id: string): Promise<LoadedUpdate | null> {
   return (await loadUpdates(deps, [id])).get(id) ?? null;
 }
 
-/** Those that are there, by id; the statements are shared by all of them, and by host for what it has installed. */
+/** The existing ones, by id; statements are shared by all, and for installed packages by host. */
 export async function loadUpdates(
   { platform }: Pick<ApprovalDeps, 'platform'>,
   ids: readonly string[],
@@ -82,7 +82,7 @@ async function withClosures(db: Db, found: readonly Found[]): Promise<LoadedUpda
   });
 }
 
-/** Whom to ask about an update before it is judged. */
+/** The subjects to query before an update is judged. */
 export function subjectsOfUpdate({ planned }: LoadedUpdate): { advisories: Subject[]; aged: AgeSubject[] } {
   if (!planned) return { advisories: [], aged: [] };
   const { after, before } = closureSubjects(planned.closure.packages);

@@ -28,25 +28,22 @@ import type { LoadedUpdate } from './load-update.ts';
 import { type Decision, recordDecisions } from './record-decision.ts';
 import type { MintVerdict, Override } from './verdict.ts';
 
-/**
- * Life of an approval from the moment that its command may be delivered (docs/protocol/limits.md), in
- * milliseconds.
- */
+/** Life of an approval from its earliest delivery (docs/protocol/limits.md), in milliseconds. */
 export const APPROVAL_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** What an envelope holds beside the actions, at most. */
+/** Most bytes of an envelope without the actions. */
 const ENVELOPE_RESERVE_BYTES = 16 * 1024;
-/** Findings that an event names; the update itself has all of them. */
+/** Findings listed in an event; the update itself has all of them. */
 const EVENT_FINDINGS_MAX = 50;
 
 export interface Minting {
   readonly loaded: LoadedUpdate;
   readonly facts: UpdateFacts;
   readonly verdict: MintVerdict;
-  /** Name of the operator who answers for it. */
+  /** The operator who is accountable for it. */
   readonly approvedBy: string;
-  /** Who does it: that operator, or `sweep`. */
+  /** The acting party: that operator, or `sweep`. */
   readonly actor: string;
-  /** What the gate was asked. */
+  /** The request that the gate judged. */
   readonly request: ApprovalRequest;
   readonly via: Decision['via'];
   readonly notBeforeMs: number | null;
@@ -54,18 +51,18 @@ export interface Minting {
 
 export type Minted =
   | { readonly kind: 'minted'; readonly tokenId: string; readonly token: Envelope }
-  /** Somebody else decided first. */
+  /** Another decision came first. */
   | { readonly kind: 'conflict' }
-  /** The plan is not the one that was judged any more, or an artifact of it diverges since. */
+  /** The plan is no longer the judged one, or an artifact of it now diverges. */
   | { readonly kind: 'plan_changed' }
-  /** What is known of its packages is not what was judged any more. */
+  /** The facts about its packages are no longer the judged ones. */
   | { readonly kind: 'verdict_changed' }
   | { readonly kind: 'too_large' };
 
 /**
- * Mints the signed token of an update that the gate let pass: token, command, state, history and events in the
- * caller's transaction. The update's row is taken first, so that of many approvals at once one mints. Nothing is
- * written unless the answer is `minted`. The token binds the artifact hashes of the very plan that was judged (A4).
+ * Mints the signed token of an update that the gate passed: token, command, state, history and events in the caller's
+ * transaction. The update's row is locked first, so that of many simultaneous approvals only one mints. Writes nothing
+ * unless the result is `minted`. The token binds the artifact hashes of the exact plan that was judged (A4).
  */
 export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting): Promise<Minted> {
   const [minted] = await mintApprovals(tx, deps, [minting]);
@@ -73,7 +70,7 @@ export async function mintApproval(tx: Tx, deps: ApprovalDeps, minting: Minting)
   return minted;
 }
 
-/** The same for different updates, in the order given, each by itself: one that is not minted stops no other. */
+/** The same for different updates, in the given order and independently of each other. */
 export async function mintApprovals(
   tx: Tx,
   deps: ApprovalDeps,
@@ -84,9 +81,9 @@ export async function mintApprovals(
     engine: deps.platform.database.engine,
     updateIds: updates.map(({ update }) => update.id),
   });
-  // Another host may have told of another hash since the gate was asked.
+  // Another host may have reported another hash since the gate decided.
   const diverging = await divergencesOfPlans(tx, updates);
-  // So may an advisory have come: what is minted is what the newest snapshot says when it is committed.
+  // An advisory may have arrived too: minting rests on the newest snapshot at commit.
   await holdSnapshots(tx, deps.platform.database);
   const bases = await basesOf(tx, deps, updates);
   const tokens: Token[] = [];
@@ -123,7 +120,7 @@ function draftOf(
   if (held.state !== 'pending' && held.state !== 'awaiting_plan') return { kind: 'conflict' };
   if (isDiverging) return { kind: 'plan_changed' };
   if (!basis || judged.closure.basis?.mark !== basis.mark) return { kind: 'verdict_changed' };
-  // Known before anything is written: base64 adds a third, the rest of the payload less than the reserve.
+  // Checked before any write: base64 adds a third, the rest of the payload stays below the reserve.
   const actionBytes = Buffer.byteLength(JSON.stringify(planned.plan.actions));
   if ((actionBytes * 4) / 3 + ENVELOPE_RESERVE_BYTES > APPROVAL_MAX_BYTES) return { kind: 'too_large' };
   const nowMs = platform.now();
@@ -145,7 +142,7 @@ async function signDraft(tx: Tx, draft: Draft): Promise<Token> {
   return { draft, attested, envelope, sha256: sha256Hex(bytes), keyId: signer.keyId };
 }
 
-/** Everything that belongs to signed tokens, kind by kind: a statement for each row would cost most of the time. */
+/** Writes the rows of signed tokens, table by table: single statements per row would take most of the time. */
 async function writeTokens(tx: Tx, deps: ApprovalDeps, tokens: readonly Token[]): Promise<void> {
   const { platform } = deps;
   const nowMs = platform.now();
@@ -237,7 +234,7 @@ function stateChange({ draft }: Token): StateChange {
 
 interface Token {
   readonly draft: Draft;
-  /** What the token says of an override; null where none was needed. */
+  /** The override as the token states it; null when none was needed. */
   readonly attested: ApprovalPayload['override'];
   readonly envelope: Envelope;
   readonly sha256: string;
@@ -248,7 +245,7 @@ interface Draft {
   readonly deps: ApprovalDeps;
   readonly minting: Minting;
   readonly tokenId: string;
-  /** Of the update, whose row is held. */
+  /** State of the update, whose row is locked. */
   readonly state: 'pending' | 'awaiting_plan';
   readonly plan: StoredPlan;
   readonly closure: ClosureFacts;
@@ -288,7 +285,7 @@ function payloadOf(draft: Draft, override: ApprovalPayload['override']): Approva
     issued_at: rfc3339Seconds(draft.nowMs),
     expires_at: rfc3339Seconds(draft.expiresAtMs),
   };
-  if (!payloads.Check(payload)) throw new Error('an approval that no agent would take');
+  if (!payloads.Check(payload)) throw new Error('the minted approval fails its own schema');
   return payload;
 }
 
@@ -326,7 +323,7 @@ async function recordOverride(
   return { by: approvedBy.slice(0, 128), reason_sha256: sha256Hex(reason), event_id: eventId };
 }
 
-/** The log line of an override, written once its transaction is committed. */
+/** The log line of an override, written after its transaction is committed. */
 export function logOverride({ platform }: ApprovalDeps, { loaded, verdict, approvedBy }: Minting): void {
   if (!verdict.override) return;
   platform.log.security(MARKERS.gateOverridden, {

@@ -15,7 +15,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     return { ...it, mirror, refresh: () => mirror.refresh() };
   }
 
-  test('A1, A2: from the mirror alone what is clear is minted with its snapshot, what is vulnerable is stopped', async () => {
+  test('A1, A2: from the mirror alone a clear update is minted with its snapshot, a vulnerable one is blocked', async () => {
     const { addUpdate, approve, vulnerable, refresh, osv, database } = await scene();
     const good = await addUpdate({ name: 'zlib' });
     const bad = await addUpdate();
@@ -36,7 +36,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     expect(osv.requests).toEqual([]);
   });
 
-  test('reading 5: until the first load is done the answer is verdict_pending, an override too', async () => {
+  test('reading 5: until the first load is done the answer is verdict_pending, also for an override', async () => {
     const { addUpdate, approve, refresh } = await scene();
     const id = await addUpdate();
     expect(await approve(id)).toMatchObject({ status: 503, code: 'verdict_pending' });
@@ -46,7 +46,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     expect((await approve(id)).status).toBe(200);
   });
 
-  test('A1: a delta that brings an advisory stops what was clear a moment ago, a withdrawal lets it through', async () => {
+  test('A1: a delta with an advisory blocks what was clear a moment ago, a withdrawal lets it pass', async () => {
     const { addUpdate, approve, refresh, osv, clock, call } = await scene();
     const id = await addUpdate();
     await refresh();
@@ -65,7 +65,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
   });
 
   test.each(['mirror', 'mirror+api'] as const)(
-    'A2: %s: a snapshot that is too old, with nothing else to ask, stops apt',
+    'A2: %s: a snapshot that is too old, without another source, blocks apt',
     async (advisorySource) => {
       const { addUpdate, approve, refresh, osv, exported, clock } = await scene({ advisorySource });
       const apt = await addUpdate();
@@ -87,7 +87,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     expect(minted.status).toBe(200);
   });
 
-  test('while the first load is under way it is verdict_pending, whatever the API does; once both failed it is A2', async () => {
+  test('during the first load it is verdict_pending, whatever the API does; once both failed A2 applies', async () => {
     const alone = await scene();
     expect(await alone.approve(await alone.addUpdate())).toMatchObject({
       status: 503,
@@ -105,7 +105,7 @@ describe.each(ENGINES)('approvals over the mirror of advisories on $name', (engi
     });
   });
 
-  test('A2: a release that the mirror has nothing of is uncovered', async () => {
+  test('A2: a release without data in the mirror is uncovered', async () => {
     const { addUpdate, approve, refresh, osv } = await scene();
     osv.covered.delete('Debian:12');
     osv.covered.add('Debian:11');

@@ -12,7 +12,7 @@ import { findUpdate } from '../updates/store.ts';
 import { storePlan } from '../updates/store-plan.ts';
 import { sweepOnce } from './sweep.ts';
 
-/** One package of each ecosystem, as the host and as the database names it. */
+/** One package per ecosystem, as the host and as the database names it. */
 const HOSTS = {
   npm: { osv: 'npm', asked: '3.0.12', version: '3.0.12', os: ['debian', '12'] },
   pypi: { osv: 'PyPI', asked: '3.0.12', version: '3.0.12', os: ['debian', '12'] },
@@ -58,7 +58,7 @@ async function setUp(engine: TestEngine, ecosystem: Ecosystem, options: Approval
 
 type Scene = Awaited<ReturnType<typeof setUp>>;
 
-/** What is asked while the API has not answered yet, and goes on when the mirror has loaded in between. */
+/** A request made while the API has not answered yet; the mirror loads before the answer arrives. */
 async function overtake<T>(it: Scene, ask: () => Promise<T>): Promise<T> {
   const before = it.osv.requests.length;
   const release = it.osv.hold();
@@ -74,7 +74,7 @@ async function tokensOf({ database }: ApprovalsApp): Promise<string[]> {
   return rows.map((row) => row.update_id);
 }
 
-/** Whether a transaction mints the first token there is; it is undone. */
+/** Whether a transaction mints the first token there is; it is rolled back. */
 async function wouldMint(database: Database, work: (tx: Tx) => Promise<unknown>): Promise<boolean> {
   const undone = new Error('undone');
   let isMinted = false;
@@ -90,7 +90,7 @@ async function wouldMint(database: Database, work: (tx: Tx) => Promise<unknown>)
 describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
   describe.each(ECOSYSTEMS)('%s', (ecosystem) => {
     test.each(['MAL-2026-1', 'CVE-2026-1'])(
-      'A1: %s that the API says when the mirror has loaded stops approval, bulk and preview',
+      'A1: %s from the API after the mirror has loaded blocks approval, bulk and preview',
       async (id) => {
         const it = await setUp(engine, ecosystem);
         it.flag(id, 'bad');
@@ -109,7 +109,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
       },
     );
 
-    test('A2: what the API calls clear when the mirror has loaded is approved, and the sweep confirms it', async () => {
+    test('A2: an update that the API calls clear after the mirror has loaded is approved, and the sweep confirms it', async () => {
       const it = await setUp(engine, ecosystem);
       const good = await it.add('good');
       expect((await overtake(it, () => it.approve(good))).status).toBe(200);
@@ -120,7 +120,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
       expect(await findUpdate(swept.database.read, awaited)).toMatchObject({ state: 'approved' });
     });
 
-    test('a full queue is verdict_pending, minted and handed back is nothing, and asking again ends it', async () => {
+    test('a full queue is verdict_pending, mints and hands back nothing, and clears on repeated requests', async () => {
       const it = await setUp(engine, ecosystem, { queueMax: 1 });
       it.flag('MAL-2026-1', 'bad');
       const [single, awaited] = [
@@ -142,7 +142,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
       expect(await tokensOf(it)).toEqual([]);
     });
 
-    test('a server that stops has not asked: nothing is minted, blocked or handed back', async () => {
+    test('a stopping server queries nothing: nothing is minted, blocked or handed back', async () => {
       const it = await setUp(engine, ecosystem);
       const ids = [await it.add('bad'), await it.addAwaited('bad-swept')];
       it.flag('MAL-2026-1', 'bad');
@@ -159,7 +159,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
   });
 
   test.each(ECOSYSTEMS)(
-    'A1: %s: an advisory that comes while the approval is written stops it',
+    'A1: %s: an advisory that arrives while the approval is written blocks it',
     async (ecosystem) => {
       let before: (() => Promise<void>) | null = null;
       const it = await setUp(engine, ecosystem, {
@@ -201,7 +201,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
   );
 
   test.each(ECOSYSTEMS)(
-    'A1: %s: what the API called clear while the mirror was too old is judged by the mirror again',
+    'A1: %s: an API "clear" from while the mirror was too old is judged by the mirror again',
     async (ecosystem) => {
       const it = await setUp(engine, ecosystem, { isExportApart: true });
       const id = await it.add('bad');
@@ -220,7 +220,7 @@ describe.each(ENGINES)('what is not judged yet, on $name', (engine) => {
   );
 
   test.each(ECOSYSTEMS)(
-    'A1: %s: an archive that is older than a finding of the API does not take it away; newer data may',
+    'A1: %s: an archive older than an API finding does not remove it; newer data may',
     async (ecosystem) => {
       const it = await setUp(engine, ecosystem, { isExportApart: true });
       const id = await it.add('bad');

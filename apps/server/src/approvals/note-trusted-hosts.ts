@@ -6,14 +6,14 @@ import { setAsideAgain } from '../artifacts/set-aside.ts';
 import { judgedParts, readPlans, updatesWithPlan } from '../updates/many-store.ts';
 import type { ApprovalDeps } from './deps.ts';
 
-/** Plans that one transaction notes. */
+/** Plans recorded per transaction. */
 const PAGE_PLANS = 20;
-/** Contradictions of a host that is trusted again; one that has more is set aside again. */
+/** Contradictions allowed to a host that is trusted again; with more it is set aside again. */
 export const TRUSTED_DIFFERING_MAX = 200;
 
 /**
- * Notes the plans of a host that is trusted again: what it said while it was set aside is not in the ledger. Until that
- * is done its updates are held against the whole ledger. One host at a time, the longest trusted first.
+ * Records the plans of a host that is trusted again: its reports from the time aside are not in the ledger. Until then its
+ * updates are compared with the whole ledger. One host at a time, the longest trusted first.
  */
 export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform'>): Promise<void> {
   const { database, now } = platform;

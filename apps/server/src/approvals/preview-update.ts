@@ -13,7 +13,7 @@ export type Preview =
   | { kind: 'not_found' }
   | { kind: 'verdict_pending' };
 
-/** The gate's verdict as an approval would meet it; mints nothing, writes nothing. */
+/** The gate's verdict as an approval would get it; mints and writes nothing. */
 export async function previewUpdate(deps: ApprovalDeps, updateId: string): Promise<Preview> {
   const loaded = await loadUpdate(deps, updateId);
   if (!loaded) return { kind: 'not_found' };
@@ -25,7 +25,7 @@ export async function previewUpdate(deps: ApprovalDeps, updateId: string): Promi
   return { kind: 'report', report: gateReport(loaded, facts, verdict) };
 }
 
-/** The same from what is stored, without waiting for anybody; null where there is no such update. */
+/** The same from stored data, without waiting; null when there is no such update. */
 export function createGateOf(deps: ApprovalDeps): (updateId: string) => Promise<GateReport | null> {
   return async (updateId) => {
     const loaded = await loadUpdate(deps, updateId);

@@ -45,7 +45,7 @@ const CASES = SUBJECTS.flatMap((subject) =>
 
 describe.each(ENGINES)('preview on $name', (engine) => {
   test.each(CASES)(
-    '$ecosystem, $scene, $settings: says what an approval is then answered, and mints nothing',
+    '$ecosystem, $scene, $settings: equals the answer of a later approval, and mints nothing',
     async ({ scene, settings, ...subject }) => {
       const it = await createApprovalsApp(engine, { settings });
       const id = await it.addUpdate({ name: NAME, ...subject });
@@ -63,7 +63,7 @@ describe.each(ENGINES)('preview on $name', (engine) => {
         expect((await it.approve(id)).status).toBe(200);
         return;
       }
-      // Word for word, in both.
+      // Both word for word.
       const answer = await it.approve(id);
       expect([answer.status, answer.code]).toEqual([409, 'approval_blocked']);
       expect(answer.body).toMatchObject(preview.body);
@@ -96,7 +96,7 @@ describe.each(ENGINES)('preview on $name', (engine) => {
 });
 
 describe.each(ENGINES)('log markers of section 6, word for word, on $name', (engine) => {
-  test('approval_blocked, bulk_approval_blocked and gate_overridden, each once and as it is specified', async () => {
+  test('approval_blocked, bulk_approval_blocked and gate_overridden, each once and exactly as specified', async () => {
     const it = await createApprovalsApp(engine);
     it.vulnerable();
     const id = await it.addUpdate();

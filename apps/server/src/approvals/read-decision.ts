@@ -7,15 +7,15 @@ import { replayDecision } from './replay-decision.ts';
 
 const records = Compile(RecordedDecision);
 
-/** A row of the table that the server never wrote so. */
+/** A row of the decisions table that was changed outside of the server. */
 export class TamperedDecision extends Error {}
 
-/** What was kept. @throws TamperedDecision where the row is not what the server once wrote. */
+/** The recorded decision. @throws TamperedDecision when the row is not as the server wrote it. */
 export function readRecord({ id, document, document_sha256 }: DecisionRow): RecordedDecision {
   const parsed: unknown = JSON.parse(document);
   const sha256 = sha256Hex(document);
   if (sha256 === document_sha256 && records.Check(parsed) && parsed.id === id) return parsed;
-  throw new TamperedDecision(`the decision ${id} in the database is not what the server once wrote`);
+  throw new TamperedDecision(`the decision ${id} was changed in the database`);
 }
 
 export function decisionItem(row: DecisionRow): DecisionItem {

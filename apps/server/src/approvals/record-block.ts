@@ -8,12 +8,12 @@ import type { LoadedUpdate } from './load-update.ts';
 import { type DecisionMark, recordDecision } from './record-decision.ts';
 import type { BlockedVerdict } from './verdict.ts';
 
-/** Findings that an event names; the update itself has all of them. */
+/** Findings listed in an event; the update itself has all of them. */
 const EVENT_FINDINGS_MAX = 50;
-/** Updates that the event of a bulk request names. */
+/** Updates listed in the event of a bulk request. */
 const EVENT_UPDATES_MAX = 500;
 
-/** Records that are written in one transaction: the lock of the database is not held for ten thousand. */
+/** Records written per transaction: ten thousand would hold the database lock for too long. */
 const RECORDS_TOGETHER = 100;
 
 export interface Block {
@@ -49,7 +49,7 @@ export async function recordBlock(
   });
 }
 
-/** The log line of a gate stop, written once its event is committed. */
+/** The log line of a gate stop, written after its event is committed. */
 export function logBlock(
   { platform }: ApprovalDeps,
   { loaded, verdict, actor }: Block & { actor: string },
@@ -63,13 +63,13 @@ export function logBlock(
   });
 }
 
-/** A stop of a bulk request, with all that its record needs. */
+/** A stop in a bulk request, with everything for its record. */
 export interface BulkBlock extends Block {
   readonly facts: UpdateFacts;
   readonly request: ApprovalRequest;
 }
 
-/** A6: the event, the records and the log line of what a bulk request did not get. */
+/** A6: the event, the records and the log line of a bulk request's blocked updates. */
 export async function recordBulkBlock(
   deps: ApprovalDeps,
   { blocks, actor }: { blocks: readonly BulkBlock[]; actor: string },
@@ -89,7 +89,7 @@ export async function recordBulkBlock(
       });
     }
   } finally {
-    // The line stays where a database that is away takes no event.
+    // Logged even if the database is unavailable and takes no event.
     platform.log.security(MARKERS.bulkApprovalBlocked, { count: blocks.length, actor });
   }
 }

@@ -20,7 +20,7 @@ import { recordedFacts } from './recorded-facts.ts';
 import { recordedVerdict } from './replay-decision.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Decisions of one update that are kept, the newest; what minted a token is kept in any case. */
+/** Decisions stored per update, the newest; those that minted a token are always kept. */
 export const DECISIONS_MAX = 200;
 
 export interface Decision {
@@ -37,13 +37,13 @@ export interface Decision {
   readonly tokenId: string | null;
 }
 
-/** What the events of a decision name, so that the log vouches for the record. */
+/** The reference to a decision in its events, so that the log vouches for the record. */
 export interface DecisionMark {
   readonly id: string;
   readonly sha256: string;
 }
 
-/** Keeps what a decision rested on, in the transaction of the decision. */
+/** Records what a decision rested on, in the decision's transaction. */
 export async function recordDecision(tx: Tx, deps: ApprovalDeps, decision: Decision): Promise<DecisionMark> {
   const [mark] = await recordDecisions(tx, deps, [decision]);
   if (!mark) throw new Error('every decision has a mark');
@@ -51,8 +51,8 @@ export async function recordDecision(tx: Tx, deps: ApprovalDeps, decision: Decis
 }
 
 /**
- * The same for decisions of different updates, in the order given. The same decision again, from the same facts but
- * for the passing of time, is counted on the row that is there.
+ * The same for decisions of different updates, in the given order. A repeated decision, on facts that differ only by the
+ * passing of time, is counted on the existing row.
  */
 export async function recordDecisions(
   tx: Tx,
@@ -143,7 +143,7 @@ function recordOf(deps: ApprovalDeps, decision: Decision): RecordedDecision {
   };
 }
 
-/** What two decisions have in common that are one: everything but who they are, and what the clock alone changes. */
+/** What makes two decisions the same: everything except their ids and what only the clock changes. */
 function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDecision): string {
   const { judged } = facts;
   const timeless = judged && {
@@ -162,12 +162,12 @@ function fingerprintOf({ id: _, decided_at: __, facts, ...record }: RecordedDeci
 
 const records = Compile(RecordedDecision);
 
-/** Names and texts come from hosts and advisories: what RFC 8785 cannot say must not keep a decision from its record. */
+/** Names and texts come from hosts and advisories: invalid Unicode, which RFC 8785 rejects, must not prevent a record. */
 function wellFormed(record: RecordedDecision): RecordedDecision {
   const text = JSON.stringify(record, (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
   );
   const mended: unknown = JSON.parse(text);
   if (records.Check(mended)) return mended;
-  throw new Error('a decision that nobody could decide again');
+  throw new Error('the recorded decision fails its own schema');
 }

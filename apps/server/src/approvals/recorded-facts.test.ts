@@ -22,7 +22,7 @@ const finding = fc.record({
 
 const provenance = fc.record({
   ...{ ...versioned, dropped: fc.boolean() },
-  // Where it was built is shown and not recorded, like the first sightings.
+  // Build details are shown and not recorded, like the first sightings.
   ...{ sourceRepository: fc.constant(null), builder: fc.constant(null) },
   status: fc.constantFrom('verified' as const, 'unverified' as const, 'absent' as const, 'mismatch' as const),
 });
@@ -31,7 +31,7 @@ function listOf<T>(item: fc.Arbitrary<T>, most: number): fc.Arbitrary<T[]> {
   return fc.array(item, { maxLength: most });
 }
 
-/** Facts as the gate could ever be told them, and some that it could not. */
+/** Facts that the gate could get, and some that it could not. */
 function factsWith(most: number): fc.Arbitrary<UpdateFacts> {
   const closure = fc.record({
     verdict: fc.constantFrom('clear' as const, 'vulnerable' as const, 'unchecked' as const),
@@ -91,13 +91,13 @@ const request: fc.Arbitrary<ApprovalRequest> = fc.record({
   overrideReason: fc.constantFrom(null, '', ' ', 'a reason'),
 });
 
-/** What comes out of the database. */
+/** As read from the database. */
 function throughText(facts: UpdateFacts): UpdateFacts {
   return factsOfRecord(Value.Parse(RecordedFacts, JSON.parse(canonicalJson(recordedFacts(facts)))));
 }
 
-describe('facts of a decision that are recorded and read again', () => {
-  test('are the same facts, as long as no list is cut', () => {
+describe('the recorded facts of a decision', () => {
+  test('equal the original facts unless a list is truncated', () => {
     fc.assert(
       fc.property(factsWith(6), (facts) => {
         // fast-check makes objects without a prototype.
@@ -106,12 +106,12 @@ describe('facts of a decision that are recorded and read again', () => {
     );
   });
 
-  test('are decided in the same way, whatever was cut', () => {
+  test('lead to the same decision, whatever was truncated', () => {
     const long = RECORDED_MAX.findings + 30;
     fc.assert(
       fc.property(factsWith(4), policy, request, fc.nat(long), (facts, going, asked, more) => {
         const { judged } = facts;
-        // What decides stands last, where a cut would take it.
+        // The deciding entries come last, where truncation would remove them.
         const padded = judged && {
           ...judged,
           closure: { ...judged.closure, findings: [...harmless(more), ...judged.closure.findings] },

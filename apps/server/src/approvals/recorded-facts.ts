@@ -6,7 +6,7 @@ import type { AgeFacts } from './age-rules.ts';
 import type { UpdateFacts } from './gate-facts.ts';
 import { NO_REGISTRY } from './registry-rules.ts';
 
-/** Most entries of each list of a record; how many there were is kept. */
+/** Most entries per list of a record; the original number is recorded too. */
 export const RECORDED_MAX = {
   findings: 200,
   fixed: 200,
@@ -24,8 +24,8 @@ type RecordedProvenance = NonNullable<RecordedFacts['provenance']>;
 type Judged = NonNullable<RecordedFacts['judged']>;
 
 /**
- * The facts of a decision in the form in which they are kept. Where a list is cut, what decides stays: malicious and
- * introduced vulnerabilities, and ages that are known, so that the gate says the same of the record.
+ * A decision's facts in recorded form. Truncated lists keep what decides: malicious and introduced vulnerabilities, and
+ * known ages, so that the gate decides the same on the record.
  */
 export function recordedFacts(facts: UpdateFacts): RecordedFacts {
   const { ecosystem, advisories, judged, information } = facts;
@@ -45,7 +45,7 @@ export function recordedFacts(facts: UpdateFacts): RecordedFacts {
   };
 }
 
-/** What the gate is told when a record is decided again. */
+/** The gate's facts, for replaying a record. */
 export function factsOfRecord(facts: RecordedFacts): UpdateFacts {
   const { ecosystem, advisories, judged, provenance } = facts;
   return {
@@ -159,7 +159,7 @@ function provenanceOf(items: RecordedProvenance['items']): PackageProvenance[] {
   return items.map((item) => ({ ...item, sourceRepository: null, builder: null }));
 }
 
-/** The order stays as long as nothing is cut; then what decides comes first. */
+/** Keeps the order unless the list is truncated; then the deciding entries come first. */
 function cut<T, R>(
   items: readonly T[],
   { most, first = () => false }: { most: number; first?: (item: T) => boolean },

@@ -80,7 +80,7 @@ async function setUp(
       if (dependency !== undefined) plan.push(action(dependency, swapped));
       return it.addUpdate({ ecosystem, name, version: '2.0.0', state, plan });
     },
-    /** Another host was told the swapped file. */
+    /** Another host got the swapped file. */
     claimSwapped: (agentId: string) =>
       it.database.transact((tx) =>
         recordArtifacts(tx, it.platform, { agentId, ecosystem, actions: [action('left', true)] }),
@@ -98,7 +98,7 @@ async function setUp(
 
 describe.each(ENGINES)('an artifact that its registry does not have, on $name', (engine) => {
   describe.each(REGISTRIES)('%s', (ecosystem) => {
-    test('what the registry confirms outranks what hosts say, however many they are', async () => {
+    test('a hash confirmed by the registry outranks hosts, however many they are', async () => {
       const it = await setUp(engine, ecosystem, {});
       const id = await it.add();
       const divergences = () =>
@@ -106,7 +106,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
       for (const n of [11, 12, 13])
         await it.claimSwapped((await insertTestAgent(it.database, { n })).agentId);
       expect(await divergences()).toEqual([{ state: 'decided', settled_by: 'quorum' }]);
-      // The registry is asked before the update is judged.
+      // The registry is queried before the update is judged.
       expect((await it.approve(id)).status).toBe(200);
       await createLedgerUpkeep(it.platform).settleSome();
       expect(await divergences()).toEqual([{ state: 'decided', settled_by: 'registry' }]);
@@ -115,7 +115,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
     });
 
     test.each(MODES)(
-      '%s: a swapped file stops, and neither an override nor an age exception passes it',
+      '%s: a swapped file blocks, and neither an override nor an age exception passes it',
       async (gateEnforcement) => {
         const it = await setUp(engine, ecosystem, { gateEnforcement });
         const id = await it.add({ swapped: true });
@@ -135,7 +135,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
       },
     );
 
-    test('a swapped dependency stops, in bulk and for the sweep too', async () => {
+    test('a swapped dependency blocks, in bulk and for the sweep too', async () => {
       const it = await setUp(engine, ecosystem, {});
       it.publish('dep');
       const id = await it.add({ dependency: 'dep', swapped: true });
@@ -149,7 +149,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
       expect(await it.stateOf(waiting)).toEqual(['pending', 'registry: artifact_unknown_to_registry']);
     });
 
-    test('a version that the registry lists later passes then', async () => {
+    test('a version passes once the registry lists it', async () => {
       const it = await setUp(engine, ecosystem, {});
       if (ecosystem === 'npm') it.npm.publish('late', '1.0.0', '2026-01-01T00:00:00Z', NPM_HASH);
       else {
@@ -164,7 +164,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
       expect((await it.approve(id)).status).toBe(200);
     });
 
-    test('a package that the registry does not know at all is of unknown age: it may be a private one', async () => {
+    test('a package unknown to the registry has an unknown age: it may be private', async () => {
       const it = await setUp(engine, ecosystem, { gateEnforcement: 'block' });
       const id = await it.add({ name: 'ours' });
       const unknown = { status: 409, body: { blocked_by: 'age', reason: 'unknown_age' } };
@@ -172,7 +172,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
     });
 
     test.each(MODES)(
-      '%s: nothing is minted before the registry has answered; one that fails says nothing of hashes',
+      '%s: nothing is minted before the registry has answered; a failed one proves nothing about hashes',
       async (gateEnforcement) => {
         const it = await setUp(engine, ecosystem, { gateEnforcement, waitMs: 20 });
         const swapped = await it.add({ swapped: true });
@@ -191,7 +191,7 @@ describe.each(ENGINES)('an artifact that its registry does not have, on $name', 
     );
   });
 
-  test('npm: a version that was taken back is stopped, although its time is left', async () => {
+  test('npm: an unpublished version is blocked, although its release time remains', async () => {
     const it = await setUp(engine, 'npm', {});
     it.npm.unpublish('left', '2.0.0');
     expect(await it.approve(await it.add())).toMatchObject(STOPPED);

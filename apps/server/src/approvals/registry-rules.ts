@@ -10,20 +10,20 @@ export interface UnknownArtifact {
   readonly source: string;
 }
 
-/** What the registries say of the hashes of a plan, whatever the mode of the age gate. */
+/** The registries' answers about the hashes of a plan, whatever the mode of the age gate. */
 export interface RegistryFacts {
   readonly contradicted: readonly UnknownArtifact[];
-  /** A registry has not said yet what it knows, and nothing says that it is down. */
+  /** A registry has not answered yet, and is not known to be down. */
   readonly pending: boolean;
 }
 
-/** apt and dnf: the signed index of the archive binds the hashes, and the host checks it. */
+/** apt and dnf: the archive's signed index binds the hashes, and the host verifies it. */
 export const NO_REGISTRY: RegistryFacts = { contradicted: [], pending: false };
 
 /** The algorithm of each ecosystem's registry. */
 const ALGORITHMS = { npm: 'sha512', pypi: 'sha256' } as const satisfies Record<AgedEcosystem, string>;
 
-/** Artifacts that are new to the host against what is stored; a registry that failed says nothing. */
+/** Compares artifacts that are new to the host with the stored answers; a failed registry proves nothing. */
 export function registryFacts({
   subjects,
   said,
@@ -32,7 +32,7 @@ export function registryFacts({
   subjects: readonly AgeSubject[];
   /** By `timeKey`. */
   said: ReadonlyMap<string, { readonly standing: HashStanding; readonly source: string }>;
-  /** Whether what is not there is still being asked for. */
+  /** Whether missing answers are still being fetched. */
   source: 'judged' | 'pending' | 'unreachable';
 }): RegistryFacts {
   const contradicted = subjects.flatMap((subject): UnknownArtifact[] => {

@@ -6,16 +6,16 @@ import type { Verdict } from './verdict.ts';
 
 export interface Replay {
   readonly verdict: RecordedVerdict;
-  /** Whether the gate says of the record what it said then. */
+  /** Whether the gate decides the record the same as then. */
   readonly isSame: boolean;
 }
 
-/** Decides a recorded decision again, from what was recorded and nothing else. */
+/** Decides a recorded decision again, from the record alone. */
 export function replayDecision(record: RecordedDecision): Replay {
   const { policy, request, facts } = record;
   const { age_mode: ageMode, vulnerabilities, uncovered } = policy;
   const { by, override, override_reason: reason } = request;
-  // The gate asks of a reason only whether there is one.
+  // The gate only checks whether there is a reason.
   const overrideReason = reason && (reason.blank ? '' : reason.sha256);
   const verdict = recordedVerdict(
     judge(factsOfRecord(facts), { ageMode, vulnerabilities, uncovered }, { by, override, overrideReason }),
@@ -23,7 +23,7 @@ export function replayDecision(record: RecordedDecision): Replay {
   return { verdict, isSame: isDeepStrictEqual(verdict, record.verdict) };
 }
 
-/** A verdict in the form in which it is kept. */
+/** A verdict in recorded form. */
 export function recordedVerdict(verdict: Verdict): RecordedVerdict {
   switch (verdict.kind) {
     case 'mint': {

@@ -2,7 +2,7 @@ import type { SealColumn } from '../platform/db/seal.ts';
 import type { Statement } from '../platform/db/statement.ts';
 
 export const schema: readonly Statement[] = [
-  // What each decision of the gate rested on; it stays as long as its update.
+  // What each decision of the gate rested on; deleted with its update.
   `CREATE TABLE decisions (
     id TEXT PRIMARY KEY,
     update_id TEXT NOT NULL REFERENCES updates (id) ON DELETE CASCADE,
@@ -35,7 +35,7 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX age_exceptions_package ON age_exceptions (ecosystem, name, version)',
 
-  // How far a bulk request is, for the operator who sent it, and its answer for an hour.
+  // The progress of a bulk request, for the operator who sent it, and its answer for an hour.
   `CREATE TABLE bulk_runs (
     operator_id TEXT NOT NULL,
     progress_id TEXT NOT NULL,
@@ -67,7 +67,7 @@ declare module '../platform/db/tables.ts' {
       document: string;
       document_sha256: string;
       decided_at: number;
-      /** When the same was decided last, and how often since. */
+      /** When the same decision was last repeated, and how often. */
       repeated_at: number | null;
       repeats: number;
     };

@@ -6,8 +6,8 @@ import { listOpened, type Opened, opened, sealed, type Unsealed } from '../platf
 export type AgeExceptionRow = Opened<'age_exceptions'>;
 
 /**
- * Approvals of an agent that it was given by a command and that are void since, the last issued first. Commands are
- * asked first: each approval has one, and those of one agent are few.
+ * An agent's approvals that were delivered by a command and are void since, last issued first. The query starts with
+ * commands: each approval has one, and one agent has few.
  */
 export async function deliveredVoidApprovals(
   db: Db,
@@ -48,11 +48,11 @@ export async function insertAgeException(tx: Tx, row: Unsealed<'age_exceptions'>
   const values = sealed(tx, 'age_exceptions', row);
   const inserted = await tx.insertInto('age_exceptions').values(values).returningAll().executeTakeFirst();
   const exception = opened(tx, 'age_exceptions', inserted);
-  if (!exception) throw new Error('an age exception that was just sealed does not open');
+  if (!exception) throw new Error('a newly sealed age exception does not open');
   return exception;
 }
 
-/** Ends an exception; null where there is none, or somebody ended it first. One that is refused is ended too. */
+/** Ends an exception, also one with a broken seal; null when there is none, or it was already ended. */
 export async function deleteAgeException(
   tx: Tx,
   { id, nowMs }: { id: string; nowMs: number },
@@ -72,7 +72,7 @@ export async function findAgeException(db: Db, id: string): Promise<AgeException
   return opened(db, 'age_exceptions', await query.where('deleted_at', 'is', null).executeTakeFirst());
 }
 
-/** Newest first, with the expired ones; `before` is the id of the last row of the page before. */
+/** Newest first, including expired ones; `before` is the last id of the previous page. */
 export async function listAgeExceptions(
   db: Db,
   { limit, before }: { limit: number; before: string | null },

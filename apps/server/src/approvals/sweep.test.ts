@@ -10,7 +10,7 @@ import { sweepOnce } from './sweep.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An update that was approved before its plan was known, and whose plan has come since. */
+/** An update that was approved before its plan was known, which has come since. */
 async function awaited(
   it: ApprovalsApp,
   given: Parameters<ApprovalsApp['addUpdate']>[0] = {},
@@ -33,7 +33,7 @@ const commandsOf = ({ database }: ApprovalsApp, action: string) =>
   database.read.selectFrom('agent_commands').selectAll().where('action', '=', action).orderBy('id').execute();
 
 describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
-  test('mints when the plan comes back clear, for the operator who asked and from their time', async () => {
+  test('mints when the plan is clear, in the name of the operator who asked and from the requested time', async () => {
     const it = await createApprovalsApp(engine);
     const id = await awaited(it);
     await sweepOnce(it.deps);
@@ -54,7 +54,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     ['npm', 'unreachable'],
     ['pypi', 'unreachable'],
     ['apt', 'uncovered'],
-  ] as const)('%s, %s: back to a human with the reason, and nothing is minted', async (ecosystem, what) => {
+  ] as const)('%s, %s: goes back to an operator with the reason, not minted', async (ecosystem, what) => {
     const it = await createApprovalsApp(engine, { settings: { uncovered: 'warn' } });
     const version = ecosystem === 'apt' ? '3.0.12-1' : '3.0.12';
     const id = await awaited(it, { ecosystem, version });
@@ -72,7 +72,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     expect(it.platform.lines.some((line) => line.includes('approval_blocked'))).toBe(true);
   });
 
-  test('A7 in block mode: too young goes back, too', async () => {
+  test('A7 in block mode: too young returns to an operator, too', async () => {
     const it = await createApprovalsApp(engine, { settings: { gateEnforcement: 'block' } });
     const id = await awaited(it, { ecosystem: 'npm', version: '1.0.0' });
     await sweepOnce(it.deps);
@@ -82,7 +82,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     });
   });
 
-  test('what is not judged yet waits for the next sweep', async () => {
+  test('an unfinished judgement waits for the next sweep', async () => {
     const it = await createApprovalsApp(engine, { waitMs: 20 });
     const id = await awaited(it);
     it.osv.mode = 'hang';
@@ -106,7 +106,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     expect(await commandsOf(it, 'plan_update')).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  test('an operator may pass what the sweep handed back, with an override (only a human can)', async () => {
+  test('only an operator, with an override, passes what the sweep handed back', async () => {
     const it = await createApprovalsApp(engine);
     const id = await awaited(it);
     it.vulnerable();
@@ -115,7 +115,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
     expect(answer.status).toBe(200);
   });
 
-  test('the background runs the sweep, goes on after a failure, and stops', async () => {
+  test('the background work runs the sweep, continues after a failure, and stops', async () => {
     const it = await createApprovalsApp(engine);
     await awaited(it);
     const { loadedOnce, deps } = failingFirst(it);
@@ -128,7 +128,7 @@ describe.each(ENGINES)('the sweep (A8) on $name', (engine) => {
   });
 });
 
-/** Dependencies whose worker throws at its first question. */
+/** Dependencies whose worker throws at its first call. */
 function failingFirst(it: ApprovalsApp) {
   const { promise: loadedOnce, resolve } = Promise.withResolvers<void>();
   let calls = 0;
@@ -144,7 +144,7 @@ function failingFirst(it: ApprovalsApp) {
 }
 
 describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
-  test('an install command that expires while its approval lives is issued anew', async () => {
+  test('an install command that expires before its approval is issued again', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -156,7 +156,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect(await findUpdate(it.database.read, id)).toMatchObject({ state: 'approved' });
   });
 
-  test('an approval whose key is revoked puts its update back to pending: nobody signs it anew', async () => {
+  test('an approval whose key is revoked returns its update to pending and is not signed again', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -171,7 +171,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
     expect(await commandsOf(it, 'install_update')).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  test('an approval that expires puts its update back to pending, without a command', async () => {
+  test('an expired approval returns its update to pending, without a command', async () => {
     const it = await createApprovalsApp(engine);
     const id = await it.addUpdate();
     await it.approve(id);
@@ -191,7 +191,7 @@ describe.each(ENGINES)('housekeeping of approvals on $name', (engine) => {
   });
 
   test.each(['approval_expired', 'signing_key_revoked'])(
-    'of what is being installed %s voids the token, and the host says what became of it',
+    'during an installation %s voids the token, and the host reports the outcome',
     async (reason) => {
       const it = await createApprovalsApp(engine);
       const id = await it.addUpdate();

@@ -13,14 +13,14 @@ import { recordDecision } from './record-decision.ts';
 import { awaitingUpdates } from './store.ts';
 import type { Verdict } from './verdict.ts';
 
-/** How long an approval waits for its plan before it goes back to a human, in milliseconds. */
+/** How long an approval waits for its plan before it returns to an operator, in milliseconds. */
 export const PLAN_WAIT_MS = 24 * 3_600_000;
 const PAGE_UPDATES = 100;
 const SWEEP: ApprovalRequest = { by: 'sweep', override: false, overrideReason: null };
 
 /**
- * The automatic confirmation (A8): an approval that waited for its plan is minted when the closure is clear, by the
- * same decision as an operator's approval, and goes back to a human with the reason otherwise. It never mints for an
+ * The automatic confirmation (A8): an approval that waited for its plan is minted if the closure is clear, by the same
+ * decision as an operator's approval; otherwise it returns to an operator with the reason. The sweep never mints for an
  * unchecked or vulnerable closure.
  */
 export async function sweepOnce(deps: ApprovalDeps, isStopped: () => boolean = () => false): Promise<void> {
@@ -85,12 +85,12 @@ async function sweepUpdate(
     case 'verdict_pending':
     case 'plan_required':
     case 'override_reason_required':
-      // Not judged yet: the next sweep looks again.
+      // Not judged yet: the next sweep tries again.
       return;
   }
 }
 
-/** Who asked for the approval, and when: the newest step to `awaiting_plan`. */
+/** The operator who asked for the approval, and when: the newest transition to `awaiting_plan`. */
 async function askedBy(
   { platform }: ApprovalDeps,
   { update }: LoadedUpdate,
@@ -106,7 +106,7 @@ interface Judged {
   readonly verdict: Verdict;
 }
 
-/** Back to a human, with what it rested on; false where somebody else was first. */
+/** Returns an update to an operator, with the evidence; false when another decision came first. */
 async function handBack(deps: ApprovalDeps, judged: Judged, reason: string): Promise<boolean> {
   const { loaded, verdict } = judged;
   const { update } = loaded;

@@ -34,14 +34,14 @@ export type Verdict =
   | { readonly kind: 'override_reason_required' }
   /** No plan yet: the agent is asked for one. */
   | { readonly kind: 'plan_unknown' }
-  /** An override for a plan that nobody has seen (reading 5). */
+  /** An override without a known plan (reading 5). */
   | { readonly kind: 'plan_required' }
   | { readonly kind: 'verdict_pending' };
 
 export interface MintVerdict {
   readonly kind: 'mint';
   readonly judged: JudgedFacts;
-  /** Null where no stop was in the way. */
+  /** Null when nothing blocked. */
   readonly override: Override | null;
   readonly warnings: readonly GateWarning[];
 }

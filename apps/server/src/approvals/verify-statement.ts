@@ -10,8 +10,8 @@ export type VerifiedStatement =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Believes a statement of a decision only where one of the keys signed it; needs nothing of the server. A key that was
- * revoked since vouches for what it signed before.
+ * Verifies a statement of a decision by the given keys alone, without the server. A key that was revoked later still
+ * vouches for what it signed before.
  */
 export function verifyStatement(
   envelope: unknown,

@@ -157,7 +157,7 @@ describe.each(ENGINES)('tidegate decisions on $name, beside a running server', (
     for (const act of ['show', 'replay', 'export']) {
       const ran = await it.decisions(act, it.decisionId);
       expect(ran).toMatchObject({ code: 1, out: '' });
-      expect(ran.err).toContain('is not what the server once wrote');
+      expect(ran.err).toContain('was changed in the database');
     }
   });
 });
