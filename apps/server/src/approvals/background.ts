@@ -4,7 +4,7 @@ import { type BackgroundWork, repeat } from '../platform/repeat.ts';
 import type { ApprovalDeps } from './deps.ts';
 import { enforceDivergences } from './enforce-divergences.ts';
 import { housekeepOnce } from './housekeeping.ts';
-import { noteTrustedHost } from './note-trusted-hosts.ts';
+import { recordTrustedHost } from './record-trusted-hosts.ts';
 import { sweepOnce } from './sweep.ts';
 
 /** Runs the sweep (A8) and the housekeeping of expired approvals, every SERVICE_SWEEP_INTERVAL_SECONDS. */
@@ -37,7 +37,7 @@ export function createLedgerBackground(
     async run(isStopped) {
       await guarded(platform, 'settling of divergences failed', () => ledger.settleSome());
       await guarded(platform, 'enforcement of divergences failed', () => enforceDivergences(deps, isStopped));
-      await guarded(platform, 'recording a trusted host failed', () => noteTrustedHost(deps));
+      await guarded(platform, 'recording a trusted host failed', () => recordTrustedHost(deps));
       await guarded(platform, 'tidying of the ledger failed', () => ledger.tidySome());
     },
   });

@@ -15,7 +15,7 @@ export const TRUSTED_DIFFERING_MAX = 200;
  * Records the plans of a host that is trusted again: its reports from the time aside are not in the ledger. Until then its
  * updates are compared with the whole ledger. One host at a time, the longest trusted first.
  */
-export async function noteTrustedHost({ platform }: Pick<ApprovalDeps, 'platform'>): Promise<void> {
+export async function recordTrustedHost({ platform }: Pick<ApprovalDeps, 'platform'>): Promise<void> {
   const { database, now } = platform;
   const host = await nextTrusted(database.read);
   if (!host) return;
