@@ -21,7 +21,7 @@ export type EpochFile = Static<typeof EpochFile>;
 
 export type ReadEpochFile = { ok: true; file: EpochFile | null } | { ok: false; fault: string };
 
-/** Reads what the server of this data folder wrote down; null where there is nothing. */
+/** Reads the epoch file of a data folder; null if there is none. */
 export function readEpochFile(dataDir: string): ReadEpochFile {
   const path = join(dataDir, EPOCH_FILE);
   let bytes: Buffer;
@@ -37,7 +37,7 @@ export function readEpochFile(dataDir: string): ReadEpochFile {
   return { ok: false, fault };
 }
 
-/** On disk when it returns; the file is the old one or the new one, never half of one. */
+/** Replaces the file atomically; it is on disk when this returns. */
 export function writeEpochFile(dataDir: string, file: EpochFile): void {
   writeSecretFile(dataDir, { name: EPOCH_FILE, text: `${JSON.stringify(file)}\n` });
 }

@@ -1,4 +1,4 @@
-/** What this server wrote down when it last saw its database. */
+/** The state of the database when this server last recorded it. */
 export interface Memory {
   fleetId: string;
   epoch: number;
@@ -8,17 +8,17 @@ export interface Memory {
 }
 
 export interface DatabaseFacts {
-  /** Null where the database is empty. */
+  /** Null if the database is empty. */
   fleetId: string | null;
   epoch: number;
-  /** Rises each time that a server writes its memory down; 0 where none ever did. */
+  /** Rises each time a server records the state; 0 if none ever did. */
   mark: number;
   eventsPosition: number;
-  /** Hash of the event at the position that the memory has; null where there is none, or none any more. */
+  /** Hash of the event at the recorded position; null if there is no such event, or it was pruned. */
   hashAtMemory: string | null;
-  /** `tidegate restore` wrote this database, and no server has started on it since. */
+  /** Whether `tidegate restore` wrote this database and no server has started on it since. */
   isRestored: boolean;
-  /** Other servers that were seen on it a moment ago. */
+  /** Other servers that use it at the moment. */
   liveServers: number;
 }
 
@@ -34,13 +34,13 @@ export type RestoreSign =
 export type EpochVerdict =
   | { kind: 'first' }
   | { kind: 'same'; epoch: number }
-  /** Another server has begun this epoch: it saw the restore, if there was one. */
+  /** Another server began this epoch and has handled the restore, if there was one. */
   | { kind: 'adopted'; epoch: number }
   | { kind: 'restored'; epoch: number; sign: RestoreSign };
 
 /**
- * Tells a database that was put back from one that went on (T20): the first sign that matches wins. A server never
- * answers an epoch higher than its own with one that is higher still, so that replicas do not raise it for ever.
+ * Decides whether the database was restored (T20); the first sign that matches wins. A server adopts an epoch
+ * higher than its own and never raises it further, so replicas do not raise it in answer to each other.
  */
 export function judgeEpoch(memory: Memory | null, database: DatabaseFacts): EpochVerdict {
   const restored = (sign: RestoreSign): EpochVerdict => ({
@@ -51,9 +51,9 @@ export function judgeEpoch(memory: Memory | null, database: DatabaseFacts): Epoc
   if (database.fleetId === null) return memory === null ? { kind: 'first' } : restored('empty_database');
   if (database.isRestored) return restored('restore_command');
   if (memory === null) {
-    // Nobody has ever written anything down: the first start was cut short.
+    // No server has ever recorded a state: the first start was cut short.
     if (database.mark === 0) return { kind: 'same', epoch: database.epoch };
-    // A new replica among others, which watch the database themselves.
+    // A new replica beside others, which watch the database.
     if (database.liveServers > 0) return { kind: 'adopted', epoch: database.epoch };
     return restored('no_epoch_file');
   }

@@ -19,13 +19,13 @@ const entries = Compile(Entry);
 
 export type JournalAct = Static<typeof Entry>['act'];
 
-/** The first line; `after` is the hash of the last line of the journal that this one continues. */
+/** The first line; `after` is the hash of the last line of the journal before compaction. */
 export function headerLine(after: string | null): { text: string; hash: string } {
   const text = JSON.stringify({ tidegate_revocations: 1, after });
   return { text: `${text}\n`, hash: sha256(text) };
 }
 
-/** One line, whose hash covers the line before it. */
+/** One line; its hash covers the line before it. */
 export function entryLine(
   previous: string,
   act: JournalAct,
@@ -44,16 +44,16 @@ export type ReadLines =
       /** Bytes up to the end of the last good line; what follows was torn by a crash. */
       goodBytes: number;
     }
-  /** The first line that does not belong there, though others follow. */
+  /** The first bad line that others follow. */
   | { ok: false; line: number };
 
-/** Reads a whole journal. A bad last line is one that a crash cut short; a bad line before others is damage. */
+/** Reads a whole journal. A bad last line was cut short by a crash; a bad line before others is damage. */
 export function readLines(bytes: Buffer): ReadLines {
   const lines = bytes.toString('utf8').split('\n');
   const rest = lines.pop() ?? '';
   const [first = '', ...others] = lines;
   const header = readHeader(first);
-  // The file is begun in one piece, so that no crash can cut this line short.
+  // The file is created with this line, so no crash can cut it short.
   if (header === null) return { ok: false, line: 1 };
   const acts: { act: JournalAct; revocation: Revocation }[] = [];
   let head = header;

@@ -4,9 +4,9 @@ import type { RevocationJournal } from './revocation-journal.ts';
 import { notRevoked } from './store.ts';
 
 /**
- * The same database, whose revocations are in the journal before they are committed: a crash between the two leaves
- * one revocation too many and never one too few. A transaction that failed takes its lines back, unless it turns out
- * that its commit did arrive. `onKeySet` runs after the commit of a new key set and before the answer.
+ * The same database; each revocation is in the journal before its commit, so a crash between the two leaves a
+ * revocation too many, never one too few. A failed transaction withdraws its lines, unless its commit turns out
+ * to have arrived. `onKeySet` runs after the commit of a new key set and before `transact` resolves.
  */
 export function journaledDatabase(
   database: Database,
@@ -18,7 +18,7 @@ export function journaledDatabase(
     let result: T;
     try {
       result = await database.transact(async (tx) => {
-        // A transaction that lost a race is run again, and may decide otherwise.
+        // A transaction that lost a race runs again and may decide otherwise.
         journal.withdraw(written);
         written = [];
         const value = await work(tx);
@@ -36,7 +36,7 @@ export function journaledDatabase(
   return { ...database, transact };
 }
 
-/** No revocation without its line: the caller answers 503, as where the database takes no writes. */
+/** Without its line nothing is revoked: answered 503, like a database that takes no writes. */
 function appended(journal: RevocationJournal, revocations: readonly Revocation[]): Revocation[] {
   try {
     return journal.append(revocations);
@@ -45,7 +45,7 @@ function appended(journal: RevocationJournal, revocations: readonly Revocation[]
   }
 }
 
-/** Takes back the lines of a transaction that failed. Where the database cannot be asked they stay: one too many. */
+/** Withdraws the lines of a failed transaction. They stay if the database cannot be asked: a revocation too many. */
 async function settle(
   database: Database,
   journal: RevocationJournal,
@@ -56,7 +56,7 @@ async function settle(
   try {
     await database.transact(async (tx) => {
       for (const revocation of written) {
-        // The lock keeps another revocation of the same from slipping in between the look and the line.
+        // The lock keeps another transaction from revoking it between this read and the withdrawal.
         const open = await notRevoked(tx, { kind: revocation.kind, revocations: [revocation], engine });
         journal.withdraw(open);
       }

@@ -8,13 +8,16 @@ import { writeSecretFile } from '../platform/secrets.ts';
 import { isAbsent } from './epoch-file.ts';
 
 export const KEY_SETS_FILE = 'key-sets.json';
-/** Most key sets that are kept: as many as a host walks at once. */
+/** Key sets that are kept: as many as a host follows at once. */
 export const KEY_SETS_MAX = 512;
 
-/** Most root documents that are kept; one follows another only by a ceremony. */
+/** Root documents that are kept; each new one needs a ceremony. */
 export const ROOTS_MAX = 64;
 
-/** The signed key sets, oldest first, and the root documents that they name: keys, their versions and their revocations outlive a restored database by them. */
+/**
+ * The signed key sets, oldest first, and the root documents that they name. With them keys, their versions and their
+ * revocations survive a restore of the database.
+ */
 const KeySetsFile = strict({
   v: Type.Literal(1),
   key_sets: Type.Array(
@@ -30,7 +33,7 @@ export type RememberedKeys = Omit<KeySetsFile, 'v'>;
 
 export type ReadKeySetsFile =
   | { ok: true; remembered: RememberedKeys }
-  /** One line for the log: the start is refused. */
+  /** The log line of the refused start. */
   | { ok: false; fault: string };
 
 export function readKeySetsFile(dataDir: string): ReadKeySetsFile {

@@ -19,31 +19,34 @@ import {
   revokedSince,
 } from './store.ts';
 
-/** How often the server writes down how far it has come, in milliseconds. */
+/** How often the server records the state of the database, in milliseconds. */
 export const KEEP_INTERVAL_MS = 30_000;
-/** How far back a look for what other replicas revoked goes beyond the one before, in milliseconds. */
+/** How much a search for revocations of other replicas overlaps the one before, in milliseconds. */
 const OVERLAP_MS = 300_000;
 const DAY_MS = 86_400_000;
-/** Life of a token, as long again for which its row is kept, and a margin: an older entry of a row that is gone goes. */
+/**
+ * The lifetime of a token, the same again for its kept row, and a margin: older entries without a row are
+ * dropped.
+ */
 export const JOURNAL_KEPT_MS = 210 * DAY_MS;
 
 export interface MemoryKeeper extends Pick<BackgroundWork, 'start'> {
-  /** Writes down how far the database has come; what other replicas revoked goes into the journal. */
+  /** Records the state of the database and adds revocations of other replicas to the journal. */
   keep(): Promise<void>;
-  /** The same, where the work goes on all the same: what fails is logged, and tried again at the next turn. */
+  /** The same, but logs a fault; the next run tries again. */
   keepOrWarn(): Promise<void>;
-  /** Drops entries of the journal that nothing can bring back any more. */
+  /** Drops journal entries that no restore can make necessary again. */
   compact(): Promise<void>;
-  /** Keeps once more and forgets that this server runs. */
+  /** Records the state once more and removes this server from the list of running ones. */
   stop(): Promise<void>;
 }
 
 export interface KeeperDeps {
-  /** The plain database: what is kept here is not journaled again. */
+  /** The database without the journal: what is recorded here is not journaled again. */
   platform: Platform;
   dataDir: string;
   journal: RevocationJournal;
-  /** A restore under the running server: the new epoch begins at once. */
+  /** Called for a restore under the running server: the new epoch begins at once. */
   onRestored: (file: EpochFile) => Promise<RecoverOutcome>;
 }
 
@@ -75,7 +78,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
     });
   }
 
-  /** A promoted standby, or a database that was put back under us. */
+  /** Whether the database is a promoted standby or was restored under the running server. */
   async function isRestored(file: EpochFile): Promise<boolean> {
     const { facts } = await database.transact((tx) => readFacts(tx, { file, nowMs: now() }));
     return judgeEpoch(memoryOf(file), facts).kind === 'restored';
@@ -120,7 +123,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
     return running;
   }
 
-  /** Until it succeeds the file says less than is true, which does no harm. */
+  /** Until it succeeds the file is behind the database, which does no harm. */
   async function keepOrWarn(): Promise<void> {
     try {
       await keep();
@@ -141,7 +144,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
       const gone = new Set<string>();
       for (let from = 0; from < old.length; from += IDS_MAX) {
         const part = old.slice(from, from + IDS_MAX);
-        // API tokens and operators may live longer than this, and people make few: those entries stay.
+        // Entries of API tokens and operators stay: they may live longer, and there are few.
         for (const kind of ['family', 'agent', 'deleted_agent', 'key'] as const) {
           const ids = part.filter((entry) => entry.kind === kind).map(({ id }) => id);
           if (ids.length === 0) continue;
@@ -158,7 +161,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
       try {
         await database.transact((tx) => forgetServers(tx, { id: server.id, unseenSinceMs: 0 }));
       } catch (error) {
-        // It is forgotten by itself after SERVER_GONE_MS.
+        // Others ignore this server after SERVER_GONE_MS.
         if (!(error instanceof DatabaseFault)) throw error;
       }
     },

@@ -10,13 +10,13 @@ import { createMemoryKeeper, type MemoryKeeper } from './memory-keeper.ts';
 import { recover } from './recover.ts';
 import { openJournal, type RevocationJournal } from './revocation-journal.ts';
 
-/** What a server keeps outside of its database, open. */
+/** The open files with which a server recovers from a restore of its database. */
 export interface ServerMemory {
-  /** The database to work with: its revocations are in the journal before they are committed. */
+  /** The database to use: its revocations are in the journal before their commit. */
   database: Database;
   journal: RevocationJournal;
   keeper: MemoryKeeper;
-  /** Runs once the key ring is open: a restore under the running server makes it read the keys again. */
+  /** Sets what reloads the key ring after a restore under the running server. */
   whenRestored(reload: () => Promise<void>): void;
   close(): Promise<void>;
 }
@@ -29,8 +29,8 @@ interface MemoryParts {
 }
 
 /**
- * Reads epoch file, key sets and journal, and holds the migrated database of `platform` against them. Leaves nothing
- * open when it refuses.
+ * Reads the epoch file, the key sets and the journal, and compares the migrated database of `platform` with
+ * them. Leaves nothing open if it refuses.
  */
 export async function openMemory(platform: Platform, parts: MemoryParts): Promise<OpenMemory> {
   const { dataDir } = parts.config;

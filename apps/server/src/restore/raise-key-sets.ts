@@ -4,8 +4,8 @@ import type { KeyRing } from '../signing-keys/key-ring.ts';
 import { readMarks } from './store.ts';
 
 /**
- * Issues a key set above the floor that a restore has set: agents may hold sets that the database has lost, and take
- * none that is not newer than theirs. Does nothing where the sets have passed the floor.
+ * Issues a key set above the floor that a restore has set: agents may hold sets that the database has lost, and
+ * accept only newer ones. Does nothing if the newest set is above the floor.
  */
 export async function raiseKeySets(
   platform: Platform,

@@ -18,29 +18,29 @@ import {
   settleRestore,
 } from './store.ts';
 
-/** A server that has not been seen for so long is not running any more, in milliseconds. */
+/** A server not seen for this long has stopped, in milliseconds. */
 export const SERVER_GONE_MS = 120_000;
-/** Where no key set is remembered they go on this far above: agents take no set that is not newer than theirs. */
+/** If no key set is remembered, versions continue this far above: agents accept only newer sets than theirs. */
 export const KEY_SET_GAP = 1_000;
 
 export interface RecoverParts {
   file: EpochFile | null;
-  /** The key sets and roots that this server knows of. */
+  /** The key sets and roots in the data folder. */
   keys: RememberedKeys;
   journal: Pick<RevocationJournal, 'entries'>;
-  /** Public halves of the signing keys whose private halves are here. */
+  /** Public halves of the signing keys whose private halves this server has. */
   held: ReadonlySet<string>;
 }
 
 export type RecoverOutcome =
   | { ok: true; verdict: EpochVerdict; revokedAgain: RevokedAgain }
-  /** One line for the log: the start is refused. */
+  /** The log line of the refused start. */
   | { ok: false; fault: string };
 
 /**
- * Holds the database against what this server wrote down outside of it (T20, reading 12): begins a new epoch where it
- * was put back, brings newer keys back, and revokes again what the journal names. All of it in one transaction, and
- * safe to be done again.
+ * Compares the database with what this server recorded outside it (T20, reading 12). Begins a new epoch if the
+ * database was restored, brings newer keys back, and revokes again what the journal names. One transaction,
+ * safe to repeat.
  */
 export async function recover(platform: Platform, parts: RecoverParts): Promise<RecoverOutcome> {
   try {
@@ -78,7 +78,7 @@ async function recoverIn(
     } else {
       await setEpoch(tx, verdict.epoch);
     }
-    // What agents have is known by the key sets kept here; where none are, it can only be guessed.
+    // The remembered key sets show which versions agents may hold; without them a gap has to be enough.
     const newest = (await newestKeySet(tx))?.version ?? 0;
     await settleRestore(tx, newest > 0 && parts.keys.key_sets.length === 0 ? newest + KEY_SET_GAP : 0);
   }
@@ -129,7 +129,7 @@ async function recoverIn(
   return { verdict, revokedAgain };
 }
 
-/** Locks the fleet's row, so that of two replicas the second sees what the first has made of it. */
+/** Locks the fleet's row, so the second of two replicas sees the result of the first. */
 export async function readFacts(
   tx: Tx,
   { file, nowMs }: { file: EpochFile | null; nowMs: number },

@@ -17,7 +17,7 @@ export interface RevokedAgain {
   operators: number;
 }
 
-/** A family that reuse had ended. Its event was to be in the transaction that this database does not have. */
+/** A family that was revoked for reuse. This database lacks the transaction with its event. */
 export interface LostReuse {
   familyId: string;
   agentId: string;
@@ -25,12 +25,12 @@ export interface LostReuse {
   atMs: number;
 }
 
-/** The signing key in use is revoked, and there is none to sign with instead. */
+/** The signing key in use is revoked, and no other key can sign. */
 export class NoKeyLeft extends Error {
   override name = 'NoKeyLeft';
 }
 
-/** Revokes again whatever the journal names and the database has as active (T20): revocations are forward-only. */
+/** Revokes again what the journal names and the database has as active (T20): revocations are forward-only. */
 export async function replayRevocations(
   tx: Tx,
   {
@@ -43,7 +43,7 @@ export async function replayRevocations(
     held: ReadonlySet<string>;
   },
 ): Promise<{ revokedAgain: RevokedAgain; lostReuses: LostReuse[] }> {
-  // One agent may be named as revoked and as deleted.
+  // The journal may name an agent as revoked and as deleted.
   const done = {
     families: new Set<string>(),
     agents: new Set<string>(),
@@ -53,7 +53,7 @@ export async function replayRevocations(
   };
   const lostReuses: LostReuse[] = [];
   const entries = journal.entries();
-  // Families before agents: renewal locks in this order too.
+  // Families before agents, the lock order of renewal.
   for (const kind of ['family', 'agent', 'deleted_agent', 'key', 'api_token', 'deleted_operator'] as const) {
     const all = entries.filter((entry) => entry.kind === kind);
     for (let from = 0; from < all.length; from += IDS_MAX) {

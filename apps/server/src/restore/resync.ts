@@ -14,7 +14,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-/** What renewal asks in an open resync: each family has one turn in it, and none that the journal names. */
+/** What renewal asks in an open resync: each family may resync once, and none that the journal names. */
 export function createResyncGate(journal: Pick<RevocationJournal, 'has'>): ResyncGate {
   return {
     async isOpenFor(tx, { familyId, nowMs }) {
@@ -30,7 +30,7 @@ export function createResyncGate(journal: Pick<RevocationJournal, 'has'>): Resyn
   };
 }
 
-/** Opens a resync for so many hours; null where one is open already. The event is critical: reuse is forgiven in it. */
+/** Opens a resync for so many hours; null if one is open. The event is critical, because a resync forgives reuse. */
 export async function openNewResync(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
@@ -50,7 +50,7 @@ export async function openNewResync(
   return row;
 }
 
-/** Closes the resync that is open, before its time; false where none is. */
+/** Closes the open resync early; false if none is open. */
 export async function closeOpenResync(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,

@@ -15,26 +15,29 @@ import { entryLine, headerLine, type JournalAct, readLines } from './journal-lin
 
 export const JOURNAL_FILE = 'revocations.jsonl';
 
-/** What was revoked for good, in a file beside the database: append-only, chained, on disk when a call returns. */
+/** Permanent revocations in a file beside the database: append-only, hash-chained, on disk when a call returns. */
 export interface RevocationJournal {
-  /** Whether it stands in the journal; `atMs` asks for that time or a later one. */
+  /** Whether the journal has this revocation; with `atMs`, from that time or later. */
   has(kind: Revocation['kind'], id: string, atMs?: number): boolean;
   entries(): Revocation[];
-  /** Writes what does not stand there yet, and returns that. Throws where the file cannot be written. */
+  /**
+   * Writes the revocations that are not in the journal yet and returns them. Throws if the file cannot be
+   * written.
+   */
   append(revocations: readonly Revocation[]): Revocation[];
-  /** Takes back what a transaction that was rolled back had written. */
+  /** Withdraws the revocations of a transaction that was rolled back. */
   withdraw(revocations: readonly Revocation[]): void;
-  /** Writes the journal anew with these entries alone, where that makes it shorter. Returns how many went. */
+  /** Rewrites the journal without the other entries, if there are any. Returns how many were dropped. */
   compact(isKept: (revocation: Revocation) => boolean): number;
   close(): void;
 }
 
 export type OpenJournal =
   | { ok: true; journal: RevocationJournal; tornBytes: number }
-  /** One line for the log: the start is refused. */
+  /** The log line of the refused start. */
   | { ok: false; fault: string };
 
-/** Opens the journal of a data folder, or begins one. What a crash cut short at its end is cut off. */
+/** Opens or creates the journal of a data folder. Drops a last line that a crash cut short. */
 export function openJournal(dataDir: string): OpenJournal {
   const path = join(dataDir, JOURNAL_FILE);
   if (!existsSync(path)) writeSecretFile(dataDir, { name: JOURNAL_FILE, text: headerLine(null).text });
@@ -66,7 +69,7 @@ function journalOn(dataDir: string, journal: Journal): RevocationJournal {
   function write(act: JournalAct, revocations: readonly Revocation[]): void {
     if (revocations.length === 0) return;
     if (isBroken) throw new Error('the revocation journal could not be synced to disk before');
-    // A write that failed half-way may have left a piece behind.
+    // A failed write may have left part of a line behind.
     if (fstatSync(file).size !== size) ftruncateSync(file, size);
     let text = '';
     let last = head;
@@ -80,7 +83,7 @@ function journalOn(dataDir: string, journal: Journal): RevocationJournal {
     try {
       fsyncSync(file);
     } catch (error) {
-      // What a failed fsync has kept nobody knows, and asking again proves nothing.
+      // After a failed fsync the content on disk is unknown, and a second fsync proves nothing.
       isBroken = true;
       throw error;
     }

@@ -5,8 +5,8 @@ import type { Log } from '../platform/log.ts';
 import { loadSecrets } from '../platform/secrets.ts';
 
 /**
- * Seals under the secret that the data folder has when the first one is made: a restore may have brought it along; where
- * there is none, one is made, as by a start.
+ * Seals under the secret that the data folder has when the first one is made. A restore may have brought the
+ * secret along; if there is none, one is created, as at a start.
  */
 export function sealsOfFolder({
   config,

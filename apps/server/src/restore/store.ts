@@ -3,7 +3,7 @@ import { type Opened, opened, sealed, type Unsealed } from '../platform/db/row-s
 import type { Tables } from '../platform/db/tables.ts';
 import type { Revocation } from '../platform/db/write-context.ts';
 
-/** Ids that one statement names. */
+/** Ids per statement. */
 export const IDS_MAX = 500;
 
 export async function readMarks(db: Db): Promise<Tables['fleet_marks']> {
@@ -19,7 +19,7 @@ export async function raiseMark(tx: Tx): Promise<Tables['fleet_marks']> {
     .executeTakeFirstOrThrow();
 }
 
-/** The restore is known now; from here on the fleet's key sets begin at the floor. */
+/** Marks the restore as handled; later key sets of the fleet begin at the floor. */
 export async function settleRestore(tx: Tx, keySetFloor: number): Promise<void> {
   await tx
     .updateTable('fleet_marks')
@@ -48,7 +48,7 @@ export async function noteServer(
     .execute();
 }
 
-/** Forgets a server that stops, and those that have not been seen for long. */
+/** Removes one server, or those that have not been seen since then. */
 export async function forgetServers(
   tx: Tx,
   { id, unseenSinceMs }: { id: string | null; unseenSinceMs: number },
@@ -72,7 +72,7 @@ export async function readEventHead(db: Db): Promise<{ position: number; hash: s
   return db.selectFrom('events_head').select(['position', 'hash']).executeTakeFirstOrThrow();
 }
 
-/** Null where there is no such event, or none any more. */
+/** Null if there is no such event, or it was pruned. */
 export async function eventHashAt(db: Db, position: number): Promise<string | null> {
   const row = await db
     .selectFrom('events')
@@ -83,7 +83,8 @@ export async function eventHashAt(db: Db, position: number): Promise<string | nu
 }
 
 /**
- * What the database has as revoked since then; of a deleted operator it has nothing. This slice looks at the tables of others: the journal is of them all.
+ * Revocations in the database since then; deleted operators leave none. This slice reads tables of other
+ * slices, because the journal covers them all.
  */
 export async function revokedSince(db: Db, sinceMs: number): Promise<Revocation[]> {
   const families = await db
@@ -126,8 +127,8 @@ export async function revokedSince(db: Db, sinceMs: number): Promise<Revocation[
 const KINDS = ['family', 'agent', 'deleted_agent', 'key', 'api_token'] as const;
 
 /**
- * Which of these are not revoked in the database; at most IDS_MAX of one kind. An agent that was enrolled again after
- * its revocation is not named. With `engine` the rows stay locked until the transaction ends.
+ * Which of these are not revoked in the database; at most IDS_MAX of one kind. Leaves out an agent that was enrolled
+ * again after its revocation. With `engine` the rows stay locked until the transaction ends.
  */
 export async function notRevoked(
   tx: Tx,
@@ -149,7 +150,7 @@ export async function notRevoked(
   return revocations.filter(({ id, atMs }) => (open.get(id) ?? Number.POSITIVE_INFINITY) <= atMs);
 }
 
-/** The rows that are not revoked, and since when they are as they are. */
+/** The rows that are not revoked, with the time from which a revocation counts for them. */
 async function openRows(
   tx: Tx,
   { kind, ids, engine }: { kind: Revocation['kind']; ids: string[]; engine: Database['engine'] },
@@ -202,7 +203,7 @@ async function openRows(
   }
 }
 
-/** Which of these the database has no row of at all. */
+/** Which of these have no row in the database. */
 export async function absentIds(
   db: Db,
   {
@@ -231,7 +232,7 @@ export async function insertResync(tx: Tx, row: Unsealed<'resyncs'>): Promise<Re
   return resync;
 }
 
-/** The resync that is open at this time; null where none is. */
+/** The resync that is open at this time; null if none is. */
 export async function openResync(db: Db, nowMs: number): Promise<ResyncRow | null> {
   const rows = await db
     .selectFrom('resyncs')
@@ -247,7 +248,7 @@ export async function openResync(db: Db, nowMs: number): Promise<ResyncRow | nul
   return null;
 }
 
-/** Compare-and-swap from open to closed; false where none of that id is open. */
+/** Compare-and-swap from open to closed; false if it is not open. */
 export async function closeResync(tx: Tx, { id, atMs }: { id: string; atMs: number }): Promise<boolean> {
   const result = await tx
     .updateTable('resyncs')
@@ -272,7 +273,7 @@ export async function isResynced(
   return row !== undefined;
 }
 
-/** Throws where the family was taken along before: the primary key says once. */
+/** Throws if the family has resynced before: the primary key allows it once. */
 export async function insertResynced(tx: Tx, row: Tables['resynced_families']): Promise<void> {
   await tx.insertInto('resynced_families').values(row).execute();
 }
@@ -286,7 +287,7 @@ export async function countResynced(db: Db, resyncId: string): Promise<number> {
   return Number(row.total);
 }
 
-/** The newest event of a restore, as it is stored. */
+/** The newest RESTORE_DETECTED event, as it is stored. */
 export async function newestRestoreEvent(
   db: Db,
 ): Promise<{ id: string; content: string; created_at: number } | null> {
