@@ -18,7 +18,7 @@ import type { Log } from './platform/log.ts';
 import type { Platform } from './platform/platform.ts';
 import { loadSecrets } from './platform/secrets.ts';
 import { readTrustedRoot, type TrustedRoot } from './provenance/verify-bundle.ts';
-import { openMemory } from './restore/open-memory.ts';
+import { openRecovery } from './restore/open-recovery.ts';
 import { raiseKeySets } from './restore/raise-key-sets.ts';
 import { openKeyFolder } from './signing-keys/key-folder.ts';
 import { openKeyRing } from './signing-keys/key-ring.ts';
@@ -104,20 +104,20 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
   const migrated = await migrate(database, { migrations: MIGRATIONS, now });
   if (!migrated.ok) return { ok: false, fault: faultOf(migrated) };
   const keyFolder = openKeyFolder(config.dataDir);
-  const remembered = await openMemory(plain, { config, keyFolder });
-  if (!remembered.ok) return remembered;
-  const { memory } = remembered;
-  opened.defer(memory.close);
-  const platform: Platform = { ...plain, database: memory.database };
+  const recovered = await openRecovery(plain, { config, keyFolder });
+  if (!recovered.ok) return recovered;
+  const { recovery } = recovered;
+  opened.defer(recovery.close);
+  const platform: Platform = { ...plain, database: recovery.database };
   const keys = await loadKeys(platform, config, keyFolder);
   if (!keys.ok) return keys;
   const keyRing = await openKeyRing(platform, keys);
   await raiseKeySets(platform, keyRing);
-  memory.whenRestored(async () => {
+  recovery.whenRestored(async () => {
     await keyRing.reload();
     await raiseKeySets(platform, keyRing);
   });
-  const { journal } = memory;
+  const { journal } = recovery;
   const application = await createApplication({
     config,
     platform,
@@ -129,11 +129,11 @@ async function openAll(config: Config, { world, tls, trustedRoot, opened }: Open
     journal,
   });
   opened.defer(application.stop);
-  await memory.keeper.keep();
-  await memory.keeper.compact();
+  await recovery.state.record();
+  await recovery.state.compact();
   const url = await listen(application, config);
   if (!url.ok) return url;
-  memory.keeper.start();
+  recovery.state.start();
   return { ok: true, application, url: url.url, migrations: migrated.applied };
 }
 

@@ -6,24 +6,24 @@ import { heldPublicKeys } from '../signing-keys/recall-keys.ts';
 import { type EpochFile, readEpochFile } from './epoch-file.ts';
 import { journaledDatabase } from './journaled-database.ts';
 import { readKeySetsFile } from './key-sets-file.ts';
-import { createMemoryKeeper, type MemoryKeeper } from './memory-keeper.ts';
 import { recover } from './recover.ts';
+import { createRecoveryState, type RecoveryState } from './recovery-state.ts';
 import { openJournal, type RevocationJournal } from './revocation-journal.ts';
 
 /** The open files with which a server recovers from a restore of its database. */
-export interface ServerMemory {
+export interface Recovery {
   /** The database to use: its revocations are in the journal before their commit. */
   database: Database;
   journal: RevocationJournal;
-  keeper: MemoryKeeper;
+  state: RecoveryState;
   /** Sets what reloads the key ring after a restore under the running server. */
   whenRestored(reload: () => Promise<void>): void;
   close(): Promise<void>;
 }
 
-export type OpenMemory = { ok: true; memory: ServerMemory } | { ok: false; fault: string };
+export type OpenRecovery = { ok: true; recovery: Recovery } | { ok: false; fault: string };
 
-interface MemoryParts {
+interface RecoverySources {
   config: Pick<Config, 'dataDir' | 'signingPrivateKey' | 'signingPreviousPrivateKey'>;
   keyFolder: Pick<KeyFolder, 'readAll'>;
 }
@@ -32,7 +32,7 @@ interface MemoryParts {
  * Reads the epoch file, the key sets and the journal, and compares the migrated database of `platform` with
  * them. Leaves nothing open if it refuses.
  */
-export async function openMemory(platform: Platform, parts: MemoryParts): Promise<OpenMemory> {
+export async function openRecovery(platform: Platform, parts: RecoverySources): Promise<OpenRecovery> {
   const { dataDir } = parts.config;
   const epoch = readEpochFile(dataDir);
   if (!epoch.ok) return epoch;
@@ -56,7 +56,7 @@ export async function openMemory(platform: Platform, parts: MemoryParts): Promis
     return recovered;
   }
   let reload = async () => {};
-  const keeper = createMemoryKeeper({
+  const state = createRecoveryState({
     platform,
     dataDir,
     journal,
@@ -68,15 +68,15 @@ export async function openMemory(platform: Platform, parts: MemoryParts): Promis
   });
   return {
     ok: true,
-    memory: {
-      database: journaledDatabase(platform.database, { journal, onKeySet: keeper.keepOrWarn }),
+    recovery: {
+      database: journaledDatabase(platform.database, { journal, onKeySet: state.recordOrWarn }),
       journal,
-      keeper,
+      state,
       whenRestored(again) {
         reload = again;
       },
       async close() {
-        await keeper.stop();
+        await state.stop();
         journal.close();
       },
     },

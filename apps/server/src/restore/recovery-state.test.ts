@@ -6,8 +6,8 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
 import { readEpochFile } from './epoch-file.ts';
-import { createMemoryKeeper, JOURNAL_KEPT_MS } from './memory-keeper.ts';
 import { recover } from './recover.ts';
+import { createRecoveryState, JOURNAL_KEPT_MS } from './recovery-state.ts';
 import { openJournal } from './revocation-journal.ts';
 import { countLiveServers } from './store.ts';
 
@@ -25,7 +25,7 @@ async function open(engine: TestEngine) {
     if (!opened.ok) throw new Error(opened.fault);
     const { journal } = opened;
     onTestFinished(journal.close);
-    const keeper = createMemoryKeeper({
+    const state = createRecoveryState({
       platform,
       dataDir: folder.path,
       journal,
@@ -35,7 +35,7 @@ async function open(engine: TestEngine) {
       const read = readEpochFile(folder.path);
       return read.ok ? read.file : null;
     };
-    return { keeper, journal, file };
+    return { state, journal, file };
   };
   return { platform, database, replica };
 }
@@ -43,31 +43,31 @@ async function open(engine: TestEngine) {
 describe.each(ENGINES)('T20: what a server on $name writes down while it runs', (engine) => {
   test('rises with each turn, and says that the server is alive until it stops', async () => {
     const { platform, database, replica } = await open(engine);
-    const { keeper, file } = replica();
-    await keeper.keep();
+    const { state, file } = replica();
+    await state.record();
     const first = file();
-    await keeper.keep();
+    await state.record();
     expect(first).toMatchObject({ epoch: 1, mark: 1 });
     expect(file()).toMatchObject({ epoch: 1, mark: 2 });
     expect(await countLiveServers(database.read, platform.now())).toBe(1);
-    await keeper.stop();
+    await state.stop();
     expect(file()?.mark).toBe(3);
     expect(await countLiveServers(database.read, platform.now())).toBe(0);
   });
 
   test('a database that falls back under the running server begins a new epoch at once', async () => {
     const { platform, database, replica } = await open(engine);
-    const { keeper, file } = replica();
-    await keeper.keep();
-    await keeper.keep();
+    const { state, file } = replica();
+    await state.record();
+    await state.record();
     // A standby that had not everything was promoted.
     await database.transact((tx) => tx.updateTable('fleet_marks').set({ mark: 1 }).execute());
-    await keeper.keep();
+    await state.record();
     expect(file()?.epoch).toBe(2);
     expect(
       platform.lines.some((line) => /^\[ERROR\] THE DATABASE WAS RESTORED.* sign=older_state/.test(line)),
     ).toBe(true);
-    await keeper.keep();
+    await state.record();
     expect(file()?.epoch).toBe(2);
   });
 
@@ -75,20 +75,20 @@ describe.each(ENGINES)('T20: what a server on $name writes down while it runs', 
     const { database, replica } = await open(engine);
     const [a, b] = [replica(), replica()];
     const { familyId } = await insertTestAgent(database, { n: 1 });
-    await a.keeper.keep();
-    await b.keeper.keep();
+    await a.state.record();
+    await b.state.record();
     const atMs = Date.UTC(2026, 10, 21, 9);
     await database.transact((tx) => markFamilyRevoked(tx, { familyId, reason: 'operator', atMs }));
-    for (const { keeper, journal } of [a, b]) {
+    for (const { state, journal } of [a, b]) {
       expect(journal.has('family', familyId)).toBe(false);
-      await keeper.keep();
+      await state.record();
       expect(journal.has('family', familyId, atMs)).toBe(true);
     }
   });
 
   test('drops from the journal what is old and gone, and nothing else', async () => {
     const { platform, database, replica } = await open(engine);
-    const { keeper, journal } = replica();
+    const { state, journal } = replica();
     const { familyId, agentId } = await insertTestAgent(database, { n: 1 });
     const now = platform.now();
     const [old, fresh] = [now - JOURNAL_KEPT_MS - 1, now - JOURNAL_KEPT_MS + 1];
@@ -100,7 +100,7 @@ describe.each(ENGINES)('T20: what a server on $name writes down while it runs', 
       { kind: 'key', id: gone(2), atMs: old },
       { kind: 'family', id: gone(3), atMs: fresh },
     ]);
-    await keeper.compact();
+    await state.compact();
     expect(journal.entries().map(({ id }) => id)).toEqual([familyId, agentId, gone(3)]);
   });
 });

@@ -30,18 +30,18 @@ const DAY_MS = 86_400_000;
  */
 export const JOURNAL_KEPT_MS = 210 * DAY_MS;
 
-export interface MemoryKeeper extends Pick<BackgroundWork, 'start'> {
+export interface RecoveryState extends Pick<BackgroundWork, 'start'> {
   /** Records the state of the database and adds revocations of other replicas to the journal. */
-  keep(): Promise<void>;
+  record(): Promise<void>;
   /** The same, but logs a fault; the next run tries again. */
-  keepOrWarn(): Promise<void>;
+  recordOrWarn(): Promise<void>;
   /** Drops journal entries that no restore can make necessary again. */
   compact(): Promise<void>;
   /** Records the state once more and removes this server from the list of running ones. */
   stop(): Promise<void>;
 }
 
-export interface KeeperDeps {
+export interface RecoveryStateDeps {
   /** The database without the journal: what is recorded here is not journaled again. */
   platform: Platform;
   dataDir: string;
@@ -50,7 +50,7 @@ export interface KeeperDeps {
   onRestored: (file: EpochFile) => Promise<RecoverOutcome>;
 }
 
-export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
+export function createRecoveryState(deps: RecoveryStateDeps): RecoveryState {
   const { platform, dataDir, journal } = deps;
   const { database, log, now } = platform;
   const server = { id: platform.newId(), startedAtMs: now() };
@@ -99,7 +99,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
     syncedMs = startedMs - OVERLAP_MS;
   }
 
-  async function keepOnce(): Promise<void> {
+  async function recordOnce(): Promise<void> {
     if (last && (await isRestored(last))) {
       const outcome = await deps.onRestored(last);
       if (!outcome.ok) {
@@ -118,26 +118,26 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
     await sync();
   }
 
-  function keep(): Promise<void> {
-    running = running.then(keepOnce, keepOnce);
+  function record(): Promise<void> {
+    running = running.then(recordOnce, recordOnce);
     return running;
   }
 
   /** Until it succeeds the file is behind the database, which does no harm. */
-  async function keepOrWarn(): Promise<void> {
+  async function recordOrWarn(): Promise<void> {
     try {
-      await keep();
+      await record();
     } catch (error) {
       if (!(error instanceof DatabaseFault) && !isFileFault(error)) throw error;
       log.error('the epoch file or the revocation journal could not be kept', { cause: error.message });
     }
   }
 
-  const work = repeat({ intervalMs: KEEP_INTERVAL_MS, run: keepOrWarn });
+  const work = repeat({ intervalMs: KEEP_INTERVAL_MS, run: recordOrWarn });
   return {
     start: work.start,
-    keep,
-    keepOrWarn,
+    record,
+    recordOrWarn,
     async compact() {
       const cutoffMs = now() - JOURNAL_KEPT_MS;
       const old = journal.entries().filter(({ atMs }) => atMs < cutoffMs);
@@ -157,7 +157,7 @@ export function createMemoryKeeper(deps: KeeperDeps): MemoryKeeper {
     },
     async stop() {
       await work.stop();
-      await keepOrWarn();
+      await recordOrWarn();
       try {
         await database.transact((tx) => forgetServers(tx, { id: server.id, unseenSinceMs: 0 }));
       } catch (error) {
