@@ -14,6 +14,8 @@ import { openJournal } from './revocation-journal.ts';
 
 const FAMILIES = [1, 2, 3, 4, 5, 6];
 const LOST = new Error('the act failed');
+/** Transactions begun together stay in one turn of the event loop, and so in one group. */
+const ONE_TURN = { turn: () => null };
 
 /** Families to revoke, on a journaled database; `act` revokes one and records it as an event. */
 async function open(engine: TestEngine, options: Parameters<TestEngine['open']>[0] = {}) {
@@ -75,7 +77,7 @@ describe.each(ENGINES)('T20, R3: what a failed attempt left is never written, on
   });
 
   test('by those of the same moment, be it the first, one in between or the last', async () => {
-    const { database, act, expectRevoked } = await open(engine);
+    const { database, act, expectRevoked } = await open(engine, { slices: ONE_TURN });
     const outcomes = await Promise.allSettled(
       FAMILIES.map((n) =>
         database.transact(async (tx) => {
@@ -132,7 +134,7 @@ const only = (name: TestEngine['name']) => ENGINES.filter((engine) => engine.nam
 
 describe.each(only('sqlite'))('T20, R3: a group of transactions on $name', (engine) => {
   test('whose transaction a member ended writes nothing of those that wait for its commit', async () => {
-    const { database, act, expectRevoked } = await open(engine);
+    const { database, act, expectRevoked } = await open(engine, { slices: ONE_TURN });
     const outcomes = await Promise.allSettled([
       database.transact((tx) => act(tx, 1)),
       database.transact((tx) => act(tx, 2)),

@@ -6,12 +6,19 @@ import { inject, onTestFinished } from 'vitest';
 import type { Database, DatabaseOptions } from '../platform/db/engine.ts';
 import { type Connections, openPostgres } from '../platform/db/postgres.ts';
 import { openSqlite } from '../platform/db/sqlite.ts';
+import type { Slices } from '../platform/slices.ts';
 import { databaseOptions } from './database-options.ts';
+
+/** `connections` are for PostgreSQL, `slices` for SQLite. */
+interface OpenOptions extends DatabaseOptions {
+  connections: Connections;
+  slices: Slices;
+}
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
   /** A fresh database with every migration applied; it goes away with the test that opened it. */
-  open(options?: Partial<DatabaseOptions & { connections: Connections }>): Promise<Database>;
+  open(options?: Partial<OpenOptions>): Promise<Database>;
   /** The same without any migration. */
   openEmpty(): Promise<Database>;
   /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
