@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from './json-shape.ts';
 import { NPM_DEMO, type NpmSet } from './npm-packages.ts';
@@ -31,6 +31,8 @@ export type NpmHost = {
   /** What lies in the project. */
   modules(): Promise<Record<string, string>>;
   npm(args: readonly string[], cwd?: string): Promise<string>;
+  /** Brings back prefix and project as they were made, and the registry's answers; what it offers stays. */
+  rollBack(): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -79,6 +81,9 @@ export async function createNpmHost(dir: string, options: NpmHostOptions = {}): 
   }
   registry.publish(...set.offered);
   registry.fetched.length = 0;
+  const pristine = join(base, 'pristine');
+  await mkdir(pristine, { mode: 0o700 });
+  await runTool('cp', ['-a', prefix, project, pristine]);
 
   return {
     prefix,
@@ -88,6 +93,12 @@ export async function createNpmHost(dir: string, options: NpmHostOptions = {}): 
     globals: () => readModules(join(prefix, 'lib'), ''),
     modules: () => readModules(project, ''),
     npm,
+    rollBack: async () => {
+      for (const folder of [prefix, project]) await rm(folder, { recursive: true, force: true });
+      await runTool('cp', ['-a', join(pristine, 'prefix'), join(pristine, 'project'), base]);
+      registry.mode = 'up';
+      registry.fetched.length = 0;
+    },
     stop: () => registry.stop(),
   };
 }

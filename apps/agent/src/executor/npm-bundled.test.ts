@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
 import { createNpmHost, type NpmHost, npmHostMissing } from '@tidegate/testkit/npm-host';
 import { marking, type NpmSet } from '@tidegate/testkit/npm-packages';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
@@ -56,7 +56,7 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
   let paths: HostPaths;
   let mark: string;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     dir = tmpDir('tidegate-npm-bundled-');
     await mkdir(join(dir.path, 'marks'));
     await chmod(join(dir.path, 'marks'), 0o777);
@@ -65,7 +65,11 @@ describe.skipIf(missing !== null)('packages that come in the tarball of another'
     const { prefix: npm_prefix, project, registry } = host;
     paths = hostPaths({ npm_prefix, npm_projects: [project], npm_registry: registry.url });
   }, 120_000);
-  afterEach(async () => {
+  beforeEach(async () => {
+    await rm(mark, { force: true });
+    await host.rollBack();
+  });
+  afterAll(async () => {
     await host.stop();
     dir.remove();
   });

@@ -22,7 +22,7 @@ import {
   OLD_MODULES,
 } from '@tidegate/testkit/npm-packages';
 import { tmpDir } from '@tidegate/testkit/tmp';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { HostPaths } from '../ecosystems/ecosystem.ts';
 import { hostPaths } from '../ecosystems/host-places.ts';
 import { npmDriver } from '../ecosystems/npm/npm.ts';
@@ -39,7 +39,7 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
   let paths: HostPaths;
   let mark: string;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     dir = tmpDir('tidegate-npm-installer-');
     // Where the owner of the place could leave one.
     await mkdir(join(dir.path, 'marks'));
@@ -53,7 +53,11 @@ describe.skipIf(missing !== null)('the installer of npm on a real host', { timeo
       npm_registry: host.registry.url,
     });
   }, 120_000);
-  afterEach(async () => {
+  beforeEach(async () => {
+    await rm(mark, { force: true });
+    await host.rollBack();
+  });
+  afterAll(async () => {
     await host.stop();
     dir.remove();
   });

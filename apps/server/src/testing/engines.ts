@@ -105,14 +105,18 @@ function nameOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }
 
+/** One connection of the thread for statements on whole databases: each of its own would cost a process of the server. */
+let admin: Promise<Client> | null = null;
+
 async function run(adminUrl: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: adminUrl });
+  admin ??= connect(adminUrl);
+  await (await admin).query(statement);
+}
+
+async function connect(connectionString: string): Promise<Client> {
+  const client = new Client({ connectionString });
   await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  return client;
 }
 
 function closing(database: Database): Database {
