@@ -19,6 +19,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CommandPayload } from '@tidegate/protocol/documents';
+import { compiledModules } from '@tidegate/testkit/compile-cache';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Check } from 'typebox/value';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -69,7 +70,7 @@ async function createHost() {
         ...args,
       ],
       {
-        env: { PATH: process.env.PATH ?? '', TIDEGATE_TOKEN: 'tgr_secret' },
+        env: { PATH: process.env.PATH ?? '', TIDEGATE_TOKEN: 'tgr_secret', ...compiledModules() },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );
