@@ -1,8 +1,9 @@
-import { chmod, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DNF_DEMO, DNF_REPOSITORIES, type DnfPackage, type DnfSet, evrOf } from './dnf-packages.ts';
 import { createDnfRepositories, type DnfRepositories } from './dnf-repository.ts';
 import { createDnfSigner, type DnfSigner } from './dnf-signer.ts';
+import { keepOriginal } from './keep-original.ts';
 import { findTool, runTool } from './run-tool.ts';
 import { serveFolder } from './serve-folder.ts';
 
@@ -54,7 +55,7 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
   const base = await realpath(dir);
   await chmod(base, 0o755);
   const root = join(base, 'root');
-  const pristine = join(base, 'pristine');
+  let rollBack: () => Promise<void>;
   const sets = options.packages ?? [DNF_DEMO];
   const original = sets.flatMap((set) => set.installed);
   const published = [...original, ...sets.flatMap((set) => set.offered)];
@@ -76,7 +77,7 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
     await rpm('--import', signer.keyFile);
     await installWithDnf(base, root, original);
     await runTool('chmod', ['-R', 'a+rX', root]);
-    await runTool('cp', ['-a', root, pristine]);
+    rollBack = await keepOriginal(root);
   } catch (error) {
     await stop();
     throw error;
@@ -98,10 +99,7 @@ export async function createDnfHost(dir: string, options: DnfHostOptions = {}): 
       published.push(...packages);
       await repositories.reindex();
     },
-    rollBack: async () => {
-      await rm(root, { recursive: true, force: true });
-      await runTool('cp', ['-a', pristine, root]);
-    },
+    rollBack,
     rpmPath: (name, evr) => {
       const pkg = published.findLast((candidate) => candidate.name === name && evrOf(candidate) === evr);
       if (pkg === undefined) throw new RangeError(`${name} ${evr} was never published`);

@@ -1,6 +1,7 @@
-import { chmod, mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isObject, parseJson } from './json-shape.ts';
+import { keepOriginal } from './keep-original.ts';
 import { NPM_DEMO, type NpmSet } from './npm-packages.ts';
 import { type NpmRegistry, startNpmRegistry } from './npm-registry.ts';
 import { findTool, runTool, SYSTEM_PATH } from './run-tool.ts';
@@ -81,9 +82,7 @@ export async function createNpmHost(dir: string, options: NpmHostOptions = {}): 
   }
   registry.publish(...set.offered);
   registry.fetched.length = 0;
-  const pristine = join(base, 'pristine');
-  await mkdir(pristine, { mode: 0o700 });
-  await runTool('cp', ['-a', prefix, project, pristine]);
+  const restore = await Promise.all([prefix, project].map(keepOriginal));
 
   return {
     prefix,
@@ -94,8 +93,7 @@ export async function createNpmHost(dir: string, options: NpmHostOptions = {}): 
     modules: () => readModules(project, ''),
     npm,
     rollBack: async () => {
-      for (const folder of [prefix, project]) await rm(folder, { recursive: true, force: true });
-      await runTool('cp', ['-a', join(pristine, 'prefix'), join(pristine, 'project'), base]);
+      await Promise.all(restore.map((bringBack) => bringBack()));
       registry.mode = 'up';
       registry.fetched.length = 0;
     },

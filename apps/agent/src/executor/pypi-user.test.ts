@@ -2,10 +2,11 @@ import { existsSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSy
 import { chmod, chown, lchown, mkdir, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { keepOriginal } from '@tidegate/testkit/keep-original';
 import { createPypiHost, giveAway, pypiHostMissing } from '@tidegate/testkit/pypi-host';
 import { type PypiIndex, startPypiIndex } from '@tidegate/testkit/pypi-index';
 import { PYPI_DEMO, type PypiPackage } from '@tidegate/testkit/pypi-packages';
-import { createPypiPython, type PypiPython } from '@tidegate/testkit/pypi-python';
+import { createPypiPython, type PypiPython, type PypiUser } from '@tidegate/testkit/pypi-python';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,12 +56,16 @@ const NEW = { 'demo-app': '2.0', 'demo-lib': '1.1', leaner: '1.0', newer: '1.0' 
 describe.skipIf(missing !== null)('packages beside those of the system', { timeout: 120_000 }, () => {
   const dir = tmpDir('tidegate-pypi-user-');
   let index: PypiIndex;
+  let usual: PypiUser;
+  let restore: () => Promise<void>;
   let python: PypiPython;
   beforeAll(async () => {
     await chmod(dir.path, 0o755);
     index = await startPypiIndex(OFFERED);
     python = await createPypiPython(join(dir.path, 'usr'));
     await python.installSystem(...SYSTEM);
+    usual = await python.createUser(join(dir.path, 'home'), { installed: INSTALLED, ...OWNER });
+    restore = await keepOriginal(usual.home);
   }, 60_000);
   afterAll(async () => {
     await index.stop();
@@ -68,8 +73,12 @@ describe.skipIf(missing !== null)('packages beside those of the system', { timeo
   });
 
   let made = 0;
-  const newUser = (options: { installed?: PypiPackage[]; owner?: typeof NOBODY } = OWNER) =>
-    python.createUser(join(dir.path, `home-${++made}`), { installed: INSTALLED, ...options });
+  async function newUser(options?: { installed?: PypiPackage[]; owner?: typeof NOBODY }): Promise<PypiUser> {
+    if (options)
+      return python.createUser(join(dir.path, `home-${++made}`), { installed: INSTALLED, ...options });
+    await restore();
+    return usual;
+  }
   const newEnvironment = () =>
     createPypiHost(join(dir.path, `env-${++made}`), {
       ...{ installed: INSTALLED, withSystemPackages: true, interpreter: python.python },

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import { chmod, chown, mkdtemp, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PlanAction } from '@tidegate/protocol/plan';
+import { keepOriginal } from '@tidegate/testkit/keep-original';
 import {
   createPypiHost,
   type PypiHost,
@@ -37,9 +38,13 @@ const BLOCKED: PypiPackage = {
 describe.skipIf(missing !== null)('the installer of PyPI on a real environment', { timeout: 120_000 }, () => {
   const dir = tmpDir('tidegate-pypi-installer-');
   let index: PypiIndex;
+  let usual: PypiHost;
+  let restore: () => Promise<void>;
   beforeAll(async () => {
     await chmod(dir.path, 0o755);
     index = await startPypiIndex([...PYPI_DEMO.old, ...PYPI_DEMO.offered, BLOCKED]);
+    usual = await createPypiHost(join(dir.path, 'env'), { installed: PYPI_DEMO.old });
+    restore = await keepOriginal(usual.path);
   });
   afterAll(async () => {
     await index.stop();
@@ -47,8 +52,12 @@ describe.skipIf(missing !== null)('the installer of PyPI on a real environment',
   });
 
   let made = 0;
-  const newHost = (options: PypiHostOptions = {}) =>
-    createPypiHost(join(dir.path, `env-${++made}`), { installed: PYPI_DEMO.old, ...options });
+  async function newHost(options?: PypiHostOptions): Promise<PypiHost> {
+    if (options)
+      return createPypiHost(join(dir.path, `env-${++made}`), { installed: PYPI_DEMO.old, ...options });
+    await restore();
+    return usual;
+  }
 
   /** Plans, approves and stages an update as the agent and the executor would. */
   async function prepare(host: PypiHost, toVersion = '2.0', change = (actions: PlanAction[]) => actions) {
