@@ -24,7 +24,7 @@ const changing: OperatorAccess = {
   scope: 'hosts',
 };
 
-/** Groups of hosts: which there are, and which host is in which. */
+/** Groups of hosts, and the hosts in them. */
 export function mountGroups(routes: Routes, { platform }: { platform: Platform }): void {
   const db = platform.database.read;
   routes.operator({

@@ -46,7 +46,7 @@ const acts: OperatorAccess = { ...reads, role: 'admin', limit: 'admin_operations
 const Filter = strict(AgentFilter);
 const ListQuery = strict({ ...SortedPageQuery, sort: Type.Optional(AgentSort), ...AgentFilter });
 
-/** Hosts as operators see and manage them, with the rebind of E2. */
+/** Hosts, for operators; includes the rebind of E2. */
 export function mountAgents(routes: Routes, deps: AgentsDeps): void {
   const { platform } = deps;
   routes.operator({

@@ -27,7 +27,7 @@ const tags = ['age exceptions'];
 const LIFETIME_MAX_MS = 365 * 24 * 3_600_000;
 const change: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 
-/** Exceptions from the age gate for exactly `name@version`: they expire and are audited (reading 1). */
+/** Exceptions from the age gate for exactly one `name@version`. They expire and are audited. */
 export function mountAgeExceptions(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 

@@ -14,7 +14,7 @@ export interface AgentApprovalsDeps {
   keyRing: AgentStateDeps['keyRing'];
 }
 
-/** The signed token that a command names, for the agent that it is for, and whether it still stands. */
+/** What an agent fetches before it installs: the approval that its command names, and the signed state. */
 export function mountAgentApprovals(routes: Routes, { platform, keyRing }: AgentApprovalsDeps): void {
   routes.agent({
     method: 'GET',
@@ -50,7 +50,7 @@ export function mountAgentApprovals(routes: Routes, { platform, keyRing }: Agent
       if (!row) throw noSuch('approval');
       const envelope: unknown = JSON.parse(row.envelope);
       if (!Value.Check(Envelope, envelope)) throw new Error('the stored approval is not an envelope');
-      // An artifact diverges since: the token is withheld, as if it were void, which the sweep makes it.
+      // An artifact has diverged since: the approval is withheld until the sweep voids it.
       const diverging = await divergencesOfApproval(platform.database.read, envelope);
       if (diverging.length > 0) throw noSuch('approval');
       return envelope;

@@ -13,7 +13,7 @@ const access: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'n
 const tags = ['approvals'];
 const params = strict({ progress_id: Uuid });
 
-/** How far one's own bulk requests are, and their answers for an hour. */
+/** Progress of the caller's bulk requests; answers are kept for an hour. */
 export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'database' | 'now'>): void {
   async function runOf({ operatorId: operator_id }: OperatorCaller, progress_id: string) {
     const row = await readRun(platform, { operator_id, progress_id });

@@ -7,7 +7,7 @@ import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { countersignApproval } from './countersign.ts';
 
-/** Beside the server's signature, for hosts whose own policy wants more than that. */
+/** Adds signatures to an approval, for hosts whose policy demands more than the server's. */
 export function mountCountersign(routes: Routes, { platform }: { platform: Platform }): void {
   routes.operator({
     method: 'POST',

@@ -21,7 +21,7 @@ const ofUpdate: OperatorAccess = {
 const reading: OperatorAccess = { ...ofUpdate, reach: { of: 'decision', by: 'id' } };
 const tags = ['decisions'];
 
-/** What the decisions of the gate rested on, and each as a signed statement. */
+/** Decisions of the gate with their evidence, and each as a signed statement. */
 export function mountDecisions(
   routes: Routes,
   { platform, keyRing }: { platform: Platform; keyRing: StatementSigner },

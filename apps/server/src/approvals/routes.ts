@@ -35,12 +35,12 @@ const approving: OperatorAccess = {
 const approvingMany: OperatorAccess = { ...approving, reach: 'scope' };
 const acting: OperatorAccess = { ...approving, limit: 'admin_operations' };
 const tags = ['approvals'];
-/** When to ask again for a verdict that is not there yet, in seconds. */
+/** Retry-After for a verdict that is still pending, in seconds. */
 const PENDING_RETRY_SECONDS = 5;
-/** What is judged now is not installed later than this, in milliseconds. */
+/** Longest delay between a verdict and its installation, in milliseconds. */
 const NOT_BEFORE_MAX_MS = 365 * 24 * 3_600_000;
 
-/** E3, E4, and the other decisions of an operator about an update. */
+/** E3, E4 and the other decisions of operators about updates. */
 export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
   mountBulkProgress(routes, deps.platform);
   routes.operator({
@@ -64,7 +64,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     },
     handler: async ({ operator, params: { id }, body, reply }) => {
       if (body?.override_supply_chain) demandOverride(operator);
-      // An override passes what the gate stops: it takes more than a session that was left open.
+      // An override passes what the gate stops, so an open session alone is not enough.
       if (body?.override_supply_chain) demandFreshFactor(operator);
       const outcome = await approveUpdate(deps, {
         updateId: id,
@@ -193,7 +193,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
   });
 }
 
-/** Null where none was asked for: at once. */
+/** Null: install at once. */
 function notBeforeOf(timestamp: string | undefined, nowMs: number): number | null {
   if (timestamp === undefined) return null;
   const ms = Date.parse(timestamp);

@@ -31,7 +31,7 @@ import {
   listDivergences,
 } from './store.ts';
 
-/** Sightings that the answer names, the oldest. */
+/** Most sightings in one answer; the oldest come first. */
 const SIGHTINGS_MAX = 500;
 const PATH = '/api/v1/artifacts/divergences';
 const tags = ['artifacts'];
@@ -44,7 +44,7 @@ const deciding: OperatorAccess = {
   scope: 'override',
 };
 
-/** Artifacts that the fleet was told of with different hashes, and the operator's word about each. */
+/** Artifacts that were reported with different hashes, and the operator's decision about each. */
 export function mountArtifacts(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 

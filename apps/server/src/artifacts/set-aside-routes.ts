@@ -14,7 +14,7 @@ import { trustHost } from './trust-host.ts';
 const PATH = '/api/v1/artifacts/hosts-set-aside';
 const tags = ['artifacts'];
 
-/** Hosts whose word about artifacts does not count, and the operator who trusts them again. */
+/** Hosts whose reports about artifacts are ignored, and how an operator trusts them again. */
 export function mountSetAside(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 

@@ -34,8 +34,8 @@ export interface CheckInDeps {
 const NO_COMMANDS: readonly string[] = [];
 
 /**
- * The check-in, the request that a fleet makes most. Where nothing has happened it costs the guard's one coalesced
- * read and a note of `last_seen`: nothing is written in the request, and nothing signed.
+ * The check-in, by far the most frequent request. Without news it costs the guard's coalesced read and an
+ * update of `last_seen` in memory: the request writes and signs nothing.
  */
 export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
   const { platform, keyRing, lastSeen, addresses } = deps;
@@ -50,7 +50,7 @@ export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: CheckInRequest,
-      // Sent as text that is JSON already.
+      // The handler returns serialized JSON.
       response: { 200: Type.Unsafe<string>(CheckInAnswer), 400: Problem, 409: Problem },
     },
     handler: async ({ agent: caller, body: facts, request, reply }) => {
@@ -90,14 +90,16 @@ interface Visit {
   seen: Observation;
 }
 
-/** Binds an unbound machine, writes what changed, takes receipts and hands out commands, in one transaction. */
+/**
+ * In one transaction: binds an unbound machine, writes changed facts, takes receipts and delivers commands.
+ */
 async function takeNews(
   { platform, config, keyRing }: CheckInDeps,
   { caller, facts, nowMs, seen }: Visit,
 ): Promise<readonly string[] | 'foreign_machine'> {
   const { agentId, machineId } = caller;
   const { database } = platform;
-  // Commands that are withheld for hours must not cost a transaction each time.
+  // Commands can be withheld for hours; they must not cost a transaction per check-in.
   if (
     caller.bound &&
     isUnchanged(caller, facts) &&
@@ -114,13 +116,13 @@ async function takeNews(
       }
     }
     await writeSeen(tx, platform, { caller, facts, seen });
-    // An agent below the minimum is given its own update and nothing else.
+    // An agent below the minimum version gets only its own update.
     const only = isTooOld(facts.agent_version, config.minAgentVersion) ? 'update_agent' : null;
     return deliverCommands(tx, platform, keyRing, { agentId, machineId, received: facts.received, only });
   });
 }
 
-/** What the agent says of itself, and whether that is what one machine can say (T3). */
+/** Writes the reported facts, and records facts that one machine cannot report (T3). */
 async function writeSeen(
   tx: Tx,
   platform: Platform,

@@ -20,12 +20,12 @@ const Accepted = strict({ accepted: Type.Literal(true) });
 const ACCEPTED: Static<typeof Accepted> = { accepted: true };
 const tags = ['agents'];
 
-/** A report of more events takes its turn: each of them is a link of the one chain. */
+/** Reports with more events are queued, because every event extends the one chain. */
 const MANY_EVENTS = 20;
 const MANY_BYTES = 65_536;
 const LARGE_REPORTS = { what: 'reports of many events', running: 1, waiting: 8 };
 
-/** What agents report of their commands, and what they notice by themselves. */
+/** Results and output of commands, and events that agents observe. */
 export function mountAgentCommands(
   routes: Routes,
   { platform, config }: { platform: Platform; config: Pick<Config, 'minAgentVersion'> },

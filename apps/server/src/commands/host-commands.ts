@@ -18,7 +18,7 @@ const acts: OperatorAccess = {
   scope: 'hosts',
 };
 
-/** What an operator can ask of a host: queued for its next check-in, answered 202. */
+/** Commands that operators give a host; queued for its next check-in. */
 export function mountHostCommands(routes: Routes, deps: { platform: Platform }): void {
   routes.operator({
     method: 'POST',

@@ -37,7 +37,7 @@ export interface CommandsDeps {
   platform: Platform;
 }
 
-/** Live outputs that are watched at once. */
+/** Open streams of live output. */
 const STREAMS_MAX = 200;
 
 const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
@@ -45,7 +45,7 @@ const reading: OperatorAccess = { ...listing, reach: { of: 'command', by: 'id' }
 const acting: OperatorAccess = { ...reading, role: 'approver', limit: 'admin_operations' };
 const tags = ['commands'];
 
-/** What operators see of commands and do with them. */
+/** Commands, for operators. */
 export function mountCommands(routes: Routes, { platform }: CommandsDeps): void {
   const { database } = platform;
 
@@ -184,7 +184,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
         reply
           .header('content-type', 'text/event-stream; charset=utf-8')
           .header('x-accel-buffering', 'no')
-          // Kept alive after its end, the connection would hold up a stop that has closed the idle ones before.
+          // A stop closes idle connections only once: this one must not become idle afterwards.
           .header('connection', 'close')
           .send(Readable.from(events))
       );
@@ -192,7 +192,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
   });
 }
 
-/** The commands of a deleted host stay on record, and nothing is done with them any more. */
+/** The commands of a deleted host stay on record, but cannot be changed. */
 async function demandHost(db: Db, { agent_id }: CommandRow): Promise<void> {
   if ((await findAgent(db, agent_id)) !== null) return;
   throw new Refusal('conflict', { detail: 'The host of this command is deleted.' });

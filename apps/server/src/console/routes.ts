@@ -7,10 +7,10 @@ import { readAssets } from './read-assets.ts';
 
 const access: PublicAccess = { limit: null };
 const ASSET_MAX_AGE_SECONDS = 31_536_000;
-/** A page reads its filters out of the query; the server has no use for it. */
+/** The console's script reads the query; the server ignores it. */
 const ANY_QUERY = Type.Unknown();
 
-/** Paths of the console's pages: each answers the same document, whose script shows the page. */
+/** Paths of the console's pages. All answer the same document, whose script shows the page. */
 export const PAGES = [
   '/',
   '/login',
@@ -36,8 +36,8 @@ export const PAGES = [
 ] as const;
 
 /**
- * The built console: its pages, and its scripts and styles, whose names hold their hash. Only files that were there
- * at the start are served. Without a build every page says how to make one.
+ * The built console: pages, scripts and styles, whose names contain their hash. Serves only files that
+ * existed at start. Without a build, every page says how to build the console.
  */
 export async function mountConsole(app: App, { folder }: { folder: string }): Promise<void> {
   const assets = await readAssets(folder);

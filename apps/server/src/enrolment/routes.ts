@@ -19,19 +19,19 @@ export interface EnrolmentDeps {
   accessTokens: AccessTokens;
   tagKey: Buffer;
   familyMaxAgeMs: FamilyMaxAgeMs;
-  /** An older agent is not enrolled; null takes any. */
+  /** Older agents cannot enrol; null allows any version. */
   minAgentVersion: string | null;
   keyRing: Pick<KeyRing, 'keySet'>;
 }
 
-/** How a host joins, and the tokens that let it. */
+/** Enrolment of hosts, and registration tokens. */
 export function mountEnrolment(routes: Routes, deps: EnrolmentDeps): void {
   const { accessTokens, keyRing } = deps;
   routes.own({
     method: 'POST',
     url: '/api/v1/agents/register',
     access: { limit: 'agent_registration', counts: 'requests' },
-    // Before the body is read: guesses cost what well-formed requests cost.
+    // Checked before the body is read, so that a request without a token is cheap.
     beforeBody: ({ request }) => {
       if (bearerToken(request.headers.authorization) === null) {
         throw new Refusal('unauthenticated', { detail: 'A registration token is required.' });

@@ -27,7 +27,7 @@ const reads: OperatorAccess = {
 const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 const TokenPath = Type.Object({ id: Type.String() });
 
-/** Registration tokens, for admins: list, make, withdraw. */
+/** Registration tokens, for admins. */
 export function mountRegistrationTokens(routes: Routes, { platform }: { platform: Platform }): void {
   const db = platform.database.read;
   routes.operator({
@@ -107,5 +107,5 @@ export function mountRegistrationTokens(routes: Routes, { platform }: { platform
   });
 }
 
-/** All ids have one form. */
+/** Ids of agents and of tokens are both UUIDs. */
 const isUuid: (text: string) => boolean = isAgentId;

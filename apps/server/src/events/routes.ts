@@ -75,7 +75,7 @@ export function mountEvents(
       const { groups } = operator;
       const { descending } = directionOf(sort, EVENT_SORTS);
       if (filter.type === apart.type) {
-        // They name no host: nothing for who is bound to groups.
+        // They name no host, so operators who are bound to groups see none.
         const asked = { filter: filterOf(filter), q: filter.q, descending, limit: limit + 1 };
         const found =
           groups === null
@@ -134,7 +134,7 @@ function positionIn(text: string): number {
   throw badCursor('is not a cursor that this list gave');
 }
 
-/** The chain is that of the whole fleet: a place in it is of no use to who sees some of its events alone. */
+/** The position in the chain is only for operators who see the whole fleet. */
 function itemOf(row: ListedEvent, scope: GroupScope) {
   const { position, created_at, content, ...rest } = row;
   const parsed: unknown = JSON.parse(content);

@@ -10,7 +10,7 @@ export interface HealthDeps {
   advisories: () => AdvisoryCheck;
 }
 
-/** E6: status and version, and nothing that helps an attacker. */
+/** E6: status and version, and nothing that would help an attacker. */
 export function mountHealth(routes: Routes, { platform, version, bootedAt, advisories }: HealthDeps): void {
   const probe = createDatabaseProbe(platform);
   routes.public({

@@ -37,10 +37,10 @@ import {
 } from './installed-store.ts';
 import type { ReportRow } from './store.ts';
 
-/** A cursor bears a name, a folder and a version, each as long as it may be and of whatever characters. */
+/** A cursor contains a name, a folder and a version of any length and characters that a report allows. */
 const CURSOR_MAX_CHARS = 8_192;
 
-/** What is installed on a host, as operators read it. */
+/** Packages that are installed on a host, for operators. */
 export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Platform, 'database'> }): void {
   const db = platform.database.read;
   routes.operator({

@@ -17,12 +17,12 @@ import { LARGE_COMPRESSED_BYTES, SMALL_REPORT_MAX_BYTES } from './large-reports.
 import { takePart } from './take-part.ts';
 import { type TakeDeps, takeReport } from './take-report.ts';
 
-/** What is read in a thread of its own, as it is sent. */
+/** Sizes as sent, in bytes, above which a worker thread parses the report. */
 const LARGE = { plain: SMALL_REPORT_MAX_BYTES, compressed: LARGE_COMPRESSED_BYTES };
-/** Text, as all of a path and a query is. */
+/** Paths and queries contain text only. */
 const PartNumber = Type.String({ pattern: '^[0-9]{1,2}$' });
 
-/** The reports of agents: what is installed, what could be updated, and with which plan; and what operators read of them. */
+/** Inventory reports of agents, and what operators read of them. */
 export function mountInventory(routes: Routes, deps: TakeDeps): void {
   routes.agent({
     method: 'PUT',

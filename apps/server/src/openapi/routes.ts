@@ -7,7 +7,7 @@ import { docsPage } from './docs-page.ts';
 const access: PublicAccess = { limit: 'public_access' };
 const tags = ['service'];
 
-/** The document of all routes, and the same as a page. */
+/** The OpenAPI document, as JSON and as a page. */
 export function mountOpenApi(app: App): void {
   let text: string | null = null;
   app.routes.public({

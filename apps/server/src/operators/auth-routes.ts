@@ -29,11 +29,11 @@ const tags = ['authentication'];
 export type AuthDeps = LogInDeps & {
   cookies: SessionCookies;
   baseUrl: string | null;
-  /** How long a session lives that nobody uses. */
+  /** How long an unused session lives. */
   sessionIdleMs: number;
 };
 
-/** Log in, log out, who am I, and the first operator by the one-time link. */
+/** Login, logout, the current session, and setup of the first operator by the one-time link. */
 export function mountAuth(routes: Routes, deps: AuthDeps): void {
   const { platform, passwords, cookies } = deps;
   routes.public({
@@ -122,7 +122,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
   });
 }
 
-/** The answer to every way of logging in. */
+/** The answer to every kind of login; sets its cookies. */
 export function answerLogIn(
   { cookies, devices }: Pick<AuthDeps, 'cookies' | 'devices'>,
   reply: FastifyReply,
@@ -133,19 +133,19 @@ export function answerLogIn(
   return { token, expires_at: rfc3339Seconds(expiresAtMs), operator: identityOfRow(operator) };
 }
 
-/** Another site must not log a browser in as somebody else. */
+/** Prevents another site from logging a browser in as somebody else. */
 export function demandSameOrigin(request: FastifyRequest): void {
   if (isSameOrigin(request)) return;
   throw new Refusal('forbidden', { detail: 'The request comes from another site.' });
 }
 
-/** Where both come along the recovery code is kept for another day. */
+/** A TOTP code takes precedence, so that no recovery code is spent. */
 function givenCode({ totp, recovery_code: recoveryCode }: LoginRequest): GivenCode | null {
   if (totp !== undefined) return { method: 'totp', code: totp };
   return recoveryCode === undefined ? null : { method: 'recovery_code', code: recoveryCode };
 }
 
-/** Null where passkeys do not work, which is no reason not to log in otherwise. */
+/** Null where passkeys do not work; a login by password still does. */
 function fitSite(request: FastifyRequest, baseUrl: string | null): PasskeySite | null {
   try {
     return passkeySiteOf(request, baseUrl);

@@ -21,12 +21,12 @@ const self: OperatorAccess = {
   reach: 'none',
   toEnrol: true,
 };
-/** Codes are guessed at no faster than passwords. */
+/** Codes have the same limit as passwords, against guessing. */
 const guessable: OperatorAccess = { ...self, limit: 'login' };
-/** What lets an operator in is changed by who knows the password, and has proven a factor lately where there is one. */
+/** Changing a credential requires the password, and a recent proof of a second factor where there is one. */
 export const changesFactor: OperatorAccess = { ...self, stepUp: 'credentials' };
 
-/** An operator's own authenticator app and recovery codes, and the fresh proof of a second factor. */
+/** The caller's authenticator app and recovery codes, and the step-up of a session. */
 export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: string | null }): void {
   const { platform } = deps;
   routes.operator({

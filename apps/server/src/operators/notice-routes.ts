@@ -17,7 +17,7 @@ const reads: OperatorAccess = {
 };
 const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 
-/** What changed in one's own access, and what of it was seen. */
+/** Notices about changes of the caller's own access. */
 export function mountNotices(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
   routes.operator({

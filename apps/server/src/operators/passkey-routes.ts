@@ -39,7 +39,7 @@ const reads: OperatorAccess = {
 };
 const logsIn: PublicAccess = { limit: 'login' };
 
-/** An operator's own passkeys, and logging in by them. */
+/** The caller's passkeys, and login by passkey. */
 export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   const { platform, baseUrl } = deps;
   routes.operator({

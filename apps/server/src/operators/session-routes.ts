@@ -22,7 +22,7 @@ const reads: OperatorAccess = {
 const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 const ends: OperatorAccess = { ...acts, stepUp: 'credentials' };
 
-/** The sessions that are open, the end of them, and one's own password. */
+/** Open sessions, and the caller's password. */
 export function mountSessions(routes: Routes, deps: AuthDeps): void {
   const { platform } = deps;
   const { read } = platform.database;
@@ -79,7 +79,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     schema: { tags, summary: 'A new password for yourself; ends your other sessions', body: PasswordChange },
     handler: async ({ operator: caller, body, request, reply }) => {
       const operator = await changeOwnPassword(deps, { caller, asked: body });
-      // The new password made every device unknown, this one too.
+      // A new password makes every device unknown, so this one is registered again.
       const device = deps.devices.remember(operator, request.headers.cookie);
       reply.header('set-cookie', device);
     },

@@ -33,7 +33,7 @@ const tags = ['overview'];
 const reads: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'scope' };
 const HOUR_MS = 3_600_000;
 
-/** The first screen, its pictures, and the last day of a host. */
+/** The overview page, its history, and the heartbeats of a host. */
 export function mountOverview(routes: Routes, { platform, snapshots, advisories }: OverviewDeps): void {
   const { database } = platform;
 
@@ -71,7 +71,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
       response: { 200: OverviewHistory, 400: Problem },
     },
     handler: async ({ operator, query }) => {
-      // Kept for the whole fleet alone.
+      // History exists only for the whole fleet.
       if (operator.groups !== null) return { items: [] };
       const nowMs = platform.now();
       const first = firstDayOf(nowMs, Number(query.days ?? DAYS_DEFAULT));

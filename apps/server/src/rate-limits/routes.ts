@@ -10,7 +10,7 @@ const URL = '/api/v1/admin/rate-limits';
 const access: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 const tags = ['rate limits'];
 
-/** E5: what is in force, a change of it, and the way back to the defaults. */
+/** E5: rate limits: read, change, reset. */
 export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
   routes.operator({
     method: 'GET',

@@ -17,7 +17,7 @@ const URL = '/api/v1/admin/resync';
 const tags = ['restore'];
 const changing: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'fleet' };
 
-/** What operators see and decide after a restore (notes, section 3.5). */
+/** The state after a restore, and the resync that an operator opens and closes. */
 export function mountResync(routes: Routes, { platform }: { platform: Platform }): void {
   const { database } = platform;
 

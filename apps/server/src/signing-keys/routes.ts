@@ -29,7 +29,7 @@ const KeyAnswer = Type.Object({
   created_at: Timestamp,
   revoked_at: nullable(Timestamp),
   in_use: Type.Boolean(),
-  /** With an offline root: no key set has it yet, so nobody trusts it. */
+  /** With an offline root: no key set contains the key yet, so no agent trusts it. */
   awaits_root: Type.Boolean(),
 });
 const KeyListItem = Type.Object({ ...KeyAnswer.properties, trusted_by: Type.Integer({ minimum: 0 }) });
@@ -46,7 +46,7 @@ export interface SigningKeysDeps {
   keyFolder: KeyFolder;
 }
 
-/** E8 and the operators' key list: rotation is `add`, then `use`, then `revoke` of the old version. */
+/** E8, and signing keys for operators. To rotate: add a key, use it, then revoke the old version. */
 export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
   const { platform, keyRing } = deps;
 
@@ -61,7 +61,7 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
       response: { 200: PublicKeysAnswer, 400: Problem },
     },
     handler: async ({ query }) => {
-      // Another replica may have changed the keys: the state document's clock bounds how long that stays unseen.
+      // Another server may have changed the keys; a state document that is due reloads them.
       await keyRing.state();
       const { keys, envelope } = keyRing.keySet();
       const newest = { keys, key_set: envelope };
@@ -84,7 +84,7 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
       const limit = pageLimit(query);
       const before = query.cursor === undefined ? null : decodePositionCursor(query.cursor);
       await keyRing.reload();
-      // Newest first; there are few, and all of them are in memory.
+      // Newest first. There are few keys, all in memory.
       const rows = keyRing.rows().filter(({ version }) => before === null || version < before);
       const { page, next_cursor } = cutPage(rows, { limit, keyOf: ({ version }) => version });
       return {
@@ -195,7 +195,9 @@ export function mountSigningKeys(routes: Routes, deps: SigningKeysDeps): void {
   }
 }
 
-/** For a host that slept: each set is vouched for by the one before, and the root documents likewise. */
+/**
+ * For hosts that were offline: each key set is signed by keys of the one before, and so are root documents.
+ */
 async function readChain(db: Db, { since, root_since }: Static<typeof SinceQuery>) {
   const sets = await keySetsAfter(db, { version: Number(since), limit: KEY_SETS_PAGE });
   const roots = await rootsAfter(db, Number(root_since ?? 0));
@@ -205,7 +207,7 @@ async function readChain(db: Db, { since, root_since }: Static<typeof SinceQuery
   };
 }
 
-/** Agents take a key from a key set alone: nobody trusts a row that is in none, whatever it says of itself. */
+/** Agents trust only keys in a key set: a key that is in none counts 0, whatever its row says. */
 async function trustedBy({ platform, keyRing }: SigningKeysDeps, row: SigningKeyRow) {
   if (awaitsRoot(row) || (row.status === 'active' && !keyRing.isActive(row.key_id))) return 0;
   return countAgentsWithKeySet(platform.database.read, row.first_key_set_version);

@@ -12,23 +12,23 @@ import type { Platform } from '../platform/platform.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { ChangeWatch } from './watch-changes.ts';
 
-/** Streams that are open at once, of all operators and of one. */
+/** Most open streams: in total, and for one operator. */
 export const STREAMS_MAX = 256;
 export const STREAMS_PER_OPERATOR = 8;
 const HEARTBEAT_MS = 15_000;
-/** How long a browser waits before it opens the stream again, in milliseconds. */
+/** Time that a browser waits before it reconnects, in milliseconds. */
 const RETRY_MS = 3_000;
 
 export interface StreamDeps {
   platform: Pick<Platform, 'now'>;
   watch: ChangeWatch;
-  /** Who calls, as far as a live session says. */
+  /** The caller, where a live session says who it is. */
   identify: (request: FastifyRequest) => Promise<OperatorCaller | null>;
   /** HEARTBEAT_MS unless a test says otherwise. */
   heartbeatMs?: number;
 }
 
-/** What changed, for the console: topics and ids, never data, which everybody reads by their own rights. */
+/** Changes, for the console: topics and ids only. Each operator then reads the data with their own rights. */
 export function mountStream(routes: Routes, deps: StreamDeps): void {
   const { platform, watch, heartbeatMs = HEARTBEAT_MS } = deps;
   const open = createSeats();
@@ -59,7 +59,7 @@ export function mountStream(routes: Routes, deps: StreamDeps): void {
       try {
         const unlisten = await watch.listen((changes) => outbox.add(changes));
         const heartbeat = setInterval(() => {
-          // What is ready has not gone out since the last one: a reader that does not read is let go.
+          // The client has not taken what was ready at the last heartbeat: disconnect it.
           if (!outbox.beat()) reply.raw.destroy();
         }, heartbeatMs);
         const end = () => {
@@ -78,7 +78,7 @@ export function mountStream(routes: Routes, deps: StreamDeps): void {
         reply
           .header('content-type', 'text/event-stream; charset=utf-8')
           .header('x-accel-buffering', 'no')
-          // Kept alive after its end, the connection would hold up a stop that has closed the idle ones before.
+          // A stop closes idle connections only once: this one must not become idle afterwards.
           .header('connection', 'close')
           .send(Readable.from(streamChanges({ outbox, signal, isLive, now: platform.now })))
       );
@@ -92,7 +92,7 @@ const EXAMPLE: Static<typeof StreamMessage> = {
   at: '2026-11-21T09:00:00.000Z',
 };
 
-/** The text of a stream; it ends with the signal, and with the session, which is looked at with each heartbeat. */
+/** The text of a stream. It ends with the signal, or with the session, which is checked at each heartbeat. */
 export async function* streamChanges(args: {
   outbox: Outbox;
   signal: AbortSignal;
@@ -113,7 +113,7 @@ export async function* streamChanges(args: {
   }
 }
 
-/** A session that has ended, and an operator who may see something else by now, opens another stream or none. */
+/** Whether the session is still live, with the same rights. */
 function isSame(before: OperatorCaller, after: OperatorCaller | null): boolean {
   return (
     after !== null &&
@@ -123,7 +123,9 @@ function isSame(before: OperatorCaller, after: OperatorCaller | null): boolean {
   );
 }
 
-/** Places for open streams. Throws a Refusal where there is none; call what it returns to give the place back. */
+/**
+ * Counts open streams. `take` throws a Refusal when none is left; the function it returns releases the seat.
+ */
 function createSeats(): { take(operatorId: string): () => void } {
   const taken = new Map<string, number>();
   let total = 0;

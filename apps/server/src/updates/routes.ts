@@ -37,7 +37,7 @@ import { historyView, packageItem, planView, updateItem } from './update-view.ts
 
 export interface UpdatesDeps {
   platform: Platform;
-  /** The verdict of the gate for an update at this moment (approvals). */
+  /** The gate's current verdict for an update (approvals). */
   gateOf: (updateId: string) => Promise<unknown>;
 }
 
@@ -47,13 +47,13 @@ const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: '
 const one: OperatorAccess = { ...listing, reach: { of: 'update', by: 'id' } };
 const tags = ['updates'];
 
-/** What is wrong with a plan, at most so much of it in one answer. */
+/** Most faults of a plan in one answer. */
 const PLAN_FAULTS_MAX = 20;
-/** A plan of more bytes is large before it is read: it is refused where there is no room. */
+/** A larger plan is refused before it is read when its queue is full. */
 const LARGE_PLAN_BYTES = 131_072;
 const LARGE_PLANS = { what: 'large plans', running: 1, waiting: 8 };
 
-/** Updates by row, one of them, updates rolled up by package, and the plans that agents send. */
+/** Updates, packages with their updates, and the plans that agents send. */
 export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps): void {
   const { database, random } = platform;
   const large = createLargeWork({ ...LARGE_PLANS, random });

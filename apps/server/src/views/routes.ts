@@ -109,7 +109,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
   });
 }
 
-/** A view opens a list: what the list would refuse is not saved. */
+/** A view must open: its query has to be valid for the list. */
 function requireQuery(page: ViewPage, query: NewView['query']): void {
   const schema = VIEW_QUERIES[page];
   if (Value.Check(schema, query)) return;

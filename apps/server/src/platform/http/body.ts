@@ -10,21 +10,21 @@ import { hasBody } from './unread-body.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body after decompression, kept for routes that hash what they parse. */
+    /** The decompressed body, for routes that hash or parse it themselves. */
     rawBody: Buffer | null;
   }
   interface FastifyContextConfig {
     keepRawBody?: boolean;
-    /** Only decompresses: the handler looks at `rawBody` first and parses it where it has to. */
+    /** Only decompress: the handler parses `rawBody` where it has to. */
     parseLater?: boolean;
   }
 }
 
-/** Most bytes that one compressed byte may become: reports of packages stay under a third of it. */
+/** Highest compression ratio; inventory reports stay under a third of it. */
 export const RATIO_MAX = 100;
-/** What any compressed body may become, whatever its ratio. */
+/** Decompressed size, in bytes, up to which any ratio is allowed. */
 const RATIO_FREE_BYTES = 65_536;
-/** Compressed bodies up to this size are decompressed on this thread: the pool costs seven times the work. */
+/** Compressed bodies up to this size are decompressed on this thread; the pool costs seven times as much. */
 const INLINE_MAX_BYTES = 32_768;
 /** Bodies above this size take milliseconds to parse. */
 const LARGE_BYTES = 65_536;
@@ -34,8 +34,8 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 const inflate = { gzip: promisify(gunzip), zstd: promisify(zstdDecompress) };
 
 /**
- * Reads JSON strictly and decompresses it first where the client says so, never past the route's limit. The framework
- * comes here only after the guards: who is refused by limit or credential has no body read at all.
+ * Decompresses bodies, never past the route's limit, and parses them as strict JSON. Runs after the guards:
+ * the body of a request that a limit or credential refuses is never read.
  */
 export function installBodyParser(app: FastifyInstance, inTurn: WorkQueue): void {
   app.decorateRequest('rawBody', null);
@@ -44,13 +44,13 @@ export function installBodyParser(app: FastifyInstance, inTurn: WorkQueue): void
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
-      // A media type without a body is no body: many clients name one for every call.
+      // Many clients send a media type with every call, even without a body.
       if (body.length === 0) return null;
       const { keepRawBody, parseLater } = request.routeOptions.config;
       const maxBytes = bodyMaxBytesOf(request);
       const bytes = await decompress(body, { encoding: encodingOf(request), maxBytes, inTurn });
       if (keepRawBody || parseLater) request.rawBody = bytes;
-      // What is parsed is checked against its schema in the same turn; of several large bodies each has one of its own.
+      // A body is parsed and validated in one turn; large bodies wait for separate turns of the event loop.
       if (!parseLater && bytes.length > LARGE_BYTES) await takeTurn();
       return parseLater ? null : parseBody(bytes, maxBytes);
     },
@@ -61,7 +61,7 @@ function bodyMaxBytesOf({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>):
   return routeOptions.config.bodyMaxBytes ?? SMALL_BODY_MAX_BYTES;
 }
 
-/** Refuses an encoding that is none of ours before the body is read. */
+/** Refuses an unsupported encoding before the body is read. */
 export function demandKnownEncoding(request: Pick<FastifyRequest, 'headers'>): void {
   if (hasBody(request.headers)) encodingOf(request);
 }

@@ -21,7 +21,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     code: 'invalid_request',
-    detail: 'The request did not come in time.',
+    detail: 'The request did not arrive in time.',
   },
   HPE_HEADER_OVERFLOW: { status: 431, code: 'invalid_request', detail: 'The headers are too large.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
@@ -31,18 +31,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** Answers what never becomes a request (HTTP that does not parse, or does not come) in our form, and hangs up. */
+/**
+ * Answers HTTP that does not parse, or does not arrive in time, with problem+json, and closes the connection.
+ */
 export function installClientFaults(app: Pick<FastifyInstance, 'server'>): void {
   app.server.removeAllListeners('clientError');
   app.server.on('clientError', (error: Error, socket: Socket) => {
     const code = 'code' in error ? String(error.code) : '';
-    // Who has gone reads no answer, and where one was sent before, a second may land in the middle of it.
+    // The client is gone, or an earlier answer is being sent, which a second one would corrupt.
     if (code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) socket.destroy();
     else socket.end(answerOf(FAULTS[code] ?? NOT_HTTP), () => socket.destroy());
   });
 }
 
-/** Answers a request whose head is not acceptable, before the framework sees it, and hangs up. */
+/** Answers a request with unacceptable headers before the framework sees it, and closes the connection. */
 export function answerFault(request: IncomingMessage, response: ServerResponse, detail: string): void {
   const { status, headers, body } = problemOf({ ...NOT_HTTP, detail });
   response.writeHead(status, { ...headers, connection: 'close' });

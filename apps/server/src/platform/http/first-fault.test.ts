@@ -43,7 +43,7 @@ describe('the first fault of a body', () => {
       ClientErrorReport,
       { error_type: 'ui_error', message: 'x', metadata: { 'a b': 1 } },
       '/metadata/a b',
-      'is no name of a field; allowed: ^[A-Za-z0-9_.-]{1,64}$',
+      'is not a valid field name; allowed: ^[A-Za-z0-9_.-]{1,64}$',
     ],
     [
       ClientErrorReport,

@@ -2,12 +2,12 @@ import { type TArray, type TObject, type TRecord, type TSchema, Type } from 'typ
 import { Compile, type Validator } from 'typebox/compile';
 import type { FieldFault } from './refusal.ts';
 
-/** Characters of a client's own key that a path repeats. */
+/** Most characters of an unknown key that a path repeats. */
 const KEY_SHOWN_CHARS = 64;
 
 /**
- * The first fault of a value that its schema refuses, in the order of the schema. It looks no further: a body may be
- * wrong in 100,000 places, and each costs as much to name as the first.
+ * The first fault of a value that its schema refuses, in the order of the schema. Stops there, because a body
+ * may have 100,000 faults and each takes time to find.
  */
 export function firstFault(schema: TSchema, value: unknown, path = ''): FieldFault {
   if (Type.IsUnion(schema)) return faultOfUnion(schema.anyOf, value, path);
@@ -18,7 +18,7 @@ export function firstFault(schema: TSchema, value: unknown, path = ''): FieldFau
   return { path, message: messageOf(schema, value) };
 }
 
-/** Of several forms it goes by the one that the value looks like. */
+/** Reports the fault against the member of the union that the value resembles. */
 function faultOfUnion(forms: readonly TSchema[], value: unknown, path: string): FieldFault {
   const literals = forms.flatMap((form) => (Type.IsLiteral(form) ? [String(form.const)] : []));
   if (literals.length === forms.length) return { path, message: `must be one of ${literals.join(', ')}` };
@@ -59,7 +59,7 @@ function faultOfRecord(schema: TRecord, value: Members, path: string): FieldFaul
   const isAllowed = new RegExp(pattern, 'u');
   for (const key in value) {
     const at = `${path}/${shown(key)}`;
-    if (!isAllowed.test(key)) return { path: at, message: `is no name of a field; allowed: ${pattern}` };
+    if (!isAllowed.test(key)) return { path: at, message: `is not a valid field name; allowed: ${pattern}` };
     if (!accepts(form, value[key])) return firstFault(form, value[key], at);
   }
   const message = countFault(schema, { what: 'Properties', count: Object.keys(value).length });
@@ -74,7 +74,7 @@ function faultOfItems(schema: TArray, value: readonly unknown[], path: string): 
   return { path, message: 'must not have duplicate items' };
 }
 
-/** Null where there are neither too many nor too few. */
+/** Null where the number of items is allowed. */
 function countFault(
   schema: TSchema,
   { what, count }: { what: 'Items' | 'Properties'; count: number },
@@ -85,9 +85,9 @@ function countFault(
   return typeof min === 'number' && count < min ? `must not have fewer than ${min} ${words}` : null;
 }
 
-/** Of a value without parts; the words are those of the schema library. */
+/** The fault of a value without parts, in the words of the schema library. */
 function messageOf(schema: TSchema, value: unknown): string {
-  // Only what kind of container it is counts here, and not what it holds.
+  // Checks only the kind of container, not its contents.
   const plain = Array.isArray(value) ? [] : isMembers(value) ? {} : value;
   return validatorOf(schema).Errors(plain)[0]?.message ?? 'is not valid';
 }
@@ -112,7 +112,7 @@ function isMembers(value: unknown): value is Members {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** As a part of a JSON Pointer (RFC 6901). */
+/** Escapes a key for a JSON Pointer (RFC 6901). */
 function shown(key: string): string {
   return key.slice(0, KEY_SHOWN_CHARS).replaceAll('~', '~0').replaceAll('/', '~1');
 }

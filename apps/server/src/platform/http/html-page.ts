@@ -12,7 +12,7 @@ code { overflow-wrap: anywhere; }
 [role=alert] { font-weight: 600; }
 `;
 
-/** The page's one style by its hash, forms to ourselves, and nothing else: no script at all. */
+/** Allows only the page's style, by its hash, and forms to this server; no scripts. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** HTML that is safe to put into a page as it is; made by `html` alone. */
+/** HTML that is safe to insert as it is. Only `html` makes it. */
 export interface Html {
   readonly html: string;
 }
@@ -37,7 +37,7 @@ function markup(value: string | Html | readonly Html[] | undefined): string {
   return 'html' in value ? value.html : value.map((one) => one.html).join('\n');
 }
 
-/** Sends a page without script. */
+/** Sends a page without scripts. */
 export function sendPage(
   reply: FastifyReply,
   { status = 200, title, body }: { status?: number; title: string; body: Html },

@@ -1,5 +1,5 @@
 declare const brand: unique symbol;
-/** Values of one primitive type that must not be mixed. */
+/** Keeps values of one primitive type apart. */
 type Branded<T, B extends string> = T & { readonly [brand]: B };
 
 export type AgentId = Branded<string, 'AgentId'>;
@@ -8,7 +8,7 @@ export type OperatorRole = 'viewer' | 'approver' | 'admin';
 
 const RANK: Readonly<Record<OperatorRole, number>> = { viewer: 0, approver: 1, admin: 2 };
 
-/** Whether a role includes all that another one may do. */
+/** Whether a role may do everything that another role may. */
 export function roleIncludes(role: OperatorRole, needed: OperatorRole): boolean {
   return RANK[role] >= RANK[needed];
 }

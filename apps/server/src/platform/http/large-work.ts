@@ -4,23 +4,23 @@ import { createTurnstile } from '../work-queue.ts';
 import type { AgentCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
 
-/** Seconds after which a host that was refused comes back: between this and twice this. */
+/** Retry-After of a refusal, in seconds: between this and twice this, at random. */
 const RETRY_SECONDS = 10;
 
-/** Work of one kind that hosts ask for and that takes long: few pieces at a time, and one of a host. */
+/** Long work of one kind that hosts ask for: few pieces run at once, and only one per host. */
 export interface LargeWork {
-  /** Throws the Refusal `unavailable` (503) where there is no room now: asked before a large body is read. */
+  /** Throws the Refusal `unavailable` (503) when the queue is full. Call it before a large body is read. */
   demandRoom(agentId: string): void;
-  /** Runs the work in its turn, or throws the same Refusal. */
+  /** Queues the work and runs it, or throws the same Refusal. */
   admit<T>(agentId: string, work: () => Promise<T>): Promise<T>;
 }
 
 export interface LargeWorkOptions {
-  /** What there is too much of, for the refusal: `large reports`. */
+  /** Name of the work in the refusal, such as `large reports`. */
   what: string;
-  /** Pieces under way at once. */
+  /** Most pieces that run at once. */
   running: number;
-  /** Pieces that wait for their turn, each with its body; the next one is refused. */
+  /** Most pieces that wait, each with its body in memory; the next one is refused. */
   waiting: number;
   random: RandomBytes;
 }
@@ -56,7 +56,7 @@ export function createLargeWork(options: LargeWorkOptions): LargeWork {
   };
 }
 
-/** Refuses a body that is large already as it is sent, in bytes, before it is read, where there is no room for it. */
+/** Refuses a large body before it is read when the queue is full. Sizes are in bytes, as sent. */
 export function demandRoomFor(
   work: Pick<LargeWork, 'demandRoom'>,
   { agent, request }: { agent: AgentCaller; request: Pick<FastifyRequest, 'headers'> },

@@ -54,21 +54,21 @@ export function encodeValues(values: readonly (string | number | null)[]): strin
   return Buffer.from(JSON.stringify(values)).toString('base64url');
 }
 
-/** Throws a Refusal when the text is not a cursor with that many values. */
+/** The values of a cursor. Throws a Refusal unless it is a cursor with `length` values. */
 export function decodeCursor(cursor: string, length: number): (string | number)[] {
   const values = parse(cursor);
   if (Array.isArray(values) && values.length === length && values.every(isKey)) return values;
   throw badCursor('is not a cursor that this list gave');
 }
 
-/** The values of a cursor, null among them. Throws a Refusal when the text is none. */
+/** The values of a cursor, which may be null. Throws a Refusal when the text is not a cursor. */
 export function cursorValues(cursor: string): (string | number | null)[] {
   const values = parse(cursor);
   if (Array.isArray(values) && values.every(isKeyOrNull)) return values;
   throw badCursor('is not a cursor that this list gave');
 }
 
-/** The same for a list that is sorted by one whole number. */
+/** The value of a cursor of a list that is sorted by one integer. Throws a Refusal when it is not one. */
 export function decodePositionCursor(cursor: string): number {
   const [position] = decodeCursor(cursor, 1);
   if (typeof position === 'number') return position;
@@ -90,7 +90,7 @@ function parse(cursor: string): unknown {
   }
 }
 
-/** Whether a text column of both engines could hold the text: PostgreSQL takes neither U+0000 nor half a pair. */
+/** Whether both engines can store the text: PostgreSQL refuses U+0000 and lone surrogates. */
 function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }

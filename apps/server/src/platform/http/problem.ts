@@ -5,7 +5,7 @@ import { DatabaseFault } from '../db/engine.ts';
 import type { Log } from '../log.ts';
 import { Refusal, type RefusalMembers } from './refusal.ts';
 
-/** The body of a problem; bodies never echo what the client sent, beyond the paths of wrong fields. */
+/** The body of a problem. It never echoes input, except the paths of invalid fields. */
 export function problemBody(
   code: ProblemCode,
   requestId: string,
@@ -40,7 +40,10 @@ export function sendProblem(
     .send(problemBody(code, request.id, members));
 }
 
-/** Maps everything that a handler can throw. What is not expected becomes a 500 without details, and a log line. */
+/**
+ * Maps everything that a handler can throw. An unexpected error is logged and answered with 500 without
+ * details.
+ */
 export function createErrorHandler(log: Log) {
   return function handleError(
     error: FastifyError | Error,
@@ -57,7 +60,7 @@ export function createErrorHandler(log: Log) {
     }
     // A request that was read to its end counts as destroyed too.
     if (request.raw.destroyed && !request.raw.complete) {
-      // Whoever hung up within a body is no error of ours: nothing to look at, and nobody to answer.
+      // The client disconnected within the body: not an error of the server, and nobody reads the answer.
       log.debug('request given up by its client', { request_id: request.id });
       return sendProblem(request, reply, MALFORMED);
     }
@@ -101,7 +104,7 @@ function fromFastify(error: Error): Known | null {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return { code: 'unsupported_media_type', members: { detail: 'Send the body as application/json.' } };
   }
-  // What else the framework blames on the client, such as a method that takes a body and came without one.
+  // Other faults that the framework blames on the client, such as a missing body.
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
   return code.startsWith('FST_ERR_') && status >= 400 && status < 500 ? MALFORMED : null;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What the console needs and no more: its own scripts, styles and calls; no plug-ins, no frames, no other site. */
+/** Allows only the console's own scripts, styles and calls; no plug-ins, frames or other sites. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "img-src 'self' data:",
@@ -10,7 +10,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What agents need: they read JSON and render nothing. */
+/** For agents, which read JSON and render nothing. */
 export const AGENT_HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['cache-control', 'no-store'],
@@ -19,9 +19,9 @@ export const AGENT_HEADERS: readonly (readonly [string, string])[] = [
 const ONE_YEAR_SECONDS = 31_536_000;
 
 /**
- * Security headers on every answer, errors included (ASVS 3.4). Agents read JSON and render nothing: they get the
- * two that matter to them, because bytes on the socket are most of what a check-in costs.
- * `https` where browsers reach the server by https: only then is Strict-Transport-Security true.
+ * Security headers on every answer, including errors (ASVS 3.4). Agents render nothing and get only two of them,
+ * because most of the cost of a check-in is bytes on the socket.
+ * `https`: browsers reach the server by https, so Strict-Transport-Security is sent.
  */
 export function installSecurityHeaders(app: FastifyInstance, { https }: { https: boolean }): void {
   const browser: Record<string, string> = {

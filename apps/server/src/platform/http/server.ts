@@ -22,16 +22,18 @@ import { compileValidator } from './validate.ts';
 export interface HttpOptions {
   log: Log;
   guards: Guards;
-  /** Proxies whose X-Forwarded-For is believed; none by default. */
+  /** Proxies whose X-Forwarded-For is trusted; none by default. */
   trustedProxies: readonly string[];
   tls: { cert: string; key: string } | null;
-  /** In front of the framework. */
+  /** Runs in front of the framework. */
   plainRoute?: PlainRoute;
-  /** REQUEST_TIMES unless a test says otherwise. */
+  /** Default: REQUEST_TIMES. */
   times?: RequestTimes;
 }
 
-/** Answers requests of one kind in front of the framework; whatever else comes goes on to `next`, with the body unread. */
+/**
+ * Answers requests of one kind in front of the framework, and passes others to `next` with the body unread.
+ */
 export type PlainRoute = (request: IncomingMessage, response: ServerResponse, next: RequestListener) => void;
 
 export interface App extends FastifyInstance {
@@ -44,19 +46,21 @@ export interface RequestTimes {
   headersMs: number;
   /** Head and body together. */
   wholeMs: number;
-  /** How often connections are looked at: what is late is noticed by so much later. */
+  /** Interval between checks for late requests. */
   checkMs: number;
 }
 
 const REQUEST_TIMES: RequestTimes = { headersMs: 10_000, wholeMs: 30_000, checkMs: 2_000 };
-/** How long a connection may rest between two requests, in milliseconds: longer than the interval of check-ins. */
+/**
+ * Longest idle time between two requests on a connection, in milliseconds; longer than the check-in interval.
+ */
 const KEEP_ALIVE_MS = 75_000;
 const BODY_BUFFER_BYTES = 16_384;
-/** Decompressions in the thread pool at once, and those that wait: the pool is for files and DNS too. */
+/** Decompressions that run at once and that wait. Few, because files and DNS share the thread pool. */
 const DECOMPRESSIONS_MAX = 1;
 const DECOMPRESSIONS_WAITING_MAX = 64;
 
-/** Fastify with our edge: strict JSON, declared access on every route, problem+json for everything that fails. */
+/** Fastify with strict JSON, a declared access on every route, and problem+json for every failure. */
 export function createHttpServer(options: HttpOptions): App {
   const { log, guards } = options;
   const handleError = createErrorHandler(log);
@@ -64,16 +68,17 @@ export function createHttpServer(options: HttpOptions): App {
   const app = Fastify({
     logger: false,
     bodyLimit: SMALL_BODY_MAX_BYTES,
-    // Longer than a request line can be: the router's own refusal is not in our form, so the schema of a route judges.
+    // Longer than any request line, so that the schema of a route refuses and not the router, whose answer is
+    // no problem+json.
     routerOptions: { maxParamLength: 65_536 },
     trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
     genReqId: () => randomUUID(),
-    // A path that does not decode, say: found before there is a route, and answered in our form all the same.
+    // Faults before routing, such as a path that does not decode, are answered with problem+json too.
     frameworkErrors: (error, request, reply) => {
       reply.header(REQUEST_ID_HEADER, request.id);
       handleError(error, request, reply);
     },
-    // What still comes over an open connection while the server stops is answered, and the connection closed.
+    // While the server stops, requests on open connections are answered and the connections closed.
     return503OnClosing: false,
     serverFactory: (next) => createNodeServer(options, { next, isClosing: () => isClosing }),
     exposeHeadRoutes: false,
@@ -109,11 +114,11 @@ export function createHttpServer(options: HttpOptions): App {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header(REQUEST_ID_HEADER, request.id);
-    // PostgreSQL has no such character in its texts; bodies cannot bring it either.
+    // PostgreSQL cannot store U+0000 in text; strict JSON refuses it in bodies.
     if (request.url.includes('%00')) {
-      throw new Refusal('invalid_request', { detail: 'The address holds a NUL character.' });
+      throw new Refusal('invalid_request', { detail: 'The URL contains a NUL character.' });
     }
-    // Nobody reads a body at a path that is not there: the answer is 404 whatever it holds.
+    // An unknown path is 404 whatever the body is, so the body is not read.
     if (request.is404) return answerUnknown(routes, request, reply);
     const { access } = request.routeOptions.config;
     if (access) request.caller = await admit(guards, access, { request, reply });
@@ -149,9 +154,9 @@ function createNodeServer(
     headersTimeout: times.headersMs,
     connectionsCheckingInterval: times.checkMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Of a body that nobody reads yet, one piece of the socket: it may be refused.
+    // Buffers little of a body before the guards have run, because they may refuse it.
     highWaterMark: BODY_BUFFER_BYTES,
-    // `headerFault` looks at it, and answers in our form.
+    // `headerFault` checks it and answers with problem+json.
     requireHostHeader: false,
   };
   return tls ? createTlsServer({ ...limits, ...tls }, listener) : createServer(limits, listener);

@@ -5,17 +5,19 @@ import type { KeyPart, Position, SortValue } from '../db/keyset.ts';
 import { sha256Hex } from '../sha256.ts';
 import { badCursor, cursorValues, encodeValues, PageQuery } from './lists.ts';
 
-/** Query parameters of a list that is sorted: a cursor has the values that it was sorted by. */
+/**
+ * Query parameters of a sortable list; its cursors contain the sort values of a row, so they may be longer.
+ */
 export const SortedPageQuery = {
   ...PageQuery,
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
 };
 
-/** What a cursor is of: it says nothing of a list that is sorted or filtered in another way. */
+/** The list that a cursor belongs to. A cursor is invalid for a list with another sort or filter. */
 export interface CursorOf {
   readonly sort: string;
   readonly filter: object;
-  /** What the values are that the rows are sorted by. */
+  /** The columns that the rows are sorted by. */
   readonly key: readonly KeyPart[];
 }
 
@@ -23,7 +25,9 @@ export function encodePosition(of: CursorOf, { key, id }: Position): string {
   return encodeValues([markOf(of), id, ...key]);
 }
 
-/** Null where there is no cursor; throws a Refusal where it is none that this list gave, sorted and filtered so. */
+/**
+ * Null without a cursor. Throws a Refusal when this list, with this sort and filter, did not make the cursor.
+ */
 export function positionOf(cursor: string | undefined, of: CursorOf): Position | null {
   if (cursor === undefined) return null;
   const [mark, id, ...key] = cursorValues(cursor);
@@ -49,7 +53,7 @@ function markOf({ sort, filter }: CursorOf): string {
   return sha256Hex(text).slice(0, MARK_CHARS);
 }
 
-/** A page of at most so many rows from one row more than that, with what the next one begins after. */
+/** One page of rows that were read with `limit + 1`, and the cursor of the next page. */
 export function pageOfRows<Row>(
   rows: readonly Row[],
   args: { limit: number; of: CursorOf; positionOf: (row: Row) => Position },
@@ -60,12 +64,12 @@ export function pageOfRows<Row>(
   return { page, next_cursor: isMore ? encodePosition(args.of, args.positionOf(last)) : null };
 }
 
-/** `total` of a list, from a count that went no further than one past TOTAL_MAX. */
+/** `total` of a list, from a count that stops at TOTAL_MAX + 1. */
 export function totalOf(count: number): { total: number; total_is_capped?: true } {
   return count > TOTAL_MAX ? { total: TOTAL_MAX, total_is_capped: true } : { total: count };
 }
 
-/** As `pageOf`, where the total is counted up to TOTAL_MAX. */
+/** Like `pageOf`, with a total that is counted up to TOTAL_MAX. */
 export function sortedPageOf<T extends Parameters<typeof Type.Array>[0]>(item: T) {
   return Type.Object({
     items: Type.Array(item),

@@ -1,13 +1,13 @@
 import type { FactorMethod, StepUpMethod } from '@tidegate/protocol/factors-api';
 import { Refusal } from './refusal.ts';
 
-/** Age up to which a proof of a second factor counts for acts that ask for a fresh one, in milliseconds. */
+/** How long a proof of a second factor is fresh, in milliseconds. */
 export const STEP_UP_LIFETIME_MS = 600_000;
 
-/** Age up to which a proof of the password counts, in milliseconds. */
+/** How long a proof of the password is fresh, in milliseconds. */
 export const PASSWORD_LIFETIME_MS = 300_000;
 
-/** What a caller has enrolled beside the password, and whether one of it was proven lately in this session. */
+/** The caller's second factors, and whether this session has a fresh proof of one, and of the password. */
 export interface SecondFactor {
   readonly methods: readonly FactorMethod[];
   readonly isFresh: boolean;
@@ -18,11 +18,12 @@ interface WithFactor {
   readonly secondFactor: SecondFactor;
 }
 
-/** Of a caller who is never asked, such as an API token: making one asked who made it. */
+/** For callers who are never asked, such as API tokens: making a token required a fresh proof. */
 export const NO_SECOND_FACTOR: SecondFactor = { methods: [], isFresh: false, isPasswordFresh: true };
 
 /**
- * Throws `step_up_required` where the caller has not proven a second factor lately; where there is none, the password.
+ * Throws `step_up_required` without a fresh proof of a second factor, or of the password where there is no
+ * factor.
  */
 export function demandFreshFactor({ secondFactor }: WithFactor): void {
   if (secondFactor.methods.length === 0) {
@@ -36,7 +37,7 @@ export function demandFreshFactor({ secondFactor }: WithFactor): void {
   });
 }
 
-/** For what outlives the session: the password, and a second factor as well where there is one. */
+/** For changes that outlive the session: demands the password, and a second factor where there is one. */
 export function demandFreshCredentials(caller: WithFactor): void {
   demandFreshPassword(caller);
   demandFreshFactor(caller);

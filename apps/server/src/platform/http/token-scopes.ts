@@ -3,8 +3,9 @@ import type { CallerToken, OperatorAccess, OperatorCaller } from './access.ts';
 import { Refusal } from './refusal.ts';
 
 /**
- * The scope that a token needs for a route; null: people alone, who log in. A route may name it; else it follows from
- * the role, and what concerns the caller itself, or what a viewer changes, is for people.
+ * The scope that an API token needs for a route; null: tokens are refused. Without a declared scope it
+ * follows from the role; routes about the caller's own account, and changes that viewers make, are refused to
+ * tokens.
  */
 export function scopeNeeded(access: OperatorAccess, method: string): ApiScope | null {
   if (access.scope !== undefined) return access.scope;
@@ -19,7 +20,7 @@ export function scopeNeeded(access: OperatorAccess, method: string): ApiScope | 
   }
 }
 
-/** Refuses a token what it was not made for; who has logged in passes. */
+/** Throws a Refusal when the token lacks the scope. People who have logged in pass. */
 export function demandScope(
   { token }: Pick<OperatorCaller, 'token'>,
   { access, method }: { access: OperatorAccess; method: string },
@@ -35,12 +36,12 @@ export function demandScope(
   });
 }
 
-/** Without scopes a token does all that its role may, but for what passes a block of the gate. */
+/** A token without scopes may do everything that its role may, except overrides of the gate. */
 function opens(scopes: CallerToken['scopes'], needed: ApiScope): boolean {
   return scopes === null ? needed !== 'override' : scopes.includes(needed);
 }
 
-/** A person overrides the gate by the role alone, a token only where it was made for that. */
+/** The role alone lets a person override the gate; a token also needs the scope `override`. */
 export function demandOverride({ token }: Pick<OperatorCaller, 'token'>): void {
   if (!token || opens(token.scopes, 'override')) return;
   throw new Refusal('forbidden', { detail: 'An API token overrides the gate only with the scope override.' });

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
-/** Bytes of a body nobody wants that are read and dropped all the same, so that the connection stays open. */
+/** Most bytes of an unwanted body that are read and dropped to keep the connection open. */
 export const DRAIN_MAX_BYTES = 65_536;
 /** How long a client may take to read its answer before the connection is cut, in milliseconds. */
 const LINGER_MS = 2_000;
@@ -11,13 +11,13 @@ export function hasBody(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * Leaves the rest of a body that the answer did not wait for. A small rest is drained by node:http; otherwise the
- * connection ends with this answer. It is not cut at once: the kernel would reset it over the unread bytes, and a
- * client that still sends would never see why it was refused.
+ * Handles the unread rest of a body after the answer. node:http drains a small rest; otherwise the connection
+ * ends with this answer, but not at once: unread bytes would make the kernel reset it before the client has
+ * read the answer.
  */
 export function leaveUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.readableEnded || !hasBody(request.headers)) return;
-  // Without a declared length this is not a number, and no rest of it is small.
+  // Without a declared length this is NaN, which counts as large.
   if (Number(request.headers['content-length']) <= DRAIN_MAX_BYTES) return;
   if (!response.headersSent) response.setHeader('connection', 'close');
   let droppedBytes = 0;
