@@ -1,10 +1,10 @@
 import type { Db } from '../platform/db/engine.ts';
 import type { EventFilter, ListedEvent } from './store.ts';
 
-/** An event that is kept apart from the chain, in the form of the others: it has no place there. */
+/** An event outside the chain, in the form of the others: it has no position. */
 export type ApartEvent = Omit<ListedEvent, 'position'>;
 
-/** Events of one type that outsiders write and nobody has to prove: they are listed where this type is asked for. */
+/** Events of one type that outsiders write and nobody has to prove: only a query for this type lists them. */
 export interface EventsApart {
   readonly type: string;
   list(

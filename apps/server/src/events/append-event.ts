@@ -7,7 +7,7 @@ import { type EventRow, insertEvents, lockHead, moveHead } from './store.ts';
 
 interface EventBase {
   severity: Severity;
-  /** Which part of the service speaks, such as `security`, `agents` or `approvals`. */
+  /** The part of the service that reports, such as `security`, `agents` or `approvals`. */
   component: string;
   agentId?: string | null;
   /** Operator name, `agent`, `sweep` or `server`. */
@@ -42,9 +42,9 @@ export async function appendEvent(
 }
 
 /**
- * The step before each commit: chains the events of the transaction to the newest one. The hash is SHA-256 over the
- * RFC 8785 form of the row with the previous hash inside. Every writer locks the head of the chain, so it is the last
- * lock that any of them takes.
+ * Runs before each commit: chains the events of the transaction to the newest one. The hash is SHA-256 over
+ * the RFC 8785 form of the row with the previous hash inside. Every writer locks the head of the chain last,
+ * after all other locks.
  */
 export async function chainEvents(tx: Tx): Promise<void> {
   const events = tx.context.events.splice(0);
@@ -61,7 +61,7 @@ export async function chainEvents(tx: Tx): Promise<void> {
   if (hash !== null) await moveHead(tx, { position, hash });
 }
 
-/** The hash that an event with these columns must bear; content goes in as the text that is stored. */
+/** The hash of an event with these columns; content is hashed as the stored text. */
 export function hashOfEvent(row: Readonly<Record<string, string | number | null>>): string {
   return createHash('sha256').update(canonicalJson(row)).digest('hex');
 }

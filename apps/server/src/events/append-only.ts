@@ -1,6 +1,6 @@
 import { type PerEngine, postgresTrigger, type Statement } from '../platform/db/statement.ts';
 
-/** What no statement may do to the log, whoever sends it; the message is what its sender reads. */
+/** Changes of the log that the database refuses to every client, with the error message. */
 const REFUSED = {
   change: 'events are append-only: a row is never changed',
   removal: 'events are append-only: only rows up to the newest anchor are removed',
@@ -17,7 +17,7 @@ interface Guard {
   name: string;
   table: string;
   act: 'UPDATE' | 'DELETE' | 'INSERT';
-  /** The rows that are refused; all of them where it is left out. */
+  /** The refused rows; default: all. */
   when?: string;
   message: string;
 }
@@ -61,7 +61,7 @@ const TRUNCATED: readonly (readonly [table: string, message: string])[] = [
   ['event_anchors', REFUSED.anchor],
 ];
 
-/** INSERT OR REPLACE removes a row without asking the guards of removal; PostgreSQL has nothing like it. */
+/** INSERT OR REPLACE removes a row without firing delete triggers; PostgreSQL has nothing like it. */
 const NO_REPLACE: Statement = {
   sqlite: `CREATE TRIGGER events_no_replace BEFORE INSERT ON events
     WHEN EXISTS (SELECT 1 FROM events WHERE position = NEW.position OR id = NEW.id)
@@ -87,7 +87,7 @@ function rowGuard({ name, table, act, when, message }: Guard): PerEngine {
   };
 }
 
-/** SQLite has no TRUNCATE: there it is a DELETE, which the guards of the rows judge. */
+/** SQLite has no TRUNCATE: it is a DELETE, which the row triggers check. */
 function truncateGuard([table, message]: readonly [table: string, message: string]): PerEngine {
   return {
     postgres: postgresTrigger(`${table}_no_truncate`, {

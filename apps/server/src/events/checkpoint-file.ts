@@ -2,18 +2,18 @@ import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeS
 import { join } from 'node:path';
 
 const FILE = 'event-checkpoints.ndjson';
-/** A checkpoint has some 500 bytes: at one in five minutes the file grows by at most 50 MB in a year. */
+/** A checkpoint has some 500 bytes: with one in five minutes the file grows by at most 50 MB in a year. */
 const TAIL_MAX_BYTES = 8 * 1024 * 1024;
 
 /**
- * Signed checkpoints outside the database, one JSON envelope a line, never rewritten: whoever can write the database
- * and no file cannot shorten the log unseen.
+ * Signed checkpoints outside the database, one JSON envelope per line, never rewritten: an attacker who can
+ * write the database but no file cannot shorten the log undetected.
  */
 export interface CheckpointFile {
   readonly path: string;
-  /** On disk when it returns. */
+  /** Resolves once it is on disk. */
   append(envelope: string): void;
-  /** The newest lines, oldest first: at most 8 MiB of them. Empty where there is no file. */
+  /** The newest lines, oldest first: at most 8 MiB of them. Empty if there is no file. */
   tail(): string[];
 }
 
@@ -24,7 +24,7 @@ export function openCheckpointFile(dataDir: string): CheckpointFile {
     append(envelope) {
       const file = openSync(path, 'a+', 0o600);
       try {
-        // A power cut may have left half a line behind.
+        // A power cut may have left an incomplete line.
         writeSync(file, `${endsMidLine(file) ? '\n' : ''}${envelope}\n`);
         fsyncSync(file);
       } finally {

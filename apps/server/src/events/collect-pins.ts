@@ -3,18 +3,18 @@ import { type CheckpointKeys, type OpenedCheckpoint, openCheckpoint } from './op
 import type { AnchorRow, CheckpointRow } from './store.ts';
 import type { ChainFault, ChainStart, Pin } from './verify-chain.ts';
 
-/** Most checkpoints of one place that a walk is held against: the newest, which vouch for all rows before them. */
+/** Newest checkpoints of one place that a walk compares; they vouch for all rows before them. */
 export const PINS_MAX = 10_000;
 
 export interface Pins {
   pins: Pin[];
-  /** What is not believed; a row of the database that is not is itself a fault. */
+  /** Untrusted checkpoints; in the database each is a fault. */
   faults: ChainFault[];
-  /** Lines of the file that are not believed: a power cut may have left one half written. */
+  /** Untrusted lines of the file: a power cut may have left one incomplete. */
   warnings: string[];
 }
 
-/** Every checkpoint that is believed, sorted by position, from the table, the file and the heads that hosts keep. */
+/** Every trusted checkpoint, sorted by position, from the table, the file and the heads of hosts. */
 export function collectPins(
   trusted: CheckpointKeys,
   from: { rows: readonly CheckpointRow[]; lines: readonly string[]; heads: readonly Pin[] },
@@ -38,7 +38,7 @@ export function collectPins(
 
 export type Beginning = { ok: true; start: ChainStart } | { ok: false; fault: ChainFault };
 
-/** Where the log begins: at its first event, or behind the anchor, where the anchor is signed. */
+/** Where the log begins: at its first event, or after the anchor, if the anchor is signed. */
 export function beginningOf(trusted: CheckpointKeys, anchor: AnchorRow | null): Beginning {
   if (anchor === null) return { ok: true, start: { position: 0, hash: null } };
   const opened = openText(anchor.envelope, { trusted, place: 'where the log begins' });
@@ -53,7 +53,7 @@ function openText(text: string, options: { trusted: CheckpointKeys; place: strin
   return openCheckpoint(parsed.value, options);
 }
 
-/** The columns of a row must say what its signed document says. */
+/** The columns of a row must equal its signed document. */
 function faultOf(
   opened: OpenedCheckpoint,
   row: { position: number; hash: string },

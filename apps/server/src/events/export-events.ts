@@ -5,19 +5,19 @@ import { EXPORT_VERSION, type ExportLine } from './export-lines.ts';
 import { checkpointsBetween, newestAnchor, pageOfEvents, readHead } from './store.ts';
 import type { ChainStart } from './verify-chain.ts';
 
-/** Rows read at once: what an export holds in memory. */
+/** Rows read at once, which bounds the memory of an export. */
 const PAGE = 500;
 
 export interface ExportRange {
-  /** First position; null begins where the log does. */
+  /** First position; null: the beginning of the log. */
   from: number | null;
-  /** Last position; null ends where the log does at this moment. */
+  /** Last position; null: the current end of the log. */
   to: number | null;
 }
 
 /**
- * The log as lines of JSON, a part at a time: where it begins, the signed checkpoints, the events exactly as they were
- * hashed, and where it ends. Whoever has the public keys needs nothing else to verify it.
+ * The log as lines of JSON, a part at a time: its beginning, the signed checkpoints, the events exactly as
+ * hashed, and its end. The public keys are enough to verify it.
  */
 export async function* exportEvents(
   db: Db,

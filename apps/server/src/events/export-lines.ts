@@ -13,11 +13,11 @@ export const ExportHeader = strict({
   fleet_id: Uuid,
   exported_at: Timestamp,
   start: Place,
-  /** Whether it ends where it was told to, and not where the log did. */
+  /** Whether it ends at the requested position, and not at the end of the log. */
   partial: Type.Boolean(),
 });
 export const ExportCheckpoint = strict({ checkpoint: Type.Unknown() });
-/** Every member is under the hash; `content` is the text that was stored. */
+/** The hash covers every member; `content` is the stored text. */
 export const ExportEvent = strict({
   event: strict({
     position: Position,

@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { HostHead } from './verify-chain.ts';
 
-/** Most heads that are compared: one for each host of a large fleet. */
+/** Maximum heads to compare: one for each host of a large fleet. */
 export const HEADS_MAX = 10_000;
 
 const PLAIN = /^([0-9a-f]{64}):([1-9][0-9]{0,15})$/;
@@ -23,8 +23,8 @@ const Status = Type.Object({
 export type HostHeads = { ok: true; heads: HostHead[] } | { ok: false; detail: string };
 
 /**
- * Reads heads that were collected from hosts: HEX:POSITION, or what `tidegate-agent status --json` prints, one a line
- * or all in one array. A head that a host kept when the log went back counts as well: it is the evidence.
+ * Reads heads collected from hosts: HEX:POSITION, or the output of `tidegate-agent status --json`, one per
+ * line or in one array. A head that a host kept when the log went back counts as well: it is the evidence.
  */
 export function readHostHeads(text: string): HostHeads {
   const whole = parseStrictJson(text);
@@ -49,7 +49,7 @@ function linesOf(text: string): unknown[] {
   });
 }
 
-/** Null where the item is no head; empty where the host has seen none yet. */
+/** Null if the item is no head; empty if the host has seen none yet. */
 function readHead(item: unknown): HostHead[] | null {
   if (typeof item === 'string') {
     const [, hash, position] = PLAIN.exec(item) ?? [];

@@ -9,18 +9,18 @@ export interface EventPage {
   readonly selection: EventSelection & { readonly q?: string | undefined };
   readonly descending: boolean;
   readonly limit: number;
-  /** The position of the last event of the page before. */
+  /** The position of the last event of the previous page. */
   readonly after: number | null;
 }
 
-/** Events in the order of the log, and how many there are: counted up to one more than TOTAL_MAX. */
+/** Events in the order of the log, and their total, counted up to one more than TOTAL_MAX. */
 export async function listPageOfEvents(
   db: Db,
   { selection, descending, limit, after }: EventPage,
 ): Promise<{ rows: ListedEvent[]; count: number }> {
   const conditions = conditionsOf(selection);
   if (selection.q !== undefined) {
-    // An index of types or of those who act finds what nothing else narrows down; beside others it is looked at only.
+    // An index of types or actors is used only if no other filter narrows the result.
     const isAlone = conditions.length === 1;
     conditions.push(await saysPart(db, { q: selection.q, isAlone }));
   }
@@ -31,7 +31,7 @@ export async function listPageOfEvents(
   if (count === 0) return { rows: [], count };
   const [sign, direction] = descending ? [sql`<`, sql`DESC`] : [sql`>`, sql`ASC`];
   const behind = after === null ? sql`1 = 1` : sql`position ${sign} ${after}`;
-  // The positions come from an index that has all that is filtered by; the rows with their content are read after.
+  // A covering index gives the positions; the rows with their content are read afterwards.
   const { rows: found } = await sql<{ position: number }>`SELECT position FROM events
     WHERE ${meant} AND ${behind} ORDER BY position ${direction} LIMIT ${limit}`.execute(db);
   const positions = found.map(({ position }) => position);
@@ -45,10 +45,10 @@ export async function listPageOfEvents(
   return { rows, count };
 }
 
-/** Texts of a column that are looked through one by one; where there are more, every event is. */
+/** Maximum distinct texts of a column that are searched; beyond it every event is. */
 const MOST_TEXTS = 500;
 
-/** Types are few, and so are those who act: a search goes through these, and not through the events. */
+/** Types and actors are few: a search scans these instead of the events. */
 async function saysPart(
   db: Db,
   { q, isAlone }: { q: string; isAlone: boolean },
@@ -68,7 +68,7 @@ async function saysPart(
   return either.length === 0 ? sql<SqlBool>`1 = 0` : sql<SqlBool>`(${sql.join(either, sql` OR `)})`;
 }
 
-/** All that ever stood in a column, each found from the one before by an index; null where they are too many. */
+/** All distinct texts of a column, each found from the previous one by index; null if there are too many. */
 async function textsOf(db: Db, column: 'type' | 'actor'): Promise<string[] | null> {
   const by = sql.ref(column);
   const { rows } = await sql<{ text: string }>`WITH RECURSIVE texts (text, number) AS (
@@ -82,12 +82,12 @@ async function textsOf(db: Db, column: 'type' | 'actor'): Promise<string[] | nul
 function conditionsOf({ filter, scope }: EventPage['selection']): RawBuilder<SqlBool>[] {
   const all: (RawBuilder<SqlBool> | false)[] = [
     sql<SqlBool>`1 = 1`,
-    // What names no host is for those who see the whole fleet.
+    // Only operators of the whole fleet see events without a host.
     scope !== null && agentInScope(scope, 'agent_id'),
     filter.kind !== undefined && sql<SqlBool>`kind = ${filter.kind}`,
     filter.type !== undefined && sql<SqlBool>`type = ${filter.type}`,
     filter.severity !== undefined && sql<SqlBool>`severity = ${filter.severity}`,
-    // The index of severities has all but these.
+    // The index of severities has all except these.
     filter.severity !== undefined && filter.severity !== 'info' && sql<SqlBool>`severity <> 'info'`,
     filter.component !== undefined && sql<SqlBool>`component = ${filter.component}`,
     filter.agentId !== undefined && sql<SqlBool>`agent_id = ${filter.agentId}`,

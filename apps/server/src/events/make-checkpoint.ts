@@ -5,7 +5,7 @@ import type { CheckpointFile } from './checkpoint-file.ts';
 import { checkpointIsDue } from './checkpoint-rules.ts';
 import { type CheckpointRow, insertCheckpoint, newestCheckpoint, readHead } from './store.ts';
 
-/** What signs checkpoints: the key ring, of which this slice knows no more. */
+/** Signs checkpoints: the part of the key ring that this slice uses. */
 export interface CheckpointSigner {
   readonly fleetId: string;
   epoch(): number;
@@ -24,7 +24,7 @@ export type CheckpointOutcome =
   /** The log ends before its own newest checkpoint. */
   | { kind: 'truncated'; head: number; checkpoint: number };
 
-/** Signs the head of the log when that is due, or `always` where no checkpoint names it; file first, then table. */
+/** Signs the head of the log when due, or `always` if no checkpoint names it; file first, then table. */
 export async function makeCheckpoint(
   { platform, signer, file }: CheckpointDeps,
   when: 'due' | 'always',

@@ -4,7 +4,7 @@ import { type TrustedKey, verifyEnvelope } from '@tidegate/signing/verify';
 import { Value } from 'typebox/value';
 import type { Pin } from './verify-chain.ts';
 
-/** Who may have signed a checkpoint: also keys that are revoked by now, for what they signed before. */
+/** Keys that may have signed a checkpoint: also revoked ones, for what they signed before. */
 export interface CheckpointKeys {
   keys: readonly TrustedKey[];
   revokedAtMs: ReadonlyMap<string, number>;
@@ -12,7 +12,7 @@ export interface CheckpointKeys {
 
 export type OpenedCheckpoint = { ok: true; pin: Pin; createdAtMs: number } | { ok: false; detail: string };
 
-/** Believes a checkpoint where one of the keys signed it before it was revoked. `place` says where it was found. */
+/** Trusts a checkpoint that one of the keys signed before its revocation. `place` says where it was found. */
 export function openCheckpoint(
   envelope: unknown,
   { trusted, place }: { trusted: CheckpointKeys; place: string },

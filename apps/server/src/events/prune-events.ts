@@ -11,7 +11,7 @@ import {
   oldestEvent,
 } from './store.ts';
 
-/** Rows removed in one transaction: nobody waits longer for the writer than these take. */
+/** Rows removed per transaction, which bounds how long others wait for the writer. */
 const CHUNK = 1_000;
 
 export interface PruneOptions {
@@ -20,9 +20,10 @@ export interface PruneOptions {
 }
 
 /**
- * Removes the oldest part of the log, up to a signed checkpoint that is itself older than the retention and from now
- * on is where the log begins; what is newer is never touched, and no row is left out, so the rest stays verifiable.
- * The anchor is moved first: after a crash the next run goes on. Returns how many events went.
+ * Removes the oldest part of the log, up to a signed checkpoint that is itself older than the retention and
+ * becomes the log's beginning. Newer events are never touched and no row is skipped, so the rest stays
+ * verifiable. The anchor moves first: after a crash the next run continues. Returns how many events were
+ * removed.
  */
 export async function pruneEvents(platform: Platform, options: PruneOptions): Promise<number> {
   const { database } = platform;
@@ -54,7 +55,7 @@ export async function pruneEvents(platform: Platform, options: PruneOptions): Pr
   return removed;
 }
 
-/** Removes what is up to the anchor, oldest first, a chunk at a time. */
+/** Removes everything up to the anchor, oldest first, a chunk at a time. */
 async function removePruned({ database }: Platform, { isStopped }: PruneOptions): Promise<number> {
   const anchor = await newestAnchor(database.read);
   if (anchor === null) return 0;

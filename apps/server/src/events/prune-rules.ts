@@ -1,15 +1,15 @@
 const DAY_MS = 86_400_000;
-/** A run moves the beginning of the log by at most this much of it: a clock that is wrong for an hour costs a day. */
+/** A run moves the log's beginning by at most this much: a clock that is wrong for an hour costs a day. */
 const STEP_MS = DAY_MS;
 
 export interface PruneCutoffs {
-  /** What is younger stays, whatever else. */
+  /** Younger events always stay. */
   keptSinceMs: number;
-  /** How far this run is to go, where a checkpoint is there. */
+  /** How far this run may go, if a checkpoint is there. */
   stepMs: number;
 }
 
-/** Up to when a run may prune; null where even the oldest event is young enough. */
+/** How far a run may prune; null if even the oldest event is young enough. */
 export function pruneCutoffs(facts: {
   oldestMs: number;
   nowMs: number;

@@ -18,12 +18,12 @@ export const schema: readonly Statement[] = [
   )`,
   'CREATE INDEX events_type ON events (type, position)',
   'CREATE INDEX events_agent ON events (agent_id, position)',
-  // There are few actors and few components: a search goes through these and not through the events.
+  // There are few actors and components: a search scans these instead of the events.
   'CREATE INDEX events_by_actor ON events (actor, position)',
   'CREATE INDEX events_by_component ON events (component, position)',
-  // Nearly all events say that all is well.
+  // Nearly all events are of severity info.
   "CREATE INDEX events_by_severity ON events (severity, position) WHERE severity <> 'info'",
-  // Every column that events are filtered by, in the order of the log: the content is read for one page alone.
+  // All filter columns, in the order of the log: only the rows of one page are read for their content.
   'CREATE INDEX events_listed ON events (position, created_at, kind, type, severity, component, agent_id, actor)',
   "CREATE VIEW security_events AS SELECT * FROM events WHERE kind = 'security'",
   "CREATE VIEW system_events AS SELECT * FROM events WHERE kind = 'system'",

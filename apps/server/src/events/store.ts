@@ -5,7 +5,7 @@ import { agentInScope, type GroupScope } from '../platform/db/group-scope.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type EventRow = Tables['events'];
-/** With the present name of its host; null where it is of none, or of one that is not there any more. */
+/** With the current name of its host; null without a host, or if the host no longer exists. */
 export type ListedEvent = EventRow & { readonly hostname: string | null };
 export type CheckpointRow = Tables['event_checkpoints'];
 export type AnchorRow = Tables['event_anchors'];
@@ -26,9 +26,9 @@ export interface EventFilter {
   untilMs?: number | undefined;
 }
 
-/** Takes the head of the chain; on PostgreSQL the row lock puts concurrent writers in order. */
+/** Locks the head of the chain; on PostgreSQL the row lock serializes concurrent writers. */
 export async function lockHead(tx: Tx): Promise<{ position: number; hash: string | null }> {
-  // A no-op update locks the row on both engines without a dialect of its own.
+  // A no-op update locks the row on both engines with the same SQL.
   return tx
     .updateTable('events_head')
     .set({ position: sql<number>`position` })
@@ -55,7 +55,7 @@ export async function readHead(db: Db): Promise<ChainHead | null> {
   return row && row.hash !== null ? { position: row.position, hash: row.hash } : null;
 }
 
-/** Another replica may have signed the same head in the same moment: one of the two is enough. */
+/** Another replica may have signed the same head concurrently: one of the two is enough. */
 export async function insertCheckpoint(tx: Tx, row: CheckpointRow): Promise<void> {
   await tx
     .insertInto('event_checkpoints')
@@ -100,8 +100,8 @@ export async function oldestEvent(db: Db): Promise<Pick<EventRow, 'position' | '
 }
 
 /**
- * The checkpoint up to which the log may be pruned: the newest that is older than the step, or else the first behind
- * the position, if it is older than what is kept. All events up to a checkpoint are older than it.
+ * The checkpoint up to which the log may be pruned: the newest one older than the step, or else the first one
+ * after the position, if it is older than the retention. All events up to a checkpoint are older than it.
  */
 export async function nextAnchor(
   db: Db,
@@ -151,13 +151,13 @@ export function withHosts(db: Db) {
     .select('a.hostname');
 }
 
-/** Which events a caller means: a filter, within what it may see of the fleet. */
+/** The events that a caller means: a filter, within the caller's scope. */
 export interface EventSelection {
   filter: EventFilter;
   scope: GroupScope;
 }
 
-/** Newest first; `before` is the position of the last event of the page before. */
+/** Newest first; `before` is the position of the last event of the previous page. */
 export async function listEvents(
   db: Db,
   { limit, before, ...selection }: EventSelection & { limit: number; before: number | null },
@@ -167,7 +167,7 @@ export async function listEvents(
   return query.execute();
 }
 
-/** The content of the newest events of one agent and component, newest first, as the text that is stored. */
+/** The content of the newest events of one agent and component, newest first, as stored text. */
 export async function newestContents(
   db: Db,
   { agentId, component, limit }: { agentId: string; component: string; limit: number },
@@ -185,7 +185,7 @@ export async function newestContents(
 
 function filtered(db: Db, { filter, scope }: EventSelection) {
   let query = db.selectFrom('events');
-  // What names no host is for those who see the whole fleet.
+  // Only operators of the whole fleet see events without a host.
   if (scope !== null) query = query.where(agentInScope(scope, 'agent_id'));
   if (filter.kind === 'security' || filter.kind === 'system') query = query.where('kind', '=', filter.kind);
   if (filter.type !== undefined) query = query.where('type', '=', filter.type);

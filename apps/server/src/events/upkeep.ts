@@ -3,11 +3,11 @@ import { repeat } from '../platform/repeat.ts';
 import { type CheckpointDeps, makeCheckpoint } from './make-checkpoint.ts';
 import { pruneEvents } from './prune-events.ts';
 
-/** How often a look is taken whether a checkpoint is due. */
+/** How often checkpoints are checked. */
 const LOOK_MS = 15_000;
 const PRUNE_INTERVAL_MS = 3_600_000;
 
-/** Signs checkpoints and, where a retention is set, prunes what is older, behind the requests. */
+/** Signs checkpoints and, if a retention is set, prunes older events, behind the requests. */
 export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number | null }): BackgroundWork {
   const { platform, retentionDays } = deps;
   let nextPruneMs = 0;
@@ -38,7 +38,7 @@ export function createEventUpkeep(deps: CheckpointDeps & { retentionDays: number
       try {
         await look(isStopped);
       } catch (error) {
-        // A database or disk that is away must not end the process: the next look tries again.
+        // An unavailable database or disk must not end the process: the next run tries again.
         platform.log.error('upkeep of the log of events failed', { error: String(error) });
       }
     },

@@ -4,22 +4,22 @@ import { Value } from 'typebox/value';
 import { hashOfEvent } from './append-event.ts';
 import type { ChainHead, EventRow } from './store.ts';
 
-/** Where a walk begins: `hash` is null at position 0 alone, before the first event of all. */
+/** Where a walk begins: `hash` is null only at position 0, before the very first event. */
 export interface ChainStart {
   position: number;
   hash: string | null;
 }
 
-/** A head that a host keeps; when the server signed it, where that is known. */
+/** A head that a host keeps; with the time of the server's signature, if known. */
 export interface HostHead extends Pin {
   seenAtMs: number | null;
 }
 
-/** What somebody knows of the chain from elsewhere: the row at the position must bear the hash. */
+/** A fact about the chain from elsewhere: the row at the position must have the hash. */
 export interface Pin extends ChainHead {
-  /** Incarnation of the server that it is from; null where nobody noted it. */
+  /** The server's epoch at that time; null if it was not recorded. */
   epoch: number | null;
-  /** Who says so, as the subject of a sentence. */
+  /** The source, as the subject of a sentence. */
   source: string;
 }
 
@@ -34,35 +34,35 @@ export type ChainFaultKind =
   | 'bad_checkpoint'
   | 'unreadable';
 
-/** The first row that is not what was written, and what is wrong with it in one sentence. */
+/** The first tampered row, and the fault in one sentence. */
 export interface ChainFault {
   kind: ChainFaultKind;
   position: number;
-  /** Null where the row is not there. */
+  /** Null if the row is missing. */
   id: string | null;
   detail: string;
 }
 
 export interface ChainVerifier {
-  /** Rows in the order of the log. Null while all is well; after a fault the walk is over. */
+  /** Takes rows in the order of the log. Null while all is well; after a fault the walk is over. */
   take(row: EventRow): ChainFault | null;
-  /** Call at the end of the log: `head` is what the log itself says its newest row is; null where it says nothing. */
+  /** Call at the end of the log: `head` is the log's own record of its newest row; null without one. */
   end(head: ChainStart | null): ChainFault | null;
   last(): ChainStart;
-  /** The newest pin that a row was held against and bore out. */
+  /** The newest pin that a row matched. */
   pinned(): Pin | null;
-  /** Position of the newest event that says that the server was restored from a backup. */
+  /** Position of the newest event that records a restore from backup. */
   restoredAt(): number | null;
 }
 
-/** How far around its place a row is looked for that was moved. */
+/** How far around its position a moved row is searched. */
 const MOVED_AT_MOST = 1_000;
 
 /**
- * Walks a chain of events (16.4.2) one row at a time and keeps nothing but the last hash: position follows position,
- * each row fits its own hash and names the hash before it, and every pin holds. Pins come sorted by position. Those of
- * an earlier epoch end where the log says that the server was restored from a backup: that branch is gone. The log is
- * believed in this only where a pin is from the new epoch, so that a row alone cannot silence the pins.
+ * Walks a chain of events (16.4.2) one row at a time and keeps only the last hash: positions are consecutive,
+ * each row matches its own hash and names the previous hash, and every pin holds. Pins come sorted by
+ * position. Those of an earlier epoch end where the log records a restore from backup: that branch is gone.
+ * This requires a pin of the new epoch, so that a row alone cannot silence the pins.
  */
 export function createChainVerifier({
   start,
@@ -172,7 +172,7 @@ function judgeRow(row: EventRow, before: ChainStart): ChainFault | null {
   return null;
 }
 
-/** The position under which the row fits its hash; null where there is none near by. */
+/** The position under which the row matches its hash; null if none is nearby. */
 function placeOf({ hash, ...content }: EventRow): number | null {
   for (let step = 1; step <= MOVED_AT_MOST; step++) {
     for (const position of [content.position + step, content.position - step]) {
@@ -182,7 +182,7 @@ function placeOf({ hash, ...content }: EventRow): number | null {
   return null;
 }
 
-/** The first event that a server writes after a restore from backup names the epoch that begins. */
+/** The first event that a server writes after a restore from backup names the new epoch. */
 function restoredEpoch({ type, content }: EventRow): number | null {
   if (type !== 'RESTORE_DETECTED') return null;
   const parsed = parseStrictJson(content);

@@ -10,22 +10,22 @@ import {
   type Pin,
 } from './verify-chain.ts';
 
-/** Rows read at once: what a walk holds in memory. */
+/** Rows read at once, which bounds the memory of a walk. */
 const PAGE = 500;
 const BEFORE_ALL: ChainStart = { position: 0, hash: null };
-/** Times that a walk begins anew because the beginning of the log was pruned under it. */
+/** How often a walk restarts because the beginning of the log was pruned meanwhile. */
 const WALKS_MAX = 5;
 
 export interface Walked {
-  /** The first row that is not what was written; null where the log is whole. */
+  /** The first tampered row; null if the log is intact. */
   fault: ChainFault | null;
-  /** Position and hash behind which the log begins. */
+  /** Position and hash after which the log begins. */
   start: ChainStart;
   /** Where the walk ended. */
   last: ChainStart;
   rows: number;
   checkpoints: number;
-  /** The newest checkpoint or head that the log bore out; the rows behind it are chained and not yet signed. */
+  /** The newest checkpoint or head that matched; later rows are chained and not yet signed. */
   pinned: Pin | null;
   restoredAt: number | null;
   warnings: string[];
@@ -35,12 +35,12 @@ export interface WalkOptions {
   trusted: CheckpointKeys;
   /** Lines of the checkpoint file, oldest first. */
   lines: readonly string[];
-  /** Heads that hosts keep. */
+  /** Heads from hosts. */
   heads: readonly Pin[];
   onProgress?: (done: number, total: number) => void;
 }
 
-/** Walks the chain of events in a database, which may go on growing meanwhile (16.4.2). */
+/** Walks the chain of events in a database, which may grow meanwhile (16.4.2). */
 export async function verifyDatabase(db: Db, options: WalkOptions): Promise<Walked> {
   for (let walks = 1; ; walks++) {
     const anchor = await newestAnchor(db);
@@ -93,7 +93,7 @@ async function walk(
     const { position } = verifier.last();
     onProgress?.(position - begun, Math.max(head?.position ?? 0, position) - begun);
     if (page.length > 0) continue;
-    // The head was read before the page: a log that only grows has no row behind it that the page could lack.
+    // The head was read before the page, so in a growing log the page contains its row.
     const now = await readHead(db);
     if (now !== null && now.position > position && now.position !== head?.position) continue;
     return verifier.end(now ?? BEFORE_ALL);

@@ -17,7 +17,7 @@ const Header = Compile(ExportHeader);
 const Checkpoint = Compile(ExportCheckpoint);
 const Event = Compile(ExportEvent);
 const End = Compile(ExportEnd);
-/** Between two words of progress. */
+/** Rows between two progress reports. */
 const PROGRESS_ROWS = 10_000;
 
 export interface ExportOptions {
@@ -26,7 +26,7 @@ export interface ExportOptions {
   onProgress?: (done: number) => void;
 }
 
-/** Verifies an export, line by line, with nothing but the public keys; the events before its start are not in it. */
+/** Verifies an export, line by line, with only the public keys; earlier events are not in it. */
 export async function verifyExport(lines: AsyncIterable<string>, options: ExportOptions): Promise<Walked> {
   const { trusted, heads, onProgress } = options;
   const pins: Pin[] = [];
@@ -86,7 +86,7 @@ export async function verifyExport(lines: AsyncIterable<string>, options: Export
   return unreadable('is missing: the file was cut off');
 }
 
-/** An export says nothing of what came after it, or of what it was told to leave out. */
+/** An export proves nothing about later events, or about those it was told to omit. */
 function isComparable({ seenAtMs }: HostHead, header: Static<typeof ExportHeader>): boolean {
   return !header.partial && (seenAtMs === null || seenAtMs <= Date.parse(header.exported_at));
 }

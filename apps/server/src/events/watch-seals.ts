@@ -6,18 +6,18 @@ import { appendEvent } from './append-event.ts';
 
 /** A row is recorded again after this time, in milliseconds. */
 const RECORD_AGAIN_MS = 3_600_000;
-/** Rows recorded in that time; more of them say nothing new. */
+/** Rows recorded in that time; more of them add no information. */
 export const ROWS_RECORDED_MAX = 100;
 
 export interface SealWatch {
-  /** Resolves when everything noticed so far is written. */
+  /** Resolves when everything recorded so far is written. */
   settled(): Promise<void>;
 }
 
 /**
- * Records rows that give rights without a seal that holds: someone else writes to the database, or the secret
- * of the data folder is another one. Each row is a critical event and a log line, at most once an hour. The
- * event has its own transaction, because the request that met the row is refused and its transaction rolled
+ * Records rows that grant rights but have no valid seal: another program writes to the database, or the
+ * secret of the data folder differs. Each row is a critical event and a log line, at most once an hour. The
+ * event has its own transaction, because the request that read the row is refused and its transaction rolled
  * back.
  */
 export function watchSeals(platform: Platform): SealWatch {

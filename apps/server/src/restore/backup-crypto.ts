@@ -1,17 +1,17 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Decrypter, Encrypter } from 'age-encryption';
 
-/** What an age file begins with (age-encryption.org/v1). */
+/** The first bytes of an age file (age-encryption.org/v1). */
 export const AGE_MAGIC = Buffer.from('age-encryption.org/v1\n');
 
-/** What the last line says of everything before it. */
+/** The last line's facts about everything before it. */
 export interface BackupEnd {
   tables: Record<string, number>;
   files: number;
   sha256: string;
 }
 
-/** The MAC of a backup: over the SHA-256 of every byte before its last line, and over what that line counts. */
+/** The MAC of a backup: over the SHA-256 of every byte before its last line, and over that line's counts. */
 export function macOfBackup(key: Buffer, { tables, files, sha256 }: BackupEnd): string {
   const content = JSON.stringify(['tidegate backup 1', sha256, files, Object.entries(tables)]);
   return createHmac('sha256', key).update(content).digest('hex');
@@ -22,7 +22,7 @@ export function isMacOf(key: Buffer, end: BackupEnd & { mac: string }): boolean 
   return given.length === due.length && timingSafeEqual(given, due);
 }
 
-/** Null for a recipient of the age format (`age1…`); else what is wrong. The text is not repeated: it may be a secret. */
+/** Null for a recipient of the age format (`age1…`); else the fault, without the possibly secret text. */
 export function recipientFault(text: string): string | null {
   try {
     new Encrypter().addRecipient(text);
@@ -41,7 +41,7 @@ export function encryptTo(recipients: readonly string[]) {
   };
 }
 
-/** The identities of a file as age-keygen writes it: one a line, `#` begins a comment. Null where there is none. */
+/** The identities of a file as age-keygen writes it: one per line, `#` starts a comment. Null without any. */
 export function readIdentities(text: string): string[] | null {
   const lines = text.split('\n').map((line) => line.trim());
   const identities = lines.filter((line) => line !== '' && !line.startsWith('#'));
@@ -53,12 +53,12 @@ export function readIdentities(text: string): string[] | null {
   return identities.length === 0 ? null : identities;
 }
 
-/** A backup that cannot be decrypted: another identity, a changed byte, or one that was cut short. */
+/** A backup that cannot be decrypted: a wrong identity, a changed byte, or a truncated file. */
 export class UndecryptedBackup extends Error {
   override name = 'UndecryptedBackup';
 }
 
-/** Decrypts a stream; each piece was authenticated before it is handed out. Throws UndecryptedBackup. */
+/** Decrypts a stream; each piece is authenticated before it is passed on. Throws UndecryptedBackup. */
 export function decryptWith(identities: readonly string[]) {
   return async function* decrypt(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     const decrypter = new Decrypter();

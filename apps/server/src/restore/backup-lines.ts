@@ -9,7 +9,7 @@ export const BACKUP_VERSIONS: readonly number[] = [1, BACKUP_VERSION];
 
 const TableName = Type.String({ pattern: '^[a-z][a-z0-9_]{0,62}$' });
 
-/** The first line: what is in the file. */
+/** The first line: the contents of the file. */
 const Header = strict({
   format: Type.Literal('tidegate-backup'),
   v: Type.Integer(),
@@ -30,7 +30,7 @@ const SecretFile = strict({
   file: Type.String({ pattern: '^(jwt-secret|keys/[0-9a-f-]{36}\\.key)$' }),
   text: Type.String({ maxLength: 4_096 }),
 });
-/** The last line: how much there is, the SHA-256 of every byte before it, and a MAC over both. */
+/** The last line: the counts, the SHA-256 of every byte before it, and a MAC over both. */
 const End = strict({
   end: Type.Literal(true),
   tables: Type.Record(TableName, Count),
@@ -59,7 +59,7 @@ const row = Compile(Row);
 const secretFile = Compile(SecretFile);
 const end = Compile(End);
 
-/** Reads one line; null where it is none of the five. */
+/** Reads one line; null if it is none of the five kinds. */
 export function readBackupLine(text: string): BackupLine | null {
   let value: unknown;
   try {

@@ -4,7 +4,7 @@ import { foldAll } from '../updates/sums-store.ts';
 import { eachBackupLine } from './read-backup.ts';
 import { clearTable, insertRows, presentTables, withoutTriggers } from './table-store.ts';
 
-/** Rows that are written at once. */
+/** Rows per statement. */
 const BATCH_ROWS = 500;
 
 export interface Import {
@@ -17,7 +17,7 @@ export interface Import {
   onFile: (name: string, text: string) => void;
 }
 
-/** Fills an empty database with the rows of a backup that was verified, in the transaction of the caller. */
+/** Fills an empty database with the rows of a verified backup, in the caller's transaction. */
 export async function importBackup(tx: Tx, job: Import): Promise<void> {
   const tables = await presentTables(tx, job.migrations);
   await withoutTriggers(tx, { engine: job.engine, tables }, async () => {

@@ -41,7 +41,7 @@ export type ReadLines =
       ok: true;
       acts: { act: JournalAct; revocation: Revocation }[];
       head: string;
-      /** Bytes up to the end of the last good line; what follows was torn by a crash. */
+      /** Bytes up to the end of the last valid line; a crash tore the rest. */
       goodBytes: number;
     }
   /** The first bad line that others follow. */

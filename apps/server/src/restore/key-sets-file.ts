@@ -53,7 +53,7 @@ export function readKeySetsFile(dataDir: string): ReadKeySetsFile {
   return { ok: false, fault };
 }
 
-/** On disk when it returns. */
+/** Durable when it returns. */
 export function writeKeySetsFile(dataDir: string, remembered: RememberedKeys): void {
   writeSecretFile(dataDir, { name: KEY_SETS_FILE, text: `${JSON.stringify({ v: 1, ...remembered })}\n` });
 }

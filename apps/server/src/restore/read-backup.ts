@@ -17,25 +17,25 @@ import {
 const LINE_MAX_BYTES = 64 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** What a backup is opened and held against. */
+/** Keys to decrypt and authenticate a backup. */
 export interface BackupKeys {
-  /** Of the MAC, from the token secret that is here; null where there is none. */
+  /** For the MAC, from the local token secret; null if there is none. */
   key: Buffer | null;
-  /** Of the age format, for one that is encrypted. */
+  /** For the age format, if the backup is encrypted. */
   identities: readonly string[];
-  /** Whether one is taken whose MAC is missing or not of the secret here. */
+  /** Whether to accept a backup whose MAC is missing or of a different secret. */
   acceptUnverified: boolean;
 }
 
-/** `own`: made by an installation with the secret that is here; `carried`: with the secret that it holds itself. */
+/** `own`: made by an installation with the local secret; `carried`: with the secret in the backup. */
 export type Authenticity = 'own' | 'carried' | 'unverified';
 
 export type VerifyOutcome =
   | { ok: true; manifest: BackupManifest; authenticity: Authenticity }
-  /** One line for who asked. */
+  /** One line for the user. */
   | { ok: false; fault: string };
 
-/** Reads a whole backup and holds it against its own end: nothing of it is used before. */
+/** Reads a whole backup and checks it against its last line, before any of it is used. */
 export async function verifyBackup(path: string, keys: BackupKeys): Promise<VerifyOutcome> {
   const bad = (why: string): VerifyOutcome => ({ ok: false, fault: `${path} cannot be restored: ${why}` });
   const check = createCheck();
@@ -63,11 +63,11 @@ const NOT_VERIFIED =
 
 interface MacFacts {
   end: BackupEnd & { mac: string | null };
-  /** The token secret that the backup itself holds. */
+  /** The token secret in the backup itself. */
   carriedKey: Buffer | null;
 }
 
-/** Null where no key that may be asked fits. The secret in the file counts alone where there is none here. */
+/** Null if no allowed key fits. The secret in the file counts only without a local one. */
 function judgeMac(
   key: Buffer | null,
   { end, carriedKey }: MacFacts,
@@ -78,7 +78,7 @@ function judgeMac(
   return carriedKey !== null && isMacOf(carriedKey, { ...end, mac }) ? 'carried' : null;
 }
 
-/** Hands out the lines of a backup that was verified. */
+/** Yields the lines of a verified backup. */
 export async function eachBackupLine(
   path: string,
   keys: Pick<BackupKeys, 'identities'>,

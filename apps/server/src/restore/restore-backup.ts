@@ -25,13 +25,13 @@ export interface RestoreJob {
   file: string;
   dataDir: string;
   databaseUrl: string | null;
-  /** Opens the bounded resync for so long; null leaves it closed. */
+  /** Opens the bounded resync for so many hours; null leaves it closed. */
   resyncHours: number | null;
   migrations: readonly Migration[];
   world: Pick<Platform, 'now' | 'newId'>;
-  /** What the backup is opened and held against. */
+  /** Keys to decrypt and authenticate the backup. */
   keys: BackupKeys;
-  /** Of the data folder as it is after the restore: its key is asked for when a row is written. */
+  /** Of the data folder after the restore: its key is read when a row is written. */
   seals: RowSeals;
   onTable: (table: string, rows: number) => void;
 }
@@ -41,18 +41,18 @@ export type RestoreOutcome =
       ok: true;
       manifest: BackupManifest;
       authenticity: Authenticity;
-      /** Where the database before is kept; null where there was none. */
+      /** Path of the previous database; null if there was none. */
       aside: string | null;
-      /** Secrets that came from the backup, and those that were here and stay as they are. */
+      /** Secrets restored from the backup, and local ones that stay. */
       secrets: { taken: string[]; kept: string[] };
       journalEntries: number;
     }
   | { ok: false; fault: string };
 
 /**
- * Puts a backup in the place of the database. Everything is checked before anything changes; the database before is
- * kept aside; epoch file, key sets and journal of this machine stay, so that the next start begins a new epoch and
- * revokes again what was revoked since the backup.
+ * Replaces the database with a backup. Everything is checked before anything changes, and the previous
+ * database is kept. Epoch file, key sets and journal of this machine stay, so that the next start begins a
+ * new epoch and repeats the revocations made since the backup.
  */
 export async function restoreBackup(job: RestoreJob): Promise<RestoreOutcome> {
   mkdirSync(job.dataDir, { recursive: true, mode: 0o700 });
@@ -124,7 +124,7 @@ async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
     for (const part of PARTS) rmSync(fresh + part, { force: true });
     throw error;
   }
-  // A log that is left would hold rows that the file lacks.
+  // A remaining log would hold rows that the file lacks.
   if (existsSync(`${fresh}-wal`)) throw new Error('the restored database could not be closed');
   const aside = existsSync(final) ? setAside(final, job.world.now()) : null;
   renameSync(fresh, final);
@@ -132,16 +132,16 @@ async function fillSqlite(job: RestoreJob, filling: Filling): Promise<Filled> {
   return { ok: true, aside };
 }
 
-/** The database, its write-ahead log and the index of that. */
+/** The database, its write-ahead log and the log's index. */
 const PARTS = ['', '-wal', '-shm'];
 
-/** Gives the database a second name before its first is taken over, so that there is one under it at every moment. */
+/** Links the previous database under a second name first, so that a database always exists. */
 function setAside(file: string, nowMs: number): string {
   const stamp = rfc3339(nowMs).replace(/[-:]|\.\d+/g, '');
   const first = `${file}.before-restore-${stamp}`;
   let aside = first;
   for (let n = 2; existsSync(aside); n++) aside = `${first}-${n}`;
-  // The rest of a database that a crash left behind belongs to it and to no other.
+  // Remnants of a database after a crash belong only to it.
   for (const part of PARTS.slice(1)) {
     if (existsSync(file + part)) renameSync(file + part, aside + part);
   }
@@ -183,13 +183,13 @@ async function fill(database: Database, job: RestoreJob, { manifest, secrets }: 
     await markRestored(tx, { atMs: world.now(), backupCreatedAtMs });
   });
   if (resyncHours === null) return;
-  // The row is written in the newest schema, and the backup may be of an older one.
+  // The row is written in the newest schema, and the backup may have an older one.
   await migrate(database, { migrations: job.migrations, now: world.now });
   const opening = { hours: resyncHours, reason: 'tidegate restore --resync-hours', actor: 'server' };
   await database.transact((tx) => openNewResync(tx, world, opening));
 }
 
-/** What is here stays: a secret that the server uses by now is not exchanged behind its back. */
+/** Local secrets stay: a secret in use is never replaced silently. */
 function takeSecret(
   dataDir: string,
   { name, text, secrets }: { name: string; text: string; secrets: Filling['secrets'] },
@@ -208,7 +208,7 @@ type ReadCopy =
   | { ok: true; entries: ReturnType<RevocationJournal['entries']> }
   | { ok: false; fault: string };
 
-/** The copy beside the backup; what stands in it and not in the journal here is taken over. */
+/** Merges the copy beside the backup into the local journal. */
 function readJournalCopy(backup: string): ReadCopy {
   const path = journalCopyOf(backup);
   if (!existsSync(path)) return { ok: true, entries: [] };

@@ -9,7 +9,7 @@ export const schema: readonly Statement[] = [
     created_at BIGINT NOT NULL
   )`,
 
-  // A server writes these both here and into its epoch file: by them it recognizes a database that was put back.
+  // A server writes these here and into its epoch file, to detect a restored database.
   `CREATE TABLE fleet_marks (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     mark BIGINT NOT NULL,
@@ -34,7 +34,7 @@ export const schema: readonly Statement[] = [
     opened_by TEXT NOT NULL,
     seal TEXT
   )`,
-  // Each family may resync once in each resync: the second token ahead of the database is reuse.
+  // Each family may resync once per resync: a second token ahead of the database is reuse.
   `CREATE TABLE resynced_families (
     resync_id TEXT NOT NULL REFERENCES resyncs (id),
     family_id TEXT NOT NULL REFERENCES refresh_families (id),
@@ -48,7 +48,7 @@ declare module '../platform/db/tables.ts' {
     fleet: { id: number; fleet_id: string; epoch: number; created_at: number };
     fleet_marks: {
       id: number;
-      /** Rises for the life of the database; an epoch file has the highest that its server saw. */
+      /** Rises for the life of the database; an epoch file has the highest value that its server saw. */
       mark: number;
       key_set_floor: number;
       /** Set by `tidegate restore`, until a server has started on it. */

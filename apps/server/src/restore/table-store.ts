@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database, Db, SqlValue, Tx } from '../platform/db/engine.ts';
 import type { Migration } from '../platform/db/migrate.ts';
 
-/** The tables that migrations make, each after those that it refers to; a later one may have dropped some. */
+/** The tables that migrations create, each after those it refers to; some may have been dropped. */
 export function tablesOf(migrations: readonly Migration[]): string[] {
   const names = new Set<string>();
   for (const { statements } of migrations) {
@@ -14,13 +14,13 @@ export function tablesOf(migrations: readonly Migration[]): string[] {
   return [...names];
 }
 
-/** The tables of the migrations that are there: those that one of them has dropped again are not. */
+/** The existing tables of the migrations, without dropped ones. */
 export async function presentTables(db: Db, migrations: readonly Migration[]): Promise<string[]> {
   const names = new Set((await db.introspection.getTables()).map(({ name }) => name));
   return tablesOf(migrations).filter((name) => names.has(name));
 }
 
-/** What a database holds: `foreign` where tables are there that no server of ours made or where a fleet lives in it. */
+/** A database's contents: `foreign` if it has unknown tables or a fleet lives in it. */
 export async function contentOf(database: Database): Promise<'empty' | 'foreign'> {
   const tables = await database.read.introspection.getTables();
   const names = tables.filter(({ isView }) => !isView).map(({ name }) => name);
@@ -30,7 +30,7 @@ export async function contentOf(database: Database): Promise<'empty' | 'foreign'
   return fleet ? 'foreign' : 'empty';
 }
 
-/** Takes the guards away that keep rows from being written as they are, and puts them back after the work. */
+/** Drops the triggers that would change or refuse rows, and restores them after the work. */
 export async function withoutTriggers<T>(
   tx: Tx,
   { engine, tables }: { engine: Database['engine']; tables: readonly string[] },
@@ -55,12 +55,12 @@ export async function withoutTriggers<T>(
   return result;
 }
 
-/** Removes what the migrations themselves have put into a table. */
+/** Removes the rows that migrations inserted into a table. */
 export async function clearTable(tx: Tx, table: string): Promise<void> {
   await sql`DELETE FROM ${sql.table(table)}`.execute(tx);
 }
 
-/** Writes rows by one parameter: one for each value takes far longer. */
+/** Writes rows with one parameter: one per value takes far longer. */
 export async function insertRows(
   tx: Tx,
   {
@@ -87,13 +87,13 @@ export async function insertRows(
     FROM json_populate_recordset(NULL::${sql.table(table)}, ${JSON.stringify(objects)}::json)`.execute(tx);
 }
 
-/** Servers and logins of the time of the backup are not of now. */
+/** Deletes the servers and logins from the time of the backup. */
 export async function forgetTheLiving(tx: Tx): Promise<void> {
   await tx.deleteFrom('server_instances').execute();
   await tx.deleteFrom('operator_sessions').execute();
 }
 
-/** What SQLite finds wrong with a database that was just written; null where it is sound. */
+/** SQLite's integrity fault of a freshly written database; null if it is sound. */
 export async function faultOfSqlite(db: Db): Promise<string | null> {
   const { rows } = await sql<{ integrity_check: string }>`PRAGMA integrity_check(1)`.execute(db);
   const [found] = rows;

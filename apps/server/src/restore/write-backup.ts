@@ -23,24 +23,24 @@ export interface BackupJob {
   dataDir: string;
   to: string;
   withKeys: boolean;
-  /** Of the MAC, from the token secret. */
+  /** For the MAC, from the token secret. */
   key: Buffer;
-  /** Whom it is encrypted to, in the age format; nobody: it is not encrypted. */
+  /** Recipients in the age format; without any the backup is not encrypted. */
   recipients: readonly string[];
   migrations: readonly Migration[];
   nowMs: number;
-  /** Told after each table. */
+  /** Called after each table. */
   onTable: (table: string, rows: number) => void;
 }
 
 export type BackupOutcome =
   | { ok: true; file: string; manifest: BackupManifest; journal: string | null }
-  /** One line for who asked. */
+  /** One line for the user. */
   | { ok: false; fault: string };
 
 /**
- * Writes the snapshot into one compressed file, the same for both engines, and a copy of the journal beside it. Under
- * its final name the file is whole and on disk, or not there.
+ * Writes the snapshot into one compressed file, the same for both engines, and a copy of the journal beside
+ * it. Under its final name the file is complete and durable, or absent.
  */
 export async function writeBackup(snapshot: Snapshot, job: BackupJob): Promise<BackupOutcome> {
   const { to } = job;
@@ -139,7 +139,7 @@ async function* backupLines(
   yield `${JSON.stringify({ end: true, ...end, mac: macOfBackup(job.key, end) })}\n`;
 }
 
-/** The secrets that a server made itself; those of the environment are not here. */
+/** The secrets that a server created itself, without those of the environment. */
 function secretFiles(dataDir: string): string[] {
   const keys = join(dataDir, 'keys');
   const names = existsSync(keys) ? readdirSync(keys).filter((name) => /^[0-9a-f-]{36}\.key$/.test(name)) : [];
@@ -147,7 +147,7 @@ function secretFiles(dataDir: string): string[] {
   return [...secret, ...names.map((name) => `keys/${name}`)];
 }
 
-/** After the snapshot, so that it has whatever the snapshot has, and more. */
+/** Copied after the snapshot, so that it has at least everything in the snapshot. */
 function copyJournal({ dataDir, to }: BackupJob): string | null {
   const journal = join(dataDir, JOURNAL_FILE);
   if (!existsSync(journal)) return null;
