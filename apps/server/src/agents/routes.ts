@@ -88,7 +88,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     method: 'DELETE',
     url: '/api/v1/agents/:agent_id',
     access: acts,
-    schema: { tags, summary: 'Delete a host; its machine may enrol anew', params: HostPath },
+    schema: { tags, summary: 'Delete a host; its machine may enrol again', params: HostPath },
     handler: async ({ operator, params }) => {
       await revokeOr404(platform, params.agent_id, {
         act: 'delete',
@@ -103,7 +103,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     access: acts,
     schema: {
       tags,
-      summary: 'Revoke the credentials of a host; forward only',
+      summary: 'Revoke the credentials of a host permanently',
       params: HostPath,
       body: RevokeRequest,
       response: { 200: AgentItem },
@@ -123,7 +123,7 @@ export function mountAgents(routes: Routes, deps: AgentsDeps): void {
     access: acts,
     schema: {
       tags,
-      summary: 'Say that a suspected clone is one machine',
+      summary: 'Dismiss the suspicion that a host is cloned',
       params: HostPath,
       body: DismissCloneRequest,
       response: { 200: AgentItem },

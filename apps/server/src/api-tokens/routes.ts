@@ -68,7 +68,7 @@ export function mountApiTokens(routes: Routes, { platform }: { platform: Platfor
     method: 'DELETE',
     url: `${URL}/:id`,
     access: changing,
-    schema: { tags, summary: 'Revoke an API token; forward only', params: IdPath },
+    schema: { tags, summary: 'Revoke an API token permanently', params: IdPath },
     handler: async ({ operator, params: { id } }) => {
       if (!(await revokeApiToken(platform, { id, by: operator }))) {
         throw noSuch('API token');

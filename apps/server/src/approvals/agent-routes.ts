@@ -21,8 +21,7 @@ export function mountAgentApprovals(routes: Routes, { platform, keyRing }: Agent
     url: '/api/v1/agents/:agent_id/state',
     access: { limit: 'agent_checkin', old: true },
     schema: {
-      summary:
-        'The signed state for an agent that is about to install: which of its approvals were taken back',
+      summary: 'The signed state before an install: which approvals of the agent were withdrawn',
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       response: { 200: Envelope },

@@ -27,7 +27,7 @@ export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'data
     url: '/api/v1/bulk/:progress_id',
     access,
     schema: {
-      summary: 'How far a bulk request is',
+      summary: 'Progress of a bulk request',
       tags,
       params,
       response: { 200: BulkProgress, 404: Problem },
@@ -41,7 +41,7 @@ export function mountBulkProgress(routes: Routes, platform: Pick<Platform, 'data
     url: '/api/v1/bulk/:progress_id/result',
     access,
     schema: {
-      summary: 'The answer of a bulk request that has ended, whoever went away meanwhile',
+      summary: 'The answer of a bulk request that has ended, even if its client disconnected',
       tags,
       params,
       response: { 200: BulkApproveAnswer, 404: Problem, 409: Problem },

@@ -59,7 +59,7 @@ export function mountDecisions(
     url: '/api/v1/decisions/:id',
     access: reading,
     schema: {
-      summary: 'One decision with all that it rested on',
+      summary: 'One decision with its evidence',
       tags,
       params: IdPath,
       response: { 200: DecisionDetail, 404: Problem },

@@ -132,7 +132,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     url: '/api/v1/updates/:id/preview',
     access: acting,
     schema: {
-      summary: "The gate's verdict, minting nothing",
+      summary: "The gate's verdict, without minting an approval",
       tags,
       params: IdPath,
       response: { 200: GateReport, 404: Problem, 503: Problem },
@@ -174,7 +174,7 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
     access: acting,
     bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
-      summary: 'Back to pending; also takes an approval back',
+      summary: 'Set an update back to pending; withdraws its approval',
       tags,
       params: IdPath,
       body: ReopenRequest,

@@ -57,7 +57,9 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
       tags,
       querystring: strict({
         ...PageQuery,
-        open: Type.Optional(Type.Enum(['true', 'false'], { description: 'only those that wait, or do not' })),
+        open: Type.Optional(
+          Type.Enum(['true', 'false'], { description: 'only open ones, or only decided ones' }),
+        ),
       }),
       response: { 200: pageOf(Divergence), 400: Problem },
     },
@@ -98,7 +100,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     url: `${PATH}/:id/sightings`,
     access: reading,
     schema: {
-      summary: 'Who said what of an artifact with more than one hash, the oldest first',
+      summary: 'Reports of an artifact with more than one hash, oldest first',
       tags,
       params: IdPath,
       response: { 200: ArtifactSightings, 404: Problem },
@@ -124,7 +126,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     access: deciding,
     bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
-      summary: 'Decide many, each for itself; what cannot be decided is told',
+      summary: 'Decide several divergences one by one; the answer names those that failed',
       tags,
       body: DecideManyRequest,
       response: { 200: DecideManyResult, 400: Problem },
@@ -178,7 +180,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
     access: deciding,
     bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
-      summary: "Take an operator's decision back: registry and hosts decide again",
+      summary: "Undo an operator's decision; the registry and hosts decide again",
       tags,
       params: IdPath,
       body: UndoDecisionRequest,

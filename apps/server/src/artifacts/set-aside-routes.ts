@@ -23,7 +23,7 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
     url: PATH,
     access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
-      summary: 'Hosts whose word about artifacts does not count',
+      summary: 'Hosts whose reports about artifacts are ignored',
       tags,
       querystring: strict({ ...PageQuery, agent_id: Type.Optional(Uuid) }),
       response: { 200: HostsSetAside, 400: Problem },
@@ -48,7 +48,7 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
     access: { role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' },
     bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
-      summary: 'Let the word of a host about artifacts count again',
+      summary: "Trust a host's reports about artifacts again",
       tags,
       params: strict({ agent_id: Uuid }),
       body: TrustHostRequest,

@@ -46,7 +46,7 @@ export function mountCheckIn(routes: Routes, deps: CheckInDeps): void {
     access: CHECK_IN_ACCESS,
     bodyMaxBytes: CHECK_IN_MAX_BYTES,
     schema: {
-      summary: 'What an agent says of itself, and what it is to do',
+      summary: "Report an agent's state and get its commands",
       tags: ['agents'],
       params: strict({ agent_id: Uuid }),
       body: CheckInRequest,

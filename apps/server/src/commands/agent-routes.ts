@@ -39,7 +39,7 @@ export function mountAgentCommands(
     access: { limit: 'agent_reports', old: true },
     bodyMaxBytes: REPORT_MAX_BYTES,
     schema: {
-      summary: 'What became of a command',
+      summary: 'The result of a command',
       tags,
       params,
       body: CommandResult,
@@ -78,7 +78,7 @@ export function mountAgentCommands(
     access: { limit: 'agent_reports' },
     bodyMaxBytes: BULK_BODY_MAX_BYTES,
     schema: {
-      summary: 'A piece of the output of a command; a seq seen before is ignored',
+      summary: 'A piece of output of a command; a repeated seq is ignored',
       tags,
       params,
       body: CommandOutput,
@@ -104,7 +104,7 @@ export function mountAgentCommands(
     bodyMaxBytes: REPORT_MAX_BYTES,
     beforeBody: (caller) => demandRoomFor(large, caller, { plain: MANY_BYTES }),
     schema: {
-      summary: 'Security events that an agent noticed',
+      summary: 'Security events that an agent observed',
       tags,
       params: strict({ agent_id: Uuid }),
       body: AgentEvents,

@@ -54,7 +54,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     url: '/api/v1/commands',
     access: listing,
     schema: {
-      summary: 'Commands by creation, the newest first unless told otherwise',
+      summary: 'Commands by creation time, newest first by default',
       tags,
       querystring: strict({ ...SortedPageQuery, sort: Type.Optional(CommandSort), ...CommandFilter }),
       response: { 200: sortedPageOf(CommandItem), 400: Problem },
@@ -97,7 +97,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     url: '/api/v1/commands/:id/cancel',
     access: acting,
     schema: {
-      summary: 'Cancels a command that its agent has not acknowledged',
+      summary: 'Cancel a command that its agent has not acknowledged',
       tags,
       params: IdPath,
       response: { 200: CommandItem, 404: Problem, 409: Problem },
@@ -135,7 +135,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     url: '/api/v1/commands/:id/retry',
     access: acting,
     schema: {
-      summary: 'Queues a command that ended without success once more, as a new one',
+      summary: 'Retry a command that ended without success, as a new command',
       tags,
       params: IdPath,
       response: { 202: CommandQueued, 404: Problem, 409: Problem },
@@ -159,7 +159,7 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
     url: '/api/v1/commands/:id/output',
     access: reading,
     schema: {
-      summary: 'Output of a command as it comes (server-sent events; Last-Event-ID goes on from there)',
+      summary: 'Live output of a command (server-sent events; Last-Event-ID resumes the stream)',
       tags,
       params: IdPath,
       response: { 200: Type.Unsafe<Readable>(Type.String()), 404: Problem, 503: Problem },

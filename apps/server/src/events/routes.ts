@@ -33,7 +33,7 @@ const EventItem = Type.Object({
   component: Type.String(),
   agent_id: TextOrNull,
   hostname: nullable(Type.String(), {
-    description: 'of the host as it is called now; not under the hash',
+    description: 'current name of the host; not covered by the hash',
   }),
   actor: TextOrNull,
   content: Type.Unknown(),
@@ -41,7 +41,8 @@ const EventItem = Type.Object({
   position: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'place in the chain, without gaps; absent for who is bound to groups of hosts',
+      description:
+        'position in the chain, without gaps; absent for operators who are bound to groups of hosts',
     }),
   ),
   previous_hash: TextOrNull,
@@ -60,9 +61,9 @@ export function mountEvents(
     url: '/api/v1/events',
     access: listing,
     schema: {
-      summary: 'E9: events in the order of the log, the newest first unless told otherwise',
+      summary: 'Events in the order of the log, newest first by default (E9)',
       description:
-        'Errors of browsers (client_error) are kept apart from the log: they are listed where their type is asked for.',
+        'Browser errors (client_error) are not in the log; they are listed when the filter names their type.',
       tags: ['events'],
       querystring: EventQuery,
       response: { 200: sortedPageOf(EventItem), 400: Problem },
@@ -101,7 +102,7 @@ export function mountEvents(
     url: '/api/v1/events/:id',
     access: { ...listing, reach: { of: 'event', by: 'id' } },
     schema: {
-      summary: 'E9: one event',
+      summary: 'One event (E9)',
       tags: ['events'],
       params: IdPath,
       response: { 200: EventItem, 404: Problem },

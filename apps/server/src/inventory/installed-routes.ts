@@ -52,9 +52,9 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
       reach: { of: 'agent', by: 'agent_id' },
     },
     schema: {
-      summary: 'What a host reported to have installed, page by page',
+      summary: 'Packages that a host reported as installed, page by page',
       description:
-        '`reports` are what the list is from, one for each ecosystem: where there is none, nothing was received yet.',
+        '`reports` are the reports behind the list, one per ecosystem; without one, none has arrived yet.',
       tags: ['hosts'],
       params: HostPath,
       querystring: strict({

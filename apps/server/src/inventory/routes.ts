@@ -32,7 +32,7 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
     rawBody: InventoryReport,
     beforeBody: (caller) => demandRoomFor(deps.large, caller, LARGE),
     schema: {
-      summary: 'What is installed and what could be updated, of one ecosystem',
+      summary: 'Installed packages and available updates of one ecosystem',
       tags: ['agents'],
       params: strict({ agent_id: Uuid, ecosystem: Ecosystem }),
       response: { 200: InventoryAnswer, 400: Problem, 409: Problem, 413: Problem, 503: Problem },
@@ -49,10 +49,9 @@ export function mountInventory(routes: Routes, deps: TakeDeps): void {
     rawBody: InventoryReport,
     beforeBody: (caller) => demandRoomFor(deps.large, caller, LARGE),
     schema: {
-      summary:
-        'One part of a report that is larger than one request may be; recorded when all parts are there',
+      summary: 'One part of a report that is too large for one request; recorded with the last part',
       description:
-        'report_sha256 is the SHA-256, in hex, of the digests of all parts: the SHA-256 of each body before compression, in hex, in their order, one a line without a last line end. Each part is a report of its own, of the same scanned_at and complete.',
+        'report_sha256 is the SHA-256, in hex, of the digests of all parts in their order: the SHA-256 of each body before compression, in hex, one per line, without a newline at the end. Each part is a whole report; scanned_at and complete are the same in all.',
       tags: ['agents'],
       params: strict({
         agent_id: Uuid,

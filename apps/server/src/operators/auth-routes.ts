@@ -55,7 +55,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/logout',
     access: { role: 'viewer', limit: 'admin_operations', reach: 'none', toEnrol: true },
-    schema: { tags, summary: 'Log out: the token is dead from now on' },
+    schema: { tags, summary: 'Log out and revoke the token' },
     handler: async ({ operator: { sessionId }, reply }) => {
       await platform.database.transact((tx) => revokeSession(tx, sessionId, platform.now()));
       reply.header('set-cookie', cookies.close());
@@ -110,7 +110,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
     access: { limit: 'login' },
     schema: {
       tags,
-      summary: 'Make the first operator with the one-time secret; not there once one exists',
+      summary: 'Create the first operator with the one-time secret; 404 once an operator exists',
       body: SetupRequest,
       response: { 201: OperatorIdentity },
     },

@@ -35,8 +35,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
     access: changesFactor,
     schema: {
       tags,
-      summary:
-        'Begin with an authenticator app; the secret is shown once, and inactive until it is confirmed',
+      summary: 'Set up an authenticator app; the secret is shown once and inactive until confirmed',
       response: { 200: TotpEnrolment },
     },
     handler: async ({ operator }) => beginTotpEnrolment(deps, operator),
@@ -47,7 +46,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
     access: { ...guessable, stepUp: 'credentials' },
     schema: {
       tags,
-      summary: 'Turn the authenticator app on by its first code; answers ten recovery codes, once',
+      summary: 'Activate the authenticator app with its first code; returns ten recovery codes, once',
       body: TotpConfirmation,
       response: { 200: RecoveryCodes },
     },
@@ -71,7 +70,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
     access: changesFactor,
     schema: {
       tags,
-      summary: 'Ten new recovery codes instead of those there were; shown once',
+      summary: 'Replace the recovery codes with ten new ones; shown once',
       response: { 201: RecoveryCodes },
     },
     handler: async ({ operator }) => {
@@ -86,7 +85,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
     bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags,
-      summary: 'Prove the password or a second factor for this session, for what asks for a fresh proof',
+      summary: 'Prove the password or a second factor again, for routes that demand a fresh proof',
       body: StepUpRequest,
       response: { 200: StepUpAnswer },
     },

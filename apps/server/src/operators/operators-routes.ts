@@ -31,7 +31,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     access: read,
     schema: {
       tags,
-      summary: 'Operators by name, with the second factors that they have',
+      summary: 'Operators by name, with their second factors',
       querystring: strict(PageQuery),
       response: { 200: pageOf(Operator) },
     },
@@ -77,7 +77,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     schema: {
       tags,
       summary:
-        'Change role or password, disable or enable; never the last admin. A new password ends factors, sessions and API tokens unless they are in `keep`',
+        'Change role or password, disable or enable; not the last admin. A new password ends factors, sessions and API tokens, except those in `keep`',
       params: IdPath,
       body: OperatorChange,
       response: { 200: Operator },
@@ -93,7 +93,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     access: change,
     schema: {
       tags,
-      summary: 'Delete an operator; never the last admin',
+      summary: 'Delete an operator; not the last admin',
       params: IdPath,
     },
     handler: async ({ operator, params }) => {
@@ -106,7 +106,7 @@ export function mountOperators(routes: Routes, deps: ChangeDeps): void {
     access: change,
     schema: {
       tags,
-      summary: 'Take every second factor of an operator away; ends its sessions and API tokens unless kept',
+      summary: 'Remove all second factors of an operator; ends its sessions and API tokens unless kept',
       params: IdPath,
       querystring: strict({ keep: Type.Optional(Kept) }),
     },

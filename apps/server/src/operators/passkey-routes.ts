@@ -56,7 +56,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: `${URL}/options`,
     access: changesFactor,
-    schema: { tags, summary: 'Begin with a new passkey', response: { 200: PasskeyOptions } },
+    schema: { tags, summary: 'Options for a new passkey', response: { 200: PasskeyOptions } },
     handler: async ({ operator, request }) =>
       beginPasskey(platform, { owner: operator, site: passkeySiteOf(request, baseUrl) }),
   });
@@ -67,7 +67,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     bodyMaxBytes: LIST_BODY_MAX_BYTES,
     schema: {
       tags,
-      summary: 'Keep the passkey that the browser made; the first factor brings recovery codes, once',
+      summary: 'Store the passkey that the browser made; the first factor returns recovery codes, once',
       body: NewPasskey,
       response: { 201: PasskeyAdded },
     },
@@ -108,7 +108,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/step-up/options',
     access: { ...reads, limit: 'login' },
-    schema: { tags, summary: 'Begin to step up by a passkey', response: { 200: PasskeyOptions } },
+    schema: { tags, summary: 'Options for a step-up by passkey', response: { 200: PasskeyOptions } },
     handler: async ({ operator, request }) =>
       beginPasskeyStepUp(platform, { caller: operator, site: passkeySiteOf(request, baseUrl) }),
   });
@@ -119,7 +119,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags: ['authentication'],
-      summary: 'Begin to log in by a passkey, without a username',
+      summary: 'Options for a login by passkey, without a username',
       response: { 200: PasskeyOptions },
     },
     handler: async ({ request }) => {
@@ -134,7 +134,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
     bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags: ['authentication'],
-      summary: 'Log in by a passkey: alone, or after the password with the challenge that its answer brought',
+      summary: 'Log in by passkey: alone, or after the password with the challenge from its answer',
       body: PasskeyAnswer,
       response: { 200: LoginAnswer },
     },

@@ -32,7 +32,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     access: reads,
     schema: {
       tags,
-      summary: 'Open sessions, newest first: your own, or for admins those of an operator',
+      summary: "Open sessions, newest first: your own, or an operator's for admins",
       querystring: strict({ ...PageQuery, operator_id: Type.Optional(Uuid) }),
       response: { 200: pageOf(Session) },
     },
@@ -58,7 +58,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     method: 'DELETE',
     url: `${URL}/:id`,
     access: ends,
-    schema: { tags, summary: 'End a session: your own, or for admins that of anybody', params: IdPath },
+    schema: { tags, summary: "End a session: your own, or anybody's for admins", params: IdPath },
     handler: async ({ operator, params }) => {
       await endOneSession(platform, { caller: operator, id: params.id });
     },
@@ -76,7 +76,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
     method: 'POST',
     url: '/api/v1/auth/password',
     access: acts,
-    schema: { tags, summary: 'A new password for yourself; ends your other sessions', body: PasswordChange },
+    schema: { tags, summary: 'Change your password; ends your other sessions', body: PasswordChange },
     handler: async ({ operator: caller, body, request, reply }) => {
       const operator = await changeOwnPassword(deps, { caller, asked: body });
       // A new password makes every device unknown, so this one is registered again.

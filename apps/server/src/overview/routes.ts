@@ -42,7 +42,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
     url: '/api/v1/overview',
     access: reads,
     schema: {
-      summary: 'What needs somebody, what changed, and whether anything may not be as it says',
+      summary: 'What needs attention, what changed, and which data may be stale or wrong',
       tags,
       response: { 200: Overview },
     },
@@ -85,7 +85,7 @@ export function mountOverview(routes: Routes, { platform, snapshots, advisories 
     url: '/api/v1/agents/:agent_id/heartbeats',
     access: { ...reads, reach: { of: 'agent', by: 'agent_id' } },
     schema: {
-      summary: 'When a host was heard of in the last 24 hours',
+      summary: 'Check-ins of a host in the last 24 hours',
       tags: ['hosts'],
       params: strict({ agent_id: Uuid }),
       response: { 200: Heartbeats, 404: Problem },

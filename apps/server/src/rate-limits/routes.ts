@@ -25,7 +25,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     access: { ...access, stepUp: true },
     schema: {
       tags,
-      summary: 'Change rate limits; what is left out stays (E5)',
+      summary: 'Change rate limits; omitted classes keep theirs (E5)',
       body: RateLimitsChange,
       response: { 200: RateLimitsBody },
     },
@@ -41,7 +41,7 @@ export function mountRateLimits(routes: Routes, rateLimits: RateLimits): void {
     method: 'POST',
     url: `${URL}/reset`,
     access: { ...access, stepUp: true },
-    schema: { tags, summary: 'Back to the default rate limits (E5)', response: { 200: RateLimitsBody } },
+    schema: { tags, summary: 'Reset rate limits to their defaults (E5)', response: { 200: RateLimitsBody } },
     handler: async ({ operator }) => {
       await rateLimits.reset(operator.username);
       return show(rateLimits);

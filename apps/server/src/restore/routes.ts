@@ -26,7 +26,7 @@ export function mountResync(routes: Routes, { platform }: { platform: Platform }
     url: URL,
     access: { role: 'viewer', limit: 'admin_reads', reach: 'fleet' },
     schema: {
-      summary: 'The newest restore, and the resync that is open',
+      summary: 'The newest restore, and the open resync',
       tags,
       response: { 200: ResyncState },
     },
@@ -39,7 +39,7 @@ export function mountResync(routes: Routes, { platform }: { platform: Platform }
     access: changing,
     bodyMaxBytes: REASON_BODY_MAX_BYTES,
     schema: {
-      summary: 'Take hosts along whose tokens are newer than the restored database, once each',
+      summary: 'Open a resync: each host with tokens newer than the restored database may resync once',
       tags,
       body: ResyncRequest,
       response: { 201: ResyncState, 400: Problem, 409: Problem },
@@ -58,7 +58,7 @@ export function mountResync(routes: Routes, { platform }: { platform: Platform }
     url: URL,
     access: changing,
     schema: {
-      summary: 'Close the resync before its time',
+      summary: 'Close the resync early',
       tags,
       response: { 204: Type.Null(), 404: Problem },
     },

@@ -38,12 +38,12 @@ export function mountStream(routes: Routes, deps: StreamDeps): void {
     url: '/api/v1/stream',
     access: { role: 'viewer', limit: 'admin_reads', reach: 'scope' },
     schema: {
-      summary: 'What changed, as it happens (server-sent events)',
-      description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Nothing is sent again after a reconnection.`,
+      summary: 'Live changes (server-sent events)',
+      description: `Each event's data is \`${JSON.stringify(EXAMPLE)}\`. Missed events are not sent again after a reconnection.`,
       tags: ['stream'],
       querystring: strict({
         seconds: Type.Optional(
-          Type.String({ pattern: '^([0-9]|[1-5][0-9]|60)$', description: 'ends by itself after so long' }),
+          Type.String({ pattern: '^([0-9]|[1-5][0-9]|60)$', description: 'the stream ends after this time' }),
         ),
       }),
       response: { 200: Type.Unsafe<Readable>(Type.String()), 400: Problem, 503: Problem },

@@ -111,7 +111,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
     url: '/api/v1/packages',
     access: listing,
     schema: {
-      summary: 'Updates rolled up by package over hosts',
+      summary: 'Updates of all hosts, grouped by package',
       tags,
       querystring: listOf(PackageSort),
       response: { 200: sortedPageOf(PackageItem), 400: Problem },

@@ -28,7 +28,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
     url: URL,
     access: reading,
     schema: {
-      summary: 'Saved views: the own ones, and those that are shared',
+      summary: 'Saved views: your own and shared ones',
       tags,
       querystring: strict(PageQuery),
       response: { 200: pageOf(SavedView), 400: Problem },
@@ -86,7 +86,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
     url: `${URL}/:id`,
     access: changing,
     schema: {
-      summary: 'Delete a view: an own one, or as an admin one that is shared',
+      summary: 'Delete a view: your own, or a shared one for admins',
       tags,
       params: IdPath,
     },
