@@ -90,7 +90,7 @@ export function mountDecisions(
           throw noSuch('decision');
         case 'no_plan':
           throw new Refusal('conflict', {
-            detail: 'No plan was known then: there is no artifact to speak of.',
+            detail: 'No plan was known at that time, so there is no artifact to name.',
           });
         case 'too_large':
           throw new Refusal('conflict', {

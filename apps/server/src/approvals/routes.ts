@@ -114,14 +114,14 @@ export function mountApprovals(routes: Routes, deps: ApprovalDeps): void {
           return outcome.answer;
         case 'count_differs':
           throw new Refusal('conflict', {
-            detail: `The filter means ${outcome.count} updates by now: look again before you approve them.`,
+            detail: `The filter now matches ${outcome.count} updates: review them before you approve.`,
             extra: { count: outcome.count },
           });
         case 'progress_id_used':
           throw new Refusal('conflict', { detail: 'You have used this progress_id within the last hour.' });
         case 'too_many':
           throw new Refusal('invalid_request', {
-            detail: `The filter means ${outcome.count} updates, which is more than one request may approve.`,
+            detail: `The filter matches ${outcome.count} updates, more than one request may approve.`,
           });
       }
     },
@@ -242,7 +242,7 @@ function demandChanged(outcome: ChangeOutcome): void {
       throw noSuch('update');
     case 'conflict':
       throw new Refusal('conflict', {
-        detail: `That cannot be done with an update that is ${outcome.state}.`,
+        detail: `An update that is ${outcome.state} cannot be changed this way.`,
       });
   }
 }

@@ -161,13 +161,13 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
             errors: [
               {
                 path: '/accept',
-                message: `is no ${outcome.algorithm} hash, which this artifact is told apart by; allowed: one in lower-case hex, or all`,
+                message: `is not a ${outcome.algorithm} hash, which identifies this artifact; allowed: one in lower-case hex, or all`,
               },
             ],
           });
         case 'count_differs':
           throw new Refusal('conflict', {
-            detail: `The artifact has ${outcome.count} hashes by now: look again before you decide.`,
+            detail: `The artifact now has ${outcome.count} hashes: review them before you decide.`,
             extra: { count: outcome.count },
           });
       }
@@ -196,7 +196,7 @@ export function mountArtifacts(routes: Routes, { platform }: { platform: Platfor
           throw noSuch('divergence');
         case 'not_decided':
           throw new Refusal('conflict', {
-            detail: 'No decision of an operator is in force: nothing to undo.',
+            detail: 'There is no decision of an operator to undo.',
           });
       }
     },

@@ -57,7 +57,7 @@ export function mountSetAside(routes: Routes, { platform }: { platform: Platform
     handler: async ({ operator: { username: operator }, params, body }) => {
       const asked = { agentId: params.agent_id, reason: body.reason, operator };
       if (!(await trustHost(platform, asked))) {
-        throw new Refusal('not_found', { detail: 'There is no such host among those that are set aside.' });
+        throw new Refusal('not_found', { detail: 'This host is not set aside.' });
       }
     },
   });

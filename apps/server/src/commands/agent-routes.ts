@@ -50,7 +50,7 @@ export function mountAgentCommands(
       const commandId = params.command_id;
       const errors = commandResultFaults(body);
       if (errors.length > 0) {
-        throw new Refusal('invalid_request', { detail: 'The result is not sound.', errors });
+        throw new Refusal('invalid_request', { detail: 'The result is not valid.', errors });
       }
       if (isTooOld(agent.agentVersion, config.minAgentVersion)) {
         const command = await findCommand(database.read, commandId);

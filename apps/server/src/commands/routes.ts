@@ -168,7 +168,10 @@ export function mountCommands(routes: Routes, { platform }: CommandsDeps): void 
       const command = await findCommand(database.read, params.id);
       if (!command) throw noSuch('command');
       if (streams >= STREAMS_MAX) {
-        throw new Refusal('unavailable', { detail: 'Too many outputs are watched.', retryAfterSeconds: 30 });
+        throw new Refusal('unavailable', {
+          detail: 'Too many output streams are open.',
+          retryAfterSeconds: 30,
+        });
       }
       const lastId = request.headers['last-event-id'];
       const afterSeq = typeof lastId === 'string' && /^\d{1,15}$/.test(lastId) ? Number(lastId) : -1;

@@ -151,7 +151,7 @@ export function mountUpdates(routes: Routes, { platform, gateOf }: UpdatesDeps):
           throw noSuch('update');
         case 'unsound': {
           const errors = outcome.faults.slice(0, PLAN_FAULTS_MAX);
-          throw new Refusal('invalid_request', { detail: 'The plan is not sound.', errors });
+          throw new Refusal('invalid_request', { detail: 'The plan is not valid.', errors });
         }
       }
     },

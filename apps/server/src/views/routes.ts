@@ -73,7 +73,7 @@ export function mountViews(routes: Routes, { platform }: { platform: Platform })
           throw new Refusal('conflict', { detail: `An operator keeps at most ${VIEWS_MAX} views.` });
         }
         if (!(await insertView(tx, row))) {
-          throw new Refusal('conflict', { detail: 'There is a view of that name for this page.' });
+          throw new Refusal('conflict', { detail: 'A view with this name exists for this page.' });
         }
         if (shared) await noteChange(tx, platform, { row, change: 'added', actor: username });
       });
@@ -118,7 +118,7 @@ function requireQuery(page: ViewPage, query: NewView['query']): void {
     .map(({ instancePath, message }) => ({ path: `body/query${instancePath}`, message }));
   const allowed = Object.keys(schema.properties).join(', ');
   throw new Refusal('invalid_request', {
-    detail: `The query is not one of the list of ${page}, which takes ${allowed}.`,
+    detail: `The query is not valid for the list of ${page}, which takes ${allowed}.`,
     errors,
   });
 }
