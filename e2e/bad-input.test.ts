@@ -130,7 +130,7 @@ describe.skipIf(missing !== null).each(ENGINES)(
       const texts = naughtyTexts();
       const answer = expectAnswer(await agent.report(plannedReport(texts.length)), 200, InventoryAnswer);
       const changed: string[] = [];
-      let minted = 0;
+      let approved = 0;
       for (const [i, text] of texts.entries()) {
         const id = answer.updates[i]?.update_id ?? '';
         const override = { override_supply_chain: true, override_reason: text };
@@ -140,13 +140,13 @@ describe.skipIf(missing !== null).each(ENGINES)(
           continue;
         }
         expect([outcome.status, text]).toEqual([200, text]);
-        minted++;
+        approved++;
         const [event] = await operator.events({ type: 'supply_chain_override', limit: '1' });
-        const said = event?.content;
-        if (said?.update_id !== id || said.reason !== text) changed.push(JSON.stringify(text));
+        const recorded = event?.content;
+        if (recorded?.update_id !== id || recorded.reason !== text) changed.push(JSON.stringify(text));
       }
       expect(changed).toEqual([]);
-      expect(minted).toBeGreaterThan(400);
+      expect(approved).toBeGreaterThan(400);
       await scene.expectUnharmed();
     });
 

@@ -32,7 +32,7 @@ describeConsole(
       await page.keyboard.press('o');
       expect(await page.getByLabel('Reason').count()).toBe(0);
       await inspect(page, 'update-too-young');
-      await page.getByRole('link', { name: `Except left@${OFFERED.npm}` }).click();
+      await page.getByRole('link', { name: `Add an exception for left@${OFFERED.npm}` }).click();
       const dialog = page.getByRole('dialog', { name: 'Add an age exception' });
       expect(await dialog.getByLabel('Package').inputValue()).toBe('left');
       expect(await dialog.getByLabel('Version').inputValue()).toBe(OFFERED.npm);

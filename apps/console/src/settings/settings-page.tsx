@@ -12,7 +12,7 @@ export function SettingsPage() {
   return (
     <Page
       title="Settings"
-      lead="The server is configured by its environment, not here. What can change while it runs has its own page."
+      lead="The server is configured by its environment, not here. Settings that can change while it runs have their own pages."
     >
       <div className="grid items-start grid-cols-1 gap-4 lg:grid-cols-2">
         <ServerPanel />

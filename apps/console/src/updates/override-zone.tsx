@@ -130,14 +130,14 @@ function AgeWayOut({ update, gate }: { update: UpdateView; gate: GateReport }) {
   return (
     <div className="space-y-1.5">
       <p>
-        This has no override. Wait until the version is old enough, or ask an admin to except this one version
-        for a time.
+        This has no override. Wait until the version is old enough, or ask an admin to add an exception for
+        this version.
       </p>
       <ul className="space-y-1">
         {violations.map(({ package: name, version }) => (
           <li key={`${name}@${version}`}>
             <Link to="/exceptions" search={{ ecosystem: update.ecosystem, name, version }}>
-              Except{' '}
+              Add an exception for{' '}
               <span className="mono break-all">
                 {name}@{version}
               </span>

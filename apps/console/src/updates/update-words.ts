@@ -18,7 +18,7 @@ export const REASONS: Readonly<Record<Reason, string>> = {
   artifact_divergence: 'The fleet reported another file under this name and version.',
   artifact_unknown_to_registry:
     'The registry has another file under this name and version, or does not have the version.',
-  known_vulnerability: 'A package that this update brings, or leaves there, has a known vulnerability.',
+  known_vulnerability: 'A package that this update installs or keeps has a known vulnerability.',
   too_young: 'A version was released more recently than the minimum age allows.',
   unknown_age: 'The release time of a version is not known.',
   unreachable: 'The vulnerability source did not answer.',
