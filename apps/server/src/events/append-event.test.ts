@@ -11,7 +11,7 @@ describe.each(ENGINES)('events on $name', (engine) => {
   const clock = createClock(1_800_000_000_000);
   const platform = { now: clock.now, newId: createIds(clock).uuid };
 
-  test('R3: each event carries the hash of the one before, and the head is the newest', async () => {
+  test('R3: each event has the hash of the previous one, and the head is the newest', async () => {
     const database = await engine.open();
     for (const n of [1, 2, 3]) {
       await database.transact((tx) =>
@@ -52,7 +52,7 @@ describe.each(ENGINES)('events on $name', (engine) => {
     expect(await listEvents(database.read, everything)).toEqual([]);
   });
 
-  test('200 events written at once stand in one chain without a gap', async () => {
+  test('200 concurrent events form one chain without a gap', async () => {
     const database = await engine.open();
     const event = {
       kind: 'system',

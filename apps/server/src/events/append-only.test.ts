@@ -53,7 +53,7 @@ describe.each(ENGINES)('the log on $name (16.4.2)', (engine) => {
     expect(await database.read.selectFrom('events').select('content').execute()).toHaveLength(5);
   });
 
-  test('rows up to the anchor, and checkpoints before it, may go', async () => {
+  test('rows up to the anchor, and checkpoints before it, can be removed', async () => {
     const database = await open(engine);
     await run(database, 'DELETE FROM events WHERE position <= 3');
     await run(database, 'DELETE FROM event_checkpoints WHERE position < 3');
@@ -63,7 +63,7 @@ describe.each(ENGINES)('the log on $name (16.4.2)', (engine) => {
     await run(database, 'DELETE FROM events WHERE position = 4');
   });
 
-  test(`no statement of ${engine.name} gets around it`, async () => {
+  test(`no statement of ${engine.name} bypasses it`, async () => {
     const database = await open(engine);
     const statement =
       engine.name === 'postgres'

@@ -32,7 +32,7 @@ async function open(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('checkpoints on $name (16.4.2)', (engine) => {
-  test('the head is signed into the table and the file, and a verifier believes both', async () => {
+  test('the head is signed into the table and the file, and a verifier trusts both', async () => {
     const { deps, append, read, signer, platform } = await open(engine);
     expect(await makeCheckpoint(deps, 'due')).toEqual({ kind: 'not_due' });
     await append();
@@ -50,7 +50,7 @@ describe.each(ENGINES)('checkpoints on $name (16.4.2)', (engine) => {
     expect(opened).toMatchObject({ ok: true, pin: { position: 2, hash: row?.hash, epoch: 1 } });
   });
 
-  test('a second one waits for five minutes, unless somebody asks or the server was restored', async () => {
+  test('a second one waits for five minutes, unless it is requested or the server was restored', async () => {
     const { deps, append, read, platform, signer } = await open(engine);
     await append();
     await makeCheckpoint(deps, 'due');
@@ -68,7 +68,7 @@ describe.each(ENGINES)('checkpoints on $name (16.4.2)', (engine) => {
     expect(deps.file.tail()).toHaveLength(4);
   });
 
-  test('a log that ends before its newest checkpoint is told', async () => {
+  test('a log that ends before its newest checkpoint is reported', async () => {
     const { deps, append, platform } = await open(engine);
     await append();
     await append();
@@ -85,7 +85,7 @@ describe.each(ENGINES)('checkpoints on $name (16.4.2)', (engine) => {
   });
 });
 
-test('half a line that a power cut left does not spoil the next one', async () => {
+test('an incomplete line after a power cut does not corrupt the next one', async () => {
   const { deps } = await open(ENGINES[0] ?? expect.unreachable());
   writeFileSync(deps.file.path, '{"whole":1}\n{"hal');
   deps.file.append('{"next":1}');

@@ -29,7 +29,7 @@ async function open(engine: TestEngine) {
   return { platform, database, append, inParallel, walk, written };
 }
 
-/** Takes a row as the acts do that events record: the tests have no other use for the limits. */
+/** Locks a row like the acts that events record: the tests have no other use for the limits. */
 async function touch(tx: Tx, n: number): Promise<void> {
   const row = { class: `class-${n % 3}`, requests: n, window_seconds: 60, enabled: 1, updated_at: n };
   await tx
@@ -52,7 +52,7 @@ describe.each(ENGINES)('50 writers at once on $name', (engine) => {
     expect(await walk()).toMatchObject({ fault: null, rows: WRITERS });
   });
 
-  test('those that take a row before the head and those that take it after: none is lost to a deadlock', async () => {
+  test('acts that lock a row before the head, and acts that lock it after: none is lost to a deadlock', async () => {
     const { append, inParallel, walk, written } = await open(engine);
     const outcomes = await inParallel(async (tx, n) => {
       if (n % 2 === 0) await touch(tx, n);
@@ -64,7 +64,7 @@ describe.each(ENGINES)('50 writers at once on $name', (engine) => {
     expect(await walk()).toMatchObject({ fault: null, rows: WRITERS });
   });
 
-  test('an act that fails leaves no gap, in whatever moment it fails', async () => {
+  test('a failing act leaves no gap, whenever it fails', async () => {
     const { append, inParallel, walk, written, database } = await open(engine);
     const outcomes = await inParallel(async (tx, n) => {
       await append(tx, n);

@@ -52,7 +52,7 @@ async function open(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('retention on $name', (engine) => {
-  test('a prefix goes up to a signed checkpoint, and the rest is verified from there', async () => {
+  test('a prefix is removed up to a signed checkpoint, and the rest is verified from there', async () => {
     const { append, checkpoint, clock, prune, verify, database } = await open(engine);
     await append(4);
     await checkpoint();
@@ -62,7 +62,7 @@ describe.each(ENGINES)('retention on $name', (engine) => {
     await checkpoint();
     expect(await prune()).toBe(4);
     const rows = await pageOfEvents(database.read, { after: 0, until: null, limit: 99 });
-    // Position 10 says what went; 5 to 7 are as old, but no checkpoint that is old enough covers them.
+    // Position 10 records the removal; 5 to 7 are as old, but no checkpoint that is old enough covers them.
     expect(rows.map((row) => row.position)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(rows.at(-1)).toMatchObject({ type: 'events_pruned', actor: 'server' });
     expect(JSON.parse(rows.at(-1)?.content ?? '')).toEqual({
@@ -75,7 +75,7 @@ describe.each(ENGINES)('retention on $name', (engine) => {
     expect(await prune()).toBe(0);
   });
 
-  test('nothing that is younger than the retention goes, and nothing without a checkpoint', async () => {
+  test('nothing younger than the retention is removed, and nothing without a checkpoint', async () => {
     const { append, checkpoint, clock, prune, verify } = await open(engine);
     await append(3);
     clock.advance(100 * DAY_MS);
@@ -88,7 +88,7 @@ describe.each(ENGINES)('retention on $name', (engine) => {
     expect((await verify()).fault).toBeNull();
   });
 
-  test('a run goes one day further: a clock that jumps does not empty the log (RT18)', async () => {
+  test('a run advances one day: a clock that jumps does not empty the log (RT18)', async () => {
     const { append, checkpoint, clock, prune, database } = await open(engine);
     for (let day = 0; day < 5; day++) {
       await append(1);
@@ -100,7 +100,7 @@ describe.each(ENGINES)('retention on $name', (engine) => {
     expect((await oldestEvent(database.read))?.position).toBe(5);
   });
 
-  test('rows go in chunks; one that is stopped between two goes on with the next run', async () => {
+  test('rows are removed in chunks; the next run continues one that was stopped between two', async () => {
     const { append, checkpoint, clock, prune, verify, database } = await open(engine);
     await append(2_500);
     await checkpoint();
@@ -128,7 +128,7 @@ describe.each(ENGINES)('retention on $name', (engine) => {
     expect((await newestCheckpoints(database.read, 9)).map((row) => row.position)).toEqual([14]);
   });
 
-  test('replicas that prune in the same moment prune once', async () => {
+  test('concurrent replicas prune once', async () => {
     const { append, checkpoint, clock, prune, database, verify } = await open(engine);
     await append(5);
     await checkpoint();

@@ -21,7 +21,7 @@ export interface PruneOptions {
 
 /**
  * Removes the oldest part of the log, up to a signed checkpoint that is itself older than the retention and
- * becomes the log's beginning. Newer events are never touched and no row is skipped, so the rest stays
+ * becomes the log's start. Newer events are never touched and no row is skipped, so the rest stays
  * verifiable. The anchor moves first: after a crash the next run continues. Returns how many events were
  * removed.
  */

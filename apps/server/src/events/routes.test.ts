@@ -34,7 +34,7 @@ async function open(engine: TestEngine) {
 }
 
 describe.each(ENGINES)('E9 on $name', (engine) => {
-  test('the list goes both ways, page by page, and a cursor is for its own way alone', async () => {
+  test('the list works in both directions, page by page, and a cursor is valid for its own direction', async () => {
     const { get, append } = await open(engine);
     const ids = [];
     for (let n = 0; n < 5; n++) ids.push(await append(OVERRIDE));
@@ -63,7 +63,7 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
     expect((await get(`?${query}`)).body.total).toBe(count);
   });
 
-  test('an event is exactly what the wire says, in the list and by its id', async () => {
+  test('an event has exactly the form of the wire, in the list and by its id', async () => {
     const { app, get, append } = await open(engine);
     const { agentId } = await insertHostRows(app.platform, { n: 1, group: null });
     const named = { ...OVERRIDE, agentId };
@@ -89,7 +89,7 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
     expect((await get(`/${AGENT}`)).status).toBe(404);
   });
 
-  test('positions follow each other without a gap, the first is 1, and a filter shows where it left some out', async () => {
+  test('positions are consecutive from 1, and a filter shows where it omitted some', async () => {
     const { get, append } = await open(engine);
     await append({ ...OVERRIDE, type: 'update_approved' });
     for (let n = 0; n < 2; n++) await append(OVERRIDE);
@@ -102,7 +102,7 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
     expect(await positionsOf('?type=supply_chain_override')).toEqual([last, last - 1]);
   });
 
-  test('who is bound to groups, and sees a part of the chain, is shown no places in it', async () => {
+  test('operators bound to groups, who see a part of the chain, get no positions', async () => {
     const { app } = await open(engine);
     const { agentId, eventId } = await insertHostRows(app.platform, { n: 1, group: 'ours' });
     const bound = { username: 'bound', password: 'a long enough password' };
@@ -155,7 +155,7 @@ describe.each(ENGINES)('E9 on $name', (engine) => {
     expect([body.total, body.items.length]).toEqual([total, total]);
   });
 
-  test('pages go on without a gap or a repetition while events come in', async () => {
+  test('pages have no gap and no repetition while events are added', async () => {
     const { get, append } = await open(engine);
     for (let i = 0; i < 5; i++) await append({ ...OVERRIDE, content: { i } });
     const seen: string[] = [];

@@ -19,7 +19,7 @@ const EVENT = {
 } as const;
 
 describe.each(ENGINES)('upkeep of the log on $name', (engine) => {
-  test('a server that listens signs the head into the table and the file in its data folder (16.4.2)', async () => {
+  test('a listening server signs the head into the table and the file in its data folder (16.4.2)', async () => {
     const app = await createTestApp(engine, { host: '127.0.0.1', port: 0 });
     await app.listen();
     const read = app.platform.database.read;
@@ -46,19 +46,19 @@ describe.each(ENGINES)('upkeep of the log on $name', (engine) => {
     return { platform, database, lines, once };
   }
 
-  test('prunes where a retention is set', async () => {
+  test('prunes if a retention is set', async () => {
     const { database, lines, once } = await open(30);
     await once(async () => (await oldestEvent(database.read))?.position === 2);
     expect(lines.join('\n')).toContain('events pruned removed=1');
   });
 
-  test('keeps everything where none is', async () => {
+  test('keeps everything without one', async () => {
     const { database, once } = await open(null);
     await once(async () => (await newestCheckpoint(database.read))?.position === 2);
     expect((await oldestEvent(database.read))?.position).toBe(1);
   });
 
-  test('says so where the log ends before its last checkpoint', async () => {
+  test('reports a log that ends before its last checkpoint', async () => {
     const { database, lines, once } = await open(null);
     await database.transact((tx) => tx.updateTable('events_head').set({ position: 0, hash: null }).execute());
     await once(async () => lines.some((line) => line.includes('doctor --verify-events')));

@@ -69,7 +69,7 @@ const genuine = chainOf(9);
 const all = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
 describe('a chain of nine events (RT25)', () => {
-  test('as it was written has no fault, with every pin', () => {
+  test('an untouched chain has no fault, with every pin', () => {
     expect(walk({ rows: genuine, pins: genuine.map((row) => pinOf(row)) })).toBeNull();
     expect(walk({ rows: [], head: null })).toBeNull();
   });
@@ -129,14 +129,14 @@ describe('a chain of nine events (RT25)', () => {
     );
   });
 
-  test('the sentence says which checkpoint was the last that held', () => {
+  test('the sentence names the last checkpoint that matched', () => {
     const pins = [pinOf(at(genuine, 3)), pinOf(at(genuine, 8))];
     expect(walk({ rows: anew, pins })?.detail).toBe(
       'checkpoint 8 names another row at this position: this row, or one before it after position 3, was written anew',
     );
   });
 
-  test('a log whose beginning was pruned starts at its anchor, and at no other place', () => {
+  test('a pruned log starts at its anchor, and at no other position', () => {
     const rows = genuine.slice(4);
     const anchor = headOf(genuine.slice(0, 4)) ?? { position: 0, hash: null };
     expect(walk({ rows, start: anchor, pins: genuine.map((row) => pinOf(row)) })).toBeNull();

@@ -40,7 +40,7 @@ async function open(engine: TestEngine) {
   return { database, append, verify, file };
 }
 
-/** Whoever writes the database can also take its guards away. */
+/** An attacker who writes to the database can also drop its triggers. */
 async function tamper(database: Database, statements: readonly string[]): Promise<void> {
   const tables = ['events', 'event_checkpoints', 'event_anchors'];
   const unguarded =
@@ -58,7 +58,7 @@ async function tamper(database: Database, statements: readonly string[]): Promis
   });
 }
 
-/** Writes everything from a position on anew, with fitting hashes and head. */
+/** Rewrites everything from a position on, with matching hashes and head. */
 async function rewriteFrom(database: Database, position: number): Promise<void> {
   const rows = await pageOfEvents(database.read, { after: position - 2, until: null, limit: 99 });
   let previous = rows[0]?.hash ?? '';
@@ -79,7 +79,7 @@ const cutOff = (last: number) => [
 ];
 
 describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
-  test('as it was written is whole, and the answer says how far it is signed', async () => {
+  test('an untouched log is intact, and the answer says how far it is signed', async () => {
     const { verify } = await open(engine);
     const walked = await verify();
     expect(walked).toMatchObject({ fault: null, rows: 12, start: { position: 0, hash: null }, warnings: [] });
@@ -144,7 +144,7 @@ describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
     expect(fault && [fault.kind, fault.position]).toEqual(expected);
   });
 
-  test('everything written anew with fitting hashes is caught by the next checkpoint', async () => {
+  test('the next checkpoint detects a rewritten log with matching hashes', async () => {
     const { database, verify } = await open(engine);
     await rewriteFrom(database, 8);
     const { fault } = await verify();
@@ -152,7 +152,7 @@ describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
     expect(fault?.detail).toContain('after position 6');
   });
 
-  test('what is behind the last checkpoint is caught by the heads that hosts keep (T6)', async () => {
+  test('the heads that hosts keep detect changes after the last checkpoint (T6)', async () => {
     const { database, verify } = await open(engine);
     const [row] = await pageOfEvents(database.read, { after: 11, until: null, limit: 1 });
     const heads = [{ position: 12, hash: row?.hash ?? '', epoch: 1, source: 'the head that web-1 keeps' }];
@@ -167,7 +167,7 @@ describe.each(ENGINES)('the log on $name (RT25)', (engine) => {
     });
   });
 
-  test('a half-written line of the file is told and is no fault', async () => {
+  test('an incomplete line of the file is a warning and no fault', async () => {
     const { verify, file } = await open(engine);
     const { fault, warnings } = await verify({ lines: [...file.tail(), '{"payl'] });
     expect(fault).toBeNull();

@@ -20,7 +20,7 @@ async function backedUp(options: Parameters<typeof backUp>[1] = {}) {
   return { home, to: (await backUp(home, options)).to };
 }
 
-/** Changes rows and the SHA-256 of the last line with them, as somebody does who has the file and no secret. */
+/** Changes rows and the SHA-256 of the last line, like an attacker with the file and no secret. */
 function forge(
   bytes: Buffer,
   change: (text: string) => string,
@@ -65,7 +65,7 @@ describe('a backup that somebody else wrote', () => {
           (last) => ({ ...last, mac: undefined }),
         ),
     ],
-  ])('%s: refused before anything is touched, unless it is asked for', async (_, change) => {
+  ])('%s: refused before anything is touched, unless told otherwise', async (_, change) => {
     const { home, to } = await backedUp();
     writeFileSync(to, change(readFileSync(to)));
     const before = database(home);
@@ -80,7 +80,7 @@ describe('a backup that somebody else wrote', () => {
     });
   });
 
-  test('as it was made it is taken, also on a machine that has the secret alone', async () => {
+  test('an unchanged one is accepted, also on a machine that has only the secret', async () => {
     const { home, to } = await backedUp();
     expect(await restore(home, to)).toMatchObject({ ok: true, authenticity: 'own' });
     const jwtSecret = readFileSync(join(home.config.dataDir, 'jwt-secret'), 'utf8').trim();
@@ -89,7 +89,7 @@ describe('a backup that somebody else wrote', () => {
     expect(await restore(await createHousehold(onSqlite), to)).toMatchObject({ ok: false });
   });
 
-  test('one that holds its secret is taken where there is none, and says so; elsewhere the secret here decides', async () => {
+  test('one that contains its secret is accepted without a local one, with a warning; otherwise the local one decides', async () => {
     const { to } = await backedUp({ withKeys: true });
     expect(await restore(await createHousehold(onSqlite), to)).toMatchObject({
       ok: true,
@@ -107,7 +107,7 @@ describe('a backup that is encrypted to a recipient', () => {
     return { identity, ...(await backedUp({ recipients: [recipient] })) };
   }
 
-  test('shows nothing without its identity and is restored with it', async () => {
+  test('reveals nothing without its identity and is restored with it', async () => {
     const { identity, home, to } = await encrypted();
     const bytes = readFileSync(to);
     expect(bytes.subarray(0, 22).toString()).toBe('age-encryption.org/v1\n');
@@ -124,7 +124,7 @@ describe('a backup that is encrypted to a recipient', () => {
     });
   });
 
-  test('cut short or changed in one byte it touches nothing', async () => {
+  test('truncated or changed in one byte it touches nothing', async () => {
     const { identity, home, to } = await encrypted();
     const bytes = readFileSync(to);
     const before = database(home);
@@ -157,7 +157,7 @@ describe('a backup that is encrypted to a recipient', () => {
   });
 });
 
-test('recipients and identities are read strictly, and a secret is never repeated', async () => {
+test('recipients and identities are parsed strictly, and a secret is never repeated', async () => {
   const identity = await generateX25519Identity();
   expect(recipientFault(await identityToRecipient(identity))).toBeNull();
   for (const wrong of [identity, 'age1', 'olga', '']) {

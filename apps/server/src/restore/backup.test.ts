@@ -32,7 +32,7 @@ const WAYS = ENGINES.flatMap((from) =>
   ENGINES.map((to) => ({ from, to, way: `${from.name} to ${to.name}` })),
 );
 
-/** Every row of every table, apart from what a restore is to change. */
+/** Every row of every table, except those that a restore changes. */
 async function contentsOf(home: Household): Promise<Record<string, unknown>> {
   const snapshot = await openSnapshot(home.config);
   const contents: Record<string, unknown> = {};
@@ -60,7 +60,7 @@ describe.each(ENGINES)('a backup on $name', (engine) => {
     expect(tables.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('is of one moment, whatever is written while it is made', async () => {
+  test('is a snapshot of one moment, whatever is written meanwhile', async () => {
     const home = await createHousehold(engine);
     const server = await home.start();
     await enrolHost(server, 'machine-1');
@@ -83,11 +83,11 @@ describe.each(ENGINES)('a backup on $name', (engine) => {
     await snapshot.close();
     expect(before).toBe(1);
     expect(outcome).toMatchObject({ ok: true, manifest: { tables: { agents: 1, refresh_families: 1 } } });
-    // What came after the snapshot is in no table of it: the events end where its head says.
+    // No table has later rows: the events end at the header's position.
     if (outcome.ok) expect(outcome.manifest.tables.events).toBe(outcome.manifest.events.position);
   });
 
-  test('holds no private key and no token secret unless it is asked to, and is for its own user alone', async () => {
+  test('contains private keys and the token secret only on request, and is readable by its owner only', async () => {
     const home = await createHousehold(engine);
     await (await home.start()).stop();
     const { dataDir } = home.config;
@@ -115,7 +115,7 @@ async function countRows(snapshot: Awaited<ReturnType<typeof openSnapshot>>, tab
 }
 
 describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to: TestEngine }) => {
-  test('brings every row back, begins a new epoch and lets the hosts go on', async () => {
+  test('restores every row, begins a new epoch and lets the hosts continue', async () => {
     const home = await createHousehold(from, { jwtSecret: 'x'.repeat(40) });
     const first = await home.start();
     const host = await enrolHost(first, 'machine-1');
@@ -142,7 +142,7 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
     await database.close();
   });
 
-  test('adds up what the server had not added up yet', async () => {
+  test('folds the differences that the server had not folded yet', async () => {
     const home = await createHousehold(from, { jwtSecret: 'x'.repeat(40) });
     await (await home.start()).stop();
     const database = openDatabase(home.config, databaseOptions());
@@ -163,7 +163,7 @@ describe.each(WAYS)('a restore from $way', ({ from, to }: { from: TestEngine; to
 });
 
 describe('a restore', () => {
-  test('keeps the database before, whole, and refuses while a server runs', async () => {
+  test('keeps the previous database, and refuses while a server runs', async () => {
     const home = await createHousehold(onSqlite);
     const { dataDir } = home.config;
     const first = await home.start();
@@ -238,7 +238,7 @@ describe('a restore', () => {
     });
   });
 
-  test('takes over the revocations of the copy beside the backup, on a machine that has none', async () => {
+  test('merges the revocations of the copy beside the backup, on a machine that has none', async () => {
     const home = await createHousehold(onSqlite, { jwtSecret: 'x'.repeat(40) });
     const first = await home.start();
     const host = await enrolHost(first, 'machine-1');
@@ -247,14 +247,14 @@ describe('a restore', () => {
     await first.call('POST', `/api/v1/agents/${host.agentId}/revoke`, { token, body: {} });
     const later = await backUp(home, { name: 'later.backup' });
     await first.stop();
-    // The newest copy goes with the older backup.
+    // The newest copy is used with the older backup.
     copyFileSync(String(later.journal), `${made.to}.revocations.jsonl`);
     const target = await createHousehold(onSqlite, { jwtSecret: 'x'.repeat(40) });
     expect(await restore(target, made.to)).toMatchObject({ ok: true, journalEntries: 2 });
     expect(await host.renew(await target.start())).toBe(401);
   });
 
-  test('does not exchange a secret that is here for the one in the backup, and says so', async () => {
+  test('never replaces a local secret with the one in the backup, and says so', async () => {
     const home = await createHousehold(onSqlite);
     await (await home.start()).stop();
     const { to } = await backUp(home, { withKeys: true });
@@ -273,7 +273,7 @@ describe('a restore', () => {
 });
 
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a restore on $name', (engine) => {
-  test('leaves a database alone in which a fleet lives', async () => {
+  test('refuses a database with a fleet in it', async () => {
     const home = await createHousehold(engine);
     await (await home.start()).stop();
     const { to } = await backUp(home);

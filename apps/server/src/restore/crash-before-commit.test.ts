@@ -10,7 +10,7 @@ import { openJournal } from './revocation-journal.ts';
 const PROGRAM = join(import.meta.dirname, '../testing/revoke-and-die.ts');
 
 test.each(ENGINES)(
-  'T20: a server that dies between journal and commit revokes at its next start, on $name',
+  'T20: a server killed between journal and commit revokes at its next start, on $name',
   async (engine) => {
     const { config, start } = await createHousehold(engine);
     const first = await start();

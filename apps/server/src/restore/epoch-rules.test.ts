@@ -68,7 +68,7 @@ describe('T20: a database that was put back is told from one that went on', () =
   });
 });
 
-test('replicas that start again and again after one restore raise the epoch once for each that was higher', () => {
+test('replicas that restart repeatedly after one restore raise the epoch once for each higher one', () => {
   const epochOf = fc.integer({ min: 0, max: 4 });
   const epochs = fc.array(epochOf, { minLength: 2, maxLength: 6 });
   fc.assert(

@@ -35,7 +35,7 @@ async function statusOf(database: Database, familyId: string): Promise<string> {
 }
 
 describe.each(ENGINES)('T20 on $name: a revocation and its line in the journal', (engine) => {
-  test('the line is on disk before the commit, so that a crash leaves one too many and never one too few', async () => {
+  test('the line is durable before the commit, so that a crash leaves one too many and never one too few', async () => {
     const { plain, journal, familyId, text, database } = await open(engine);
     const seen: string[] = [];
     const watching: RevocationJournal = {
@@ -67,7 +67,7 @@ describe.each(ENGINES)('T20 on $name: a revocation and its line in the journal',
     expect(await statusOf(database, familyId)).toBe('active');
   });
 
-  test('a commit that fails takes its line back; one whose answer was lost keeps it', async () => {
+  test('a failed commit removes its line; one whose answer was lost keeps it', async () => {
     const { plain, journal, familyId } = await open(engine);
     const broken = (when: 'before' | 'after'): Database => ({
       ...plain,

@@ -33,7 +33,7 @@ async function stateOf(server: LivingServer) {
 }
 
 describe.each(ENGINES)('T20: the epoch of a server on $name', (engine) => {
-  test('is 1 at the first start, and stays while the database goes on', async () => {
+  test('is 1 at the first start, and stays while the database continues', async () => {
     const { config, start } = await createHousehold(engine);
     for (let i = 0; i < 3; i++) {
       const server = await start();
@@ -45,7 +45,7 @@ describe.each(ENGINES)('T20: the epoch of a server on $name', (engine) => {
     expect(statSync(join(config.dataDir, EPOCH_FILE)).mode & 0o777).toBe(0o600);
   });
 
-  test('rises where the file is gone, once, with a critical event and a loud line', async () => {
+  test('rises once if the file is missing, with a critical event and a log line', async () => {
     const { config, start, clock } = await createHousehold(engine);
     const first = await start();
     await first.stop();
@@ -81,7 +81,7 @@ describe.each(ENGINES)('T20: the epoch of a server on $name', (engine) => {
 });
 
 describe('T20: a database file that was put back by hand', () => {
-  test('begins a new epoch, says how far it fell back, and revokes again what was revoked since', async () => {
+  test('begins a new epoch, records how far it fell back, and repeats later revocations', async () => {
     const { config, start } = await createHousehold(onSqlite);
     const first = await start();
     const [kept, revoked, deleted] = [
@@ -126,7 +126,7 @@ describe('T20: a database file that was put back by hand', () => {
     expect(await revoked.renew(fourth)).toBe(401);
   });
 
-  test('an API token that was revoked since stays revoked, and the others work on', async () => {
+  test('an API token revoked since stays revoked, and the others keep working', async () => {
     const { config, start } = await createHousehold(onSqlite);
     const first = await start();
     const expires_at = '2027-11-01T00:00:00Z';
@@ -152,7 +152,7 @@ describe('T20: a database file that was put back by hand', () => {
     expect([await status(kept), await status(revoked)]).toEqual([200, 401]);
   });
 
-  test('an operator who was deleted since is deleted again, and cannot log in', async () => {
+  test('an operator deleted since is deleted again, and cannot log in', async () => {
     const { config, start } = await createHousehold(onSqlite);
     const first = await start();
     const url = '/api/v1/admin/operators';
@@ -235,7 +235,7 @@ describe('T20: a database file that was put back by hand', () => {
     expect(await host.renew(second)).toBe(401);
   });
 
-  test('R4: keys made since come back with their versions, a revoked one stays revoked, and no version repeats', async () => {
+  test('R4: newer keys return with their versions, a revoked one stays revoked, and no version repeats', async () => {
     const { config, start } = await createHousehold(onSqlite);
     const first = await start();
     const host = await enrolHost(first, 'machine-1');
@@ -267,7 +267,7 @@ describe('T20: a database file that was put back by hand', () => {
     expect(await host.renew(third)).toBe(200);
   });
 
-  test('where even the key sets are lost, the next one stands far above what any host can hold', async () => {
+  test('if even the key sets are lost, the next version is far above what any host can have', async () => {
     const { config, start, clock } = await createHousehold(onSqlite);
     const first = await start();
     const held = versionOf((await first.call('GET', '/api/v1/public-keys')).body.key_set);
@@ -279,7 +279,7 @@ describe('T20: a database file that was put back by hand', () => {
     expect(versionOf(offered)).toBe(held + 1_001);
   });
 
-  test('a revoked key that the restored database has in use refuses the start where no other is here', async () => {
+  test('a revoked key that the restored database uses stops the start if no other is present', async () => {
     const { config, start } = await createHousehold(onSqlite);
     await (await start()).stop();
     const copy = copyDatabase(config.dataDir);
@@ -296,7 +296,7 @@ describe('T20: a database file that was put back by hand', () => {
 });
 
 describe.each(postgres)('T20: replicas on $name with data folders of their own', (engine) => {
-  test('do not raise the epoch by starting, and both see one restore once', async () => {
+  test('do not raise the epoch by starting, and both detect one restore once', async () => {
     const first = await createHousehold(engine, { jwtSecret: 'x'.repeat(32) });
     const { config } = first;
     const { dataDir: other } = await engine.place();

@@ -14,7 +14,7 @@ import { createResyncGate, openNewResync } from './resync.ts';
 const URL = '/api/v1/admin/resync';
 const HOUR_MS = 3_600_000;
 
-/** Two hosts that have renewed since the backup, which is restored; tokens by their seq. */
+/** Two hosts that have renewed since the restored backup; tokens by their seq. */
 async function setUp(engine: TestEngine, { resyncHours = null }: { resyncHours?: number | null } = {}) {
   const home = await createHousehold(engine);
   const first = await home.start();
@@ -59,19 +59,19 @@ describe.each(ENGINES)('3.5: renewals after a restore on $name', (engine) => {
     expect(await hosts[0].renew(server)).toBe(401);
     const [reuse] = await eventsOf(server, 'REFRESH_TOKEN_REUSE', token);
     expect(reuse).toMatchObject({ severity: 'critical', content: { reason: 'ahead_of_database' } });
-    // Forward only: a resync that comes too late brings nobody back.
+    // Forward only: a late resync brings no family back.
     expect((await server.call('POST', URL, { token, body: OPEN })).status).toBe(201);
     expect(await hosts[0].renew(server)).toBe(401);
     expect(await hosts[1].renew(server)).toBe(200);
   });
 
-  test('an open resync takes each family along once, with a critical event', async () => {
+  test('an open resync accepts each family once, with a critical event', async () => {
     const { server, hosts, tokens, token } = await setUp(engine);
     const [host] = hosts;
     const opened = await server.call('POST', URL, { token, body: OPEN });
     expect(opened.body.resync).toMatchObject({ reason: 'disk died', opened_by: 'olga', resynced: 0 });
     expect((await server.call('POST', URL, { token, body: OPEN })).body.code).toBe('conflict');
-    // From elsewhere it changes nothing and uses up nothing.
+    // From another machine it changes nothing and uses up nothing.
     expect((await present(server, host, tokens[3], 'machine-x')).body.code).toBe('MACHINE_ID_MISMATCH');
     const taken = await present(server, host, tokens[3]);
     expect(taken.body.refresh_token).toMatch(/^rt1\.[0-9a-f-]{36}\.4\./);
@@ -87,7 +87,7 @@ describe.each(ENGINES)('3.5: renewals after a restore on $name', (engine) => {
     expect(await hosts[1].renew(server)).toBe(200);
   });
 
-  test('the second token ahead of the database is reuse, whoever has it', async () => {
+  test('the second token ahead of the database is reuse, from anyone', async () => {
     const { server, hosts, tokens, token } = await setUp(engine);
     await server.call('POST', URL, { token, body: OPEN });
     const stolen = await present(server, hosts[0], tokens[3]);
@@ -97,7 +97,7 @@ describe.each(ENGINES)('3.5: renewals after a restore on $name', (engine) => {
     expect(await eventsOf(server, 'REFRESH_TOKEN_REUSE', token)).toHaveLength(1);
   });
 
-  test('it closes by itself, or early by an operator', async () => {
+  test('it expires, or an operator closes it early', async () => {
     const { home, server, hosts, token } = await setUp(engine);
     await server.call('POST', URL, { token, body: { hours: 1, reason: 'x' } });
     expect((await server.call('DELETE', URL, { token })).status).toBe(204);
@@ -115,7 +115,7 @@ describe.each(ENGINES)('3.5: renewals after a restore on $name', (engine) => {
     expect([await hosts[0].renew(server), await hosts[1].renew(server)]).toEqual([200, 200]);
   });
 
-  test('what is not 1 to 72 whole hours with a reason is 400 and opens nothing', async () => {
+  test('anything but 1 to 72 whole hours with a reason is 400 and opens nothing', async () => {
     const server = await (await createHousehold(engine)).start();
     const token = await server.admin();
     for (const body of [
@@ -144,7 +144,7 @@ test('a family that the journal names has no turn, whatever the database says', 
   expect([await isOpen(false), await isOpen(true)]).toEqual([true, false]);
 });
 
-test('a family whose last known token has expired was not in use at the backup: it is not taken along', async () => {
+test('a family whose last known token has expired was not in use at the backup: it cannot resync', async () => {
   const [sqlite] = ENGINES;
   if (!sqlite) throw new Error('SQLite is always there');
   const home = await createHousehold(sqlite);

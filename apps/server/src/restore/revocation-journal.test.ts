@@ -22,7 +22,7 @@ function open(dataDir: string): { journal: RevocationJournal; tornBytes: number 
 }
 
 describe('T20: the revocation journal', () => {
-  test('keeps what it was told, for its own user alone, and says it again after a restart', () => {
+  test('keeps its entries, readable by its owner only, and has them after a restart', () => {
     const dataDir = folder();
     const { journal } = open(dataDir);
     expect(journal.append([family(1), family(2)])).toHaveLength(2);
@@ -37,7 +37,7 @@ describe('T20: the revocation journal', () => {
     expect(statSync(join(dataDir, JOURNAL_FILE)).mode & 0o777).toBe(0o600);
   });
 
-  test('takes a line back, and not one that came later', () => {
+  test('removes a line, and not a later one', () => {
     const dataDir = folder();
     const { journal } = open(dataDir);
     journal.append([family(1, 10), family(2, 10)]);
@@ -47,7 +47,7 @@ describe('T20: the revocation journal', () => {
     expect(open(dataDir).journal.entries()).toEqual([family(2, 20)]);
   });
 
-  test('a crash at any byte of the last line costs that line alone, and the journal goes on', () => {
+  test('a crash at any byte of the last line costs only that line, and the journal continues', () => {
     const source = folder();
     open(source).journal.append([family(1), family(2)]);
     const whole = readFileSync(join(source, JOURNAL_FILE));
@@ -64,7 +64,7 @@ describe('T20: the revocation journal', () => {
     }
   });
 
-  test('a piece that is longer than what is written next leaves nothing behind', () => {
+  test('an incomplete line longer than the next one leaves nothing behind', () => {
     const dataDir = folder();
     open(dataDir).journal.append([family(1)]);
     const path = join(dataDir, JOURNAL_FILE);
@@ -99,7 +99,7 @@ describe('T20: the revocation journal', () => {
     });
   });
 
-  test('is written anew without what nothing can bring back, and stays one chain', () => {
+  test('is rewritten without entries of rows that cannot come back, and stays one chain', () => {
     const dataDir = folder();
     const { journal } = open(dataDir);
     journal.append([family(1), family(2), family(3)]);

@@ -33,7 +33,7 @@ export interface WorldStart {
   readonly isPair: readonly boolean[];
 }
 
-/** Both sources of advisories, the worker, the mirror and the approvals of one host, and an eye on every commit. */
+/** Both sources of advisories, the worker, the mirror and one host's approvals; checks every commit. */
 export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { queueMax: number }) {
   const violations: string[] = [];
   const told = new Map<string, number>();
@@ -48,7 +48,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
     queueMax,
     wrapClient: (client): OsvClient => ({
       ...client,
-      // The answer is made when the question comes, and may be a long time under way.
+      // The answer is fixed at the question, and may take long to arrive.
       async query(...question) {
         const answers = await client.query(...question);
         await hold.held;
@@ -81,7 +81,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
   for (const source of [it.osv, it.mirrored]) for (const one of Object.values(OSV)) source.covered.add(one);
   onTestFinished(() => hold.letGo());
 
-  /** A world as it is on the first day, with packages that no other one has had. */
+  /** A world in its initial state, with packages that no other world has. */
   async function begin(start: WorldStart, run: number) {
     await it.database.transact(async (tx) => {
       await tx
@@ -108,14 +108,14 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       return { ecosystem, name, subject, pair: [i, ...(start.isPair[i] ? [i ^ 1] : [])] };
     });
     const closureOf = (i: number) => (packages[i]?.pair ?? []).flatMap((n) => packages[n] ?? []);
-    /** Those that some source has ever known to be bad. */
+    /** Packages that a source has ever known to be bad. */
     const everBad = new Set<string>();
 
     function learn(source: 'api' | 'export', i: number): void {
       const subject = packages[i]?.subject;
       if (!subject) return;
       everBad.add(subjectKey(subject));
-      // Two versions of a record are never of one time.
+      // Two versions of a record never have the same time.
       it.clock.advance(1);
       const { ecosystem, name, version } = subject;
       const modified = new Date(it.clock.now()).toISOString();
@@ -191,7 +191,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       return entries.some(({ versions_json: json }) => json.includes(`"${version}"`));
     }
 
-    /** Whether every package of an update can be judged by the mirror as it is now. */
+    /** Whether the current mirror can judge every package of an update. */
     async function isMirrored(i: number): Promise<boolean> {
       const snapshots = await readSnapshots(it.database.read);
       const at = { nowMs: it.clock.now(), maxAgeMs: 24 * 3_600_000 };
@@ -208,7 +208,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       });
     }
 
-    /** Asks about an update, and holds what is said against what the sources are. */
+    /** Asks about an update, and compares the answer with the sources. */
     async function ask(question: Question, i: number, waitMs: number): Promise<void> {
       const id = updates[i] ?? '';
       const deps = { ...it.deps, waitMs };
@@ -255,7 +255,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       }
     }
 
-    /** Every source is well again: whatever is open is decided by the next question. */
+    /** Every source works again: the next question decides every open update. */
     async function settle(): Promise<void> {
       faults.next = false;
       it.osv.mode = 'up';
@@ -264,7 +264,7 @@ export async function createAdvisoryWorld(engine: TestEngine, { queueMax }: { qu
       hold.held = null;
       it.clock.advance(2 * 3_600_000);
       await mirror?.refresh();
-      // Each time one package at least fits into the queue.
+      // Each round at least one package fits into the queue.
       for (let i = 0; i < PACKAGES; i++) await sweepOnce(it.deps);
       for (const [i, id] of updates.entries()) {
         const state = (await findUpdate(it.database.read, id))?.state;
@@ -327,7 +327,7 @@ interface Seen {
   readonly told: [string, number][];
 }
 
-/** Whether a check is of a later time than what the API told: a later answer of it, or data that may know better. */
+/** Whether a check is later than the API's answer: a later answer of it, or newer data. */
 function isLater(
   { source, checkedAtMs }: { source: string; checkedAtMs: number },
   toldAtMs: number,

@@ -5,7 +5,7 @@ import type { Database, Db } from '../platform/db/engine.ts';
 import type { TestKeyRing } from './slice-app.ts';
 
 export interface TestAgent {
-  /** Makes the ids; two agents of one database need two numbers. */
+  /** Determines the ids; two agents of one database need two numbers. */
   n: number;
   machineId?: string | null;
   digests?: string;
@@ -13,7 +13,7 @@ export interface TestAgent {
   deletedAtMs?: number;
 }
 
-/** Writes an active agent with an active family, for tests and benchmarks of what comes after enrolment. */
+/** Writes an active agent with an active family, for tests and benchmarks of the steps after enrolment. */
 export async function insertTestAgent(
   database: Database,
   { n, machineId = `machine-${n}`, digests = '{}', group, deletedAtMs }: TestAgent,
@@ -71,13 +71,13 @@ export interface TestUpdate {
   state: string;
   /** When its approval ends. */
   expiresAtMs: number;
-  /** Signs its approval; without one there is a row and nothing that an agent or a delivery would believe. */
+  /** Signs its approval; without one the row has nothing that an agent or a delivery would trust. */
   keyRing?: Pick<TestKeyRing, 'fleetId' | 'signer'> | undefined;
-  /** What the signed approval says in place of the truth. */
+  /** Members of the signed approval that replace the true ones. */
   signed?: Partial<ApprovalPayload>;
 }
 
-/** Writes an update with a plan and an approval; returns what an install command of it bears. */
+/** Writes an update with a plan and an approval; returns the members of an install command for it. */
 export async function insertTestUpdate(
   database: Database,
   { agentId, n, state, expiresAtMs, keyRing, signed = {} }: TestUpdate,

@@ -28,8 +28,9 @@ export const TEST_SECRET = Buffer.alloc(48, 7);
 const ROLES = ['viewer', 'approver', 'admin'] as const;
 
 /**
- * The slices that hold agents' credentials over real HTTP handlers and a real database. Operators log in by bearing
- * the name of their role; check-in is a stand-in that binds as the real one does. No start-up penalty, wide limits.
+ * The slices for agents' credentials over real HTTP handlers and a real database. Operators log in with the
+ * name of their role; check-in is a stand-in that binds as the real one does. No start-up penalty, wide
+ * limits.
  */
 export function createAgentsApp(
   database: Database,
@@ -53,7 +54,7 @@ export function createAgentsApp(
   const tagKey = refreshTagKey(TEST_SECRET);
   const { familyMaxAgeMs = null } = options;
   const renewal: RenewalDeps = { platform, tagKey, directory: agentDirectory, familyMaxAgeMs };
-  /** The commands of all hosts, in the order in which they were queued. */
+  /** The commands of all hosts, in the order of queueing. */
   const queued = async () => {
     const rows = await database.read.selectFrom('agent_commands').selectAll().orderBy('id').execute();
     return rows.map(({ agent_id: agentId, created_by: createdBy, action, params }) => {
@@ -78,7 +79,7 @@ export function createAgentsApp(
         }),
       }),
       operator: async (request, access) => {
-        // `admin@web,db`: an admin who is bound to those groups.
+        // `admin@web,db`: an admin bound to those groups.
         const [name, groups] = bearerToken(request.headers.authorization)?.split('@') ?? [];
         const role = ROLES.find((one) => one === name);
         if (!role) throw new Refusal('unauthenticated', { detail: 'Log in.' });

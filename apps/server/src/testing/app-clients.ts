@@ -28,27 +28,27 @@ export interface Request {
   url: string;
   token?: string;
   machineId?: string;
-  /** Session token that comes along in the console's cookie. */
+  /** Session token to send in the console's cookie. */
   cookie?: string;
   body?: object;
 }
 
 export interface Clients {
   app: TestApp;
-  /** Where the application listens. */
+  /** The application's address. */
   base: string;
   admin: string;
   viewer: string;
   approver: string;
   send(request: Request): Promise<{ status: number; code: string | null; text: string }>;
-  /** Makes a registration token and enrols a host with it. */
+  /** Creates a registration token and enrols a host with it. */
   enrol(machineId: string): Promise<AgentClient>;
   logIn(role: 'viewer' | 'approver'): Promise<string>;
 }
 
 /**
- * The whole application, listening, with one operator of each role, past the start-up penalty and with limits that
- * nobody meets. Requests go over a socket: some are answered before the framework sees them.
+ * The whole application, listening, with one operator of each role, past the start-up penalty and with limits
+ * that no test reaches. Requests go over a socket: some are answered before the framework sees them.
  */
 export async function openClients(
   engine: TestEngine,

@@ -34,20 +34,20 @@ import { createTestPlatform } from './test-platform.ts';
 
 export interface ApprovalsAppOptions {
   settings?: Partial<Config>;
-  /** How long a decision waits for them: long, unless a test is about what it does then. */
+  /** How long a decision waits for them; long unless a test needs the timeout. */
   waitMs?: number;
-  /** How long the source of advisories may take: long, unless a test lets it hang. */
+  /** Timeout of the source of advisories; long unless a test lets it hang. */
   osvMs?: number;
-  /** The same of the registries. */
+  /** The same for the registries. */
   registryMs?: number;
-  /** Most packages that wait for the source of advisories. */
+  /** Maximum packages that wait for the source of advisories. */
   queueMax?: number;
-  /** Replaces the client of the API by one that holds its answers back, say. */
+  /** Replaces the API's client, for example by one that delays its answers. */
   wrapClient?: (client: OsvClient) => OsvClient;
-  /** Gives the export of advisories records of its own: what the API says is not in it by itself. */
+  /** Gives the export of advisories separate records; otherwise it has those of the API. */
   isExportApart?: boolean;
   trustedRoot?: TrustedRoot;
-  /** Replaces the database by one that looks at what is done with it. */
+  /** Replaces the database by one that observes its use. */
   wrap?: (database: Database) => Database;
 }
 
@@ -133,7 +133,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
     return { status: answer.statusCode, body, code: body?.code, headers: answer.headers };
   }
 
-  /** An update of a package on the host; with its plan unless told otherwise. */
+  /** An update of a package on the host; with its plan by default. */
   async function addUpdate(given: NewTestUpdate = {}): Promise<string> {
     const { name = 'openssl', ecosystem = 'apt', version = '3.0.12-1', state = 'pending' } = given;
     const id = platform.newId();
@@ -151,10 +151,10 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   return {
     app,
     osv,
-    /** What the export is made of: the records of the API, unless they are apart. */
+    /** The records of the export: those of the API, unless they are separate. */
     mirrored,
     exported,
-    /** Null where `settings` name no source that has one. Nothing refreshes it by itself. */
+    /** Null if `settings` name no source with a mirror. It is not refreshed automatically. */
     mirror,
     platform,
     database,
@@ -177,7 +177,7 @@ export async function createApprovalsApp(engine: TestEngine, options: ApprovalsA
   };
 }
 
-/** Whatever a test decides, the gate decides again in the same way from what was recorded. */
+/** Replays every decision of a test from its record: the gate must decide the same. */
 async function replayAll({ read }: Database): Promise<void> {
   for (const row of await read.selectFrom('decisions').selectAll().execute()) {
     const record = readRecord(row);
@@ -199,7 +199,7 @@ interface NewTestUpdate {
   plan?: PlanAction[] | null;
 }
 
-/** An action with all that the gate and the wire ask for. */
+/** An action with all members that the gate and the wire require. */
 export function actionOf(given: {
   name: string;
   version: string;

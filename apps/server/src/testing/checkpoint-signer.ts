@@ -5,11 +5,11 @@ import type { CheckpointKeys } from '../events/open-checkpoint.ts';
 
 export interface TestCheckpointSigner extends CheckpointSigner {
   trusted: CheckpointKeys;
-  /** What a restore from backup does. */
+  /** Sets the epoch, as a restore from backup does. */
   nextEpoch(): void;
 }
 
-/** One key that signs checkpoints, and what a verifier has to know of it. */
+/** One key that signs checkpoints, with the data that a verifier needs. */
 export function createCheckpointSigner(seed = 1): TestCheckpointSigner {
   const keyId = `01900000-0000-7000-8000-00000000c${String(seed).padStart(3, '0')}`;
   const key = loadSigningKey({ keyId, privateKeyHex: generatePrivateKeyHex(Buffer.alloc(32, seed)) });

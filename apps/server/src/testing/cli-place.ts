@@ -25,20 +25,20 @@ export interface CliPlace {
   clock: Clock;
   /** Starts a server on the data directory; it stops with the test. */
   start(): Promise<{ url: string; stop: () => Promise<void> }>;
-  /** Runs a command of `tidegate` in this process, on the clock of the test. */
+  /** Runs a `tidegate` command in this process, on the test's clock. */
   run(words: readonly string[], options?: { stdin?: string; env?: Record<string, string> }): Promise<Ran>;
-  /** The same in a process of its own, as beside a running server. */
+  /** The same in a separate process, as beside a running server. */
   spawn(words: readonly string[], options?: { stdin?: string }): Promise<Ran>;
 }
 
-/** A data directory and database for tests of the server's command line; no server has been there yet. */
+/** A data directory and database for tests of the server's command line; no server has used it yet. */
 export async function createCliPlace(engine: TestEngine, clock: Clock = startClock()): Promise<CliPlace> {
   return openPlace(await engine.place(), { clock, seed: 'cli' });
 }
 
 /**
- * The same after a server has started and stopped there once, and after `prepare`. That is done once for each engine;
- * every test has a copy.
+ * The same after a server has started and stopped there once, and after `prepare`. That is done once for each
+ * engine; every test has a copy.
  */
 export function servedPlaces({
   newClock = startClock,

@@ -1,7 +1,7 @@
 import type { Database, Tx } from '../platform/db/engine.ts';
 import { type Plugin, withPlugin } from './with-plugin.ts';
 
-/** A database that counts: transactions, the statements inside of them, and reads outside (prepared ones are not). */
+/** A database that counts transactions, their statements, and reads outside them (except prepared ones). */
 export function countStatements(database: Database) {
   let counts = { transactions: 0, statements: 0, reads: 0 };
   const plugin = (count: () => void): Plugin => ({

@@ -2,7 +2,7 @@ import { chainEvents } from '../events/append-event.ts';
 import { createRowSeals } from '../platform/db/create-row-seals.ts';
 import type { DatabaseOptions } from '../platform/db/engine.ts';
 
-/** What a test opens a database with; its rows are sealed under a key that no server has. */
+/** Options to open a test database; its rows are sealed under a key that no server has. */
 export function databaseOptions(): DatabaseOptions {
   return { seals: createRowSeals(() => Buffer.alloc(32, 9)), beforeCommit: chainEvents };
 }

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Database, Db } from '../platform/db/engine.ts';
 
-/** Everything that a schema consists of, a line for each, by kind: tables, columns, indexes, triggers… */
+/** All objects of a schema, one line each, by kind: tables, columns, indexes, triggers… */
 export type SchemaLines = Readonly<Record<string, readonly string[]>>;
 
-/** Describes the schema of a database as the engine knows it, so that two databases can be compared. */
+/** Describes a database's schema as the engine sees it, to compare two databases. */
 export async function describeSchema({ engine, read }: Database): Promise<SchemaLines> {
   const lines: Record<string, string[]> = {};
   for (const [kind, query] of Object.entries(QUERIES[engine])) lines[kind] = await linesOf(read, query);

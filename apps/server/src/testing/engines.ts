@@ -17,15 +17,15 @@ interface OpenOptions extends DatabaseOptions {
 
 export interface TestEngine {
   readonly name: 'sqlite' | 'postgres';
-  /** A fresh database with every migration applied; it goes away with the test that opened it. */
+  /** A fresh database with every migration applied; it is removed after the test. */
   open(options?: Partial<OpenOptions>): Promise<Database>;
   /** The same without any migration. */
   openEmpty(): Promise<Database>;
   /** SERVICE_DATABASE_URL (null on SQLite) and data folder of a fresh empty database, for tests of whole processes. */
   place(): Promise<EnginePlace>;
-  /** A place that stays until the run ends, to be copied. */
+  /** A place that stays until the run ends, for copying. */
   template(): Promise<EnginePlace>;
-  /** A copy of a place that nobody is connected to. */
+  /** A copy of a place without open connections. */
   copy(place: EnginePlace): Promise<EnginePlace>;
 }
 
@@ -84,7 +84,7 @@ function postgres({ url, template }: { url: string; template: string }): TestEng
 
 const shared = inject('postgres');
 
-/** Both engines; PostgreSQL is left out where it is not installed or not asked for, which the run says once. */
+/** Both engines; PostgreSQL is left out if it is not installed or not selected, and the run says so once. */
 export const ENGINES: readonly TestEngine[] = 'url' in shared ? [sqlite, postgres(shared)] : [sqlite];
 
 let databases = 0;

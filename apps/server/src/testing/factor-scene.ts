@@ -16,17 +16,17 @@ const Added = Type.Object({
   recovery_codes: nullable(Type.Array(Type.String())),
 });
 
-/** An app of codes as on a telephone, on the clock of the test. */
+/** An authenticator app as on a telephone, on the test's clock. */
 export interface CodeApp {
   secret: string;
   recoveryCodes: string[];
-  /** The code of the present step, or of one so many steps away. */
+  /** The code of the current step, or of one that many steps away. */
   code(steps?: number): string;
 }
 
 type Headers = Record<string, string>;
 
-/** The operators' side of the server with an admin, and what second factors are made of. Limits of logins are wide. */
+/** The operators' side of the server with an admin, and helpers for second factors. Login limits are wide. */
 export async function createFactorScene(engine: TestEngine, options: OperatorAppOptions = {}) {
   const scene = await createOperatorApp(engine, options);
   const { send, clock, database } = scene;
@@ -41,7 +41,7 @@ export async function createFactorScene(engine: TestEngine, options: OperatorApp
   return {
     ...scene,
     must,
-    /** Turns an authenticator app on. Its next code is one of the next step. */
+    /** Activates an authenticator app. Its next code is one of the next step. */
     async enrolTotp(headers: Headers): Promise<CodeApp> {
       const { secret } = Value.Parse(Begun, await must('POST', '/api/v1/auth/totp', { headers }));
       const totp = new TOTP({ secret: Secret.fromBase32(secret) });
@@ -77,7 +77,7 @@ export async function createFactorScene(engine: TestEngine, options: OperatorApp
       const { id } = Value.Parse(Type.Object({ id: Type.String() }), made);
       return { id, credentials: { username, password: payload.password } };
     },
-    /** What events of a type say, newest first. */
+    /** The content of events of a type, newest first. */
     async eventsOf(type: string): Promise<Record<string, unknown>[]> {
       const rows = await listEvents(database.read, {
         filter: { type },

@@ -1,6 +1,6 @@
 import { type Database, DatabaseFault } from '../platform/db/engine.ts';
 
-/** A database whose commits fail on demand, as those of a full disk do. */
+/** A database whose commits fail on demand, like those of a full disk. */
 export function faulty(database: Database, failing: { now: boolean }): Database {
   return {
     ...database,

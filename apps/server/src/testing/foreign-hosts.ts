@@ -17,7 +17,7 @@ export interface HostRows {
   tokenId: string;
 }
 
-/** Writes a host of this group, in none where it is null, and one row of each kind that belongs to it. */
+/** Writes a host of this group, or of none if it is null, and one row of each kind that belongs to it. */
 export async function insertHostRows(
   platform: Platform,
   { n, group }: { n: number; group: string | null },

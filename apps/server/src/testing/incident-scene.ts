@@ -12,12 +12,12 @@ const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type
 const Commands = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Begun = Type.Object({ secret: Type.String() });
 const Confirmed = Type.Object({ recovery_codes: Type.Array(Type.String()) });
-/** Written apart from any act: when an agent was seen, what registries answer, and what a refused report counts for. */
+/** Tables written outside of any act: last seen times, registry answers, budgets of refused reports. */
 const APART = ['agent_presence', 'provenances', 'release_times', 'outsider_usage'];
 
-/** The whole application with one host, and what incidents are made of. */
+/** The whole application with one host, and helpers that cause incidents. */
 export async function openIncidentScene(engine: TestEngine) {
-  // Passkeys take a name; the scene is asked by its address.
+  // Passkeys need a host name; the scene is addressed by IP.
   const clients = await openClients(engine, { baseUrl: 'http://localhost' });
   const { app, admin, send } = clients;
   const { database } = app.platform;
@@ -72,7 +72,7 @@ export async function openIncidentScene(engine: TestEngine) {
       agent.accessToken = tokens.access_token;
       return tokens.refresh_token;
     },
-    /** An update with its plan: of npm, which goes through unchecked (A2), or of apt, which does not. */
+    /** An update with its plan: of npm, which may pass unchecked (A2), or of apt, which may not. */
     async planned(ecosystem: 'npm' | 'apt'): Promise<string> {
       const name = `package-${++packages}`;
       const plan = {
@@ -94,7 +94,7 @@ export async function openIncidentScene(engine: TestEngine) {
       const { items } = Value.Parse(Commands, await must({ method: 'GET', url, token: admin }));
       return items[0]?.id ?? '';
     },
-    /** Makes every event of one type impossible to write; the answer lifts it. */
+    /** Makes every write of an event of one type fail; the returned function ends that. */
     async refuseEvents(type: string): Promise<() => Promise<void>> {
       const statements = REFUSE[database.engine](type);
       for (const statement of statements.on) await run(statement);
@@ -102,7 +102,7 @@ export async function openIncidentScene(engine: TestEngine) {
         for (const statement of statements.off) await run(statement);
       };
     },
-    /** Everything that is stored. */
+    /** All stored rows. */
     async dump(): Promise<Record<string, unknown>> {
       const names = (await database.read.introspection.getTables()).map(({ name }) => name);
       const stored: Record<string, unknown> = {};

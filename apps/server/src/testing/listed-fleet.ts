@@ -27,8 +27,8 @@ const NAMES = ['curl', 'Curl', 'zlib', 'a_b', 'aXb', 'openssl', 'Ωmega', 'left-
 const ECOSYSTEMS = ['apt', 'apt', 'npm', 'dnf', 'pypi'];
 
 /**
- * Hosts and updates in every shape that a list sorts and filters by, many of them alike; one host in seven is deleted.
- * Returns the updates that a list may show.
+ * Hosts and updates in every shape that a list sorts and filters by, with many ties; one host in seven is
+ * deleted. Returns the updates that a list may show.
  */
 export async function insertListedFleet(
   database: Database,
@@ -89,7 +89,7 @@ export async function insertListedFleet(
   });
 }
 
-/** A number that looks as if it were drawn, and is the same each time. */
+/** A number that looks random, and is the same in each run. */
 function pick(n: number, salt: number): number {
   return (Math.imul(n * 31 + salt * 977 + 7, 0x9e3779b1) >>> 16) & 0xfff;
 }

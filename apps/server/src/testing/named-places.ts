@@ -5,7 +5,7 @@ import { Value } from 'typebox/value';
 export interface Place {
   route: string;
   method: Method;
-  /** As the server serves it: `/api/v1/agents/:agent_id`. */
+  /** As in the server's routes: `/api/v1/agents/:agent_id`. */
   pattern: string;
   at: 'path' | 'query' | 'body';
   name: string;
@@ -46,8 +46,8 @@ const UUID_PATTERN = /^\^\[0-9a-f\]\{8\}-/;
 const NAMING = /(^|_)(id|ids|group|groups)$/;
 
 /**
- * Every place of a document of the server's routes in which a caller may name a row: each parameter of a path, and
- * each member of a query or a body that takes a UUID or is called an id or a group.
+ * Every place of the routes' document in which a caller may name a row: each path parameter, and each member
+ * of a query or a body that takes a UUID or is called an id or a group.
  */
 export function placesOf(document: unknown): Place[] {
   const places: Place[] = [];
@@ -70,7 +70,7 @@ export function placesOf(document: unknown): Place[] {
   return places;
 }
 
-/** Paths of the members that name rows; of a list its items (`update_ids[]`). */
+/** Paths of the members that name rows; for a list its items (`update_ids[]`). */
 function namesIn(schema: unknown, path: string): string[] {
   if (!Value.Check(Shape, schema)) return [];
   const { type, pattern = '', anyOf = [], oneOf = [], allOf = [], items, properties = {} } = schema;

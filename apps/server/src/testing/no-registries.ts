@@ -1,7 +1,7 @@
-/** A loopback port where nobody listens: what is reserved by name refuses at once, and no test asks the internet. */
+/** A closed loopback port, which refuses immediately, so that no test reaches the internet. */
 const CLOSED = 'http://127.0.0.1:1';
 
-/** Settings of a server whose registries are away. */
+/** Settings of a server whose registries are unreachable. */
 export const NO_REGISTRIES = { npmRegistryUrl: CLOSED, pypiUrl: CLOSED };
 
 /** The same in its environment. */

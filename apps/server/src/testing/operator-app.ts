@@ -37,17 +37,17 @@ export const ADMIN = { username: 'root', password: 'correct horse battery' };
 export interface OperatorAppOptions {
   secure?: boolean;
   trustedProxies?: readonly string[];
-  /** How long ago the server started; past the start-up penalty unless set. */
+  /** Time since the server started; past the start-up penalty unless set. */
   bootedAgoMs?: number;
   advisories?: () => AdvisoryCheck;
   withAdmin?: boolean;
   baseUrl?: string;
-  /** As long as a session may live unless set: most tests are not about idleness. */
+  /** The maximum life of a session by default: most tests are not about idleness. */
   sessionIdleMs?: number;
   factorPolicy?: FactorPolicy;
 }
 
-/** The operators' side of the server on a real database, with a clock that stands still. */
+/** The operators' side of the server on a real database, with a manual clock. */
 export async function createOperatorApp(engine: TestEngine, options: OperatorAppOptions = {}) {
   const { secure = false, withAdmin = true, sessionIdleMs = SESSION_LIFETIME_SECONDS * 1_000 } = options;
   const database = await engine.open();

@@ -5,11 +5,11 @@ import { agrees, type Exchange, type World } from './renewal-world.ts';
 
 export interface Possible {
   models: Model[];
-  /** How often each invariant could have been broken, over all runs. */
+  /** How often each invariant could have failed, over all runs. */
   seen: Map<string, number>;
 }
 
-/** What is done, before it is known which token that means. */
+/** An act, before its tokens are chosen. */
 export type Plan =
   | { do: 'renew'; age: number | 'ahead'; machine: 0 | 1 | 2 | null; requestId: string | null }
   | { do: 'revoke' }
@@ -35,7 +35,7 @@ const renewal: fc.Arbitrary<Plan> = fc.record({
 const revocation: fc.Arbitrary<Plan> = fc.constant({ do: 'revoke' });
 const rebind: fc.Arbitrary<Plan> = fc.constant({ do: 'rebind' });
 
-/** What may be done at any moment, alone or at once with others. */
+/** All possible acts, alone or concurrent. */
 export const plan: fc.Arbitrary<Plan> = fc.oneof(
   { weight: 16, arbitrary: renewal },
   { weight: 1, arbitrary: revocation },
@@ -60,7 +60,7 @@ export const commands = fc.commands<Possible, World, false>(
       command('restart', (possible, world) => perform(world, possible, { plans: [], restarted: true })),
     ),
   ],
-  // A few runs have histories of the full length; thousands of runs meet them without being made to.
+  // A few runs have histories of full length; thousands of runs reach them anyway.
   { maxCommands: 14, size: process.env.TIDEGATE_LONG === '1' ? 'medium' : 'max' },
 );
 
@@ -82,11 +82,11 @@ interface Doing {
   plans: readonly Plan[];
   fault?: 'none' | 'limit' | 'database';
   restarted?: boolean;
-  /** Lets a scheduler lead what is done at once. */
+  /** Lets a scheduler order concurrent acts. */
   lead?: (done: Promise<Exchange[]>) => Promise<Exchange[]>;
 }
 
-/** Does it, asks what the model makes of the answers, and checks every invariant. */
+/** Runs the act, feeds the answers to the model, and checks every invariant. */
 export async function perform(world: World, possible: Possible, doing: Doing): Promise<void> {
   const { plans, fault = 'none', restarted = false, lead = (done) => done } = doing;
   const before = await world.observe();
@@ -107,7 +107,7 @@ function modelsAfter(
   { exchanges, fault, world }: { exchanges: readonly Exchange[]; fault: string; world: World },
 ): Model[] {
   const [only] = exchanges;
-  // Rows 1 and 14: neither the limit nor the database decides anything about a token. The limit is one of renewal.
+  // Rows 1 and 14: neither the limit nor the database decides about a token. The limit is that of renewal.
   if (fault === 'database' && only) return only.answer.status === 503 ? [...models] : [];
   if (fault === 'limit' && only?.act.do === 'renew') return only.answer.status === 429 ? [...models] : [];
   const pairs = exchanges.map(({ act, answer }) => [act, answer] as const);

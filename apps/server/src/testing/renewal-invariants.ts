@@ -4,7 +4,7 @@ import { hashRefreshToken, parseRefreshToken } from '../agent-credentials/refres
 import type { Model } from './renewal-model.ts';
 import { agrees, type Exchange, type State, type World } from './renewal-world.ts';
 
-/** What happened between two looks at the database. */
+/** The changes between two reads of the database. */
 export interface Step {
   world: World;
   /** Renewals, rebinds and revocations, one or several at once, with their answers. */
@@ -12,13 +12,13 @@ export interface Step {
   restarted: boolean;
   before: State;
   after: State;
-  /** What the model holds possible: several only while things that went on at once can be explained in several ways. */
+  /** The states that the model allows: several only while concurrent acts have several explanations. */
   models: readonly Model[];
 }
 
 interface Invariant {
   says: string;
-  /** Null where the step says nothing about it. */
+  /** Null if the invariant does not apply to the step. */
   holds(step: Step): boolean | null | Promise<boolean | null>;
 }
 
@@ -114,7 +114,7 @@ export const INVARIANTS: Readonly<Record<number, Invariant>> = {
   },
 };
 
-/** Counts the invariants that a step could have broken; throws for one that it did. */
+/** Counts the invariants that a step could have violated; throws for a violation. */
 export async function checkInvariants(step: Step, seen: Map<string, number>): Promise<void> {
   for (const [number, { says, holds }] of Object.entries(INVARIANTS)) {
     const verdict = await holds(step);

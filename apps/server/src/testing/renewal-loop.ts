@@ -10,8 +10,8 @@ import { databaseOptions } from './database-options.ts';
 import { createTestPlatform } from './test-platform.ts';
 
 /**
- * A program for crash tests: renews one token after the other in the SQLite file that it is given, and says each
- * child on a line of its own once the renewal has answered, until it is killed.
+ * A program for crash tests: renews one token after the other in the given SQLite file, and prints each child
+ * on its own line once the renewal has answered, until it is killed.
  */
 const [, , file = '', first = '', machineId = ''] = process.argv;
 const platform = { ...createTestPlatform(openSqlite(file, databaseOptions())), random: systemRandom };

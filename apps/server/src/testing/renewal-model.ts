@@ -11,7 +11,7 @@ export const COUNTED = [
 ] as const;
 type Counted = (typeof COUNTED)[number];
 
-/** What the specification says of one agent and its family, without a database: section 3 on a page. */
+/** The specification of one agent and its family, without a database: section 3 on a page. */
 export interface Model {
   readonly agent: 'active' | 'revoked';
   readonly family: 'active' | 'revoked';
@@ -21,9 +21,9 @@ export interface Model {
   readonly previous: string | null;
   readonly displaced: string | null;
   readonly graceUsed: boolean;
-  /** Of the last rotation, as long as its child can be given again. */
+  /** Of the last rotation, while its child can be reissued. */
   readonly requestId: string | null;
-  /** Every token of the family that was ever issued, and when. */
+  /** Every issued token of the family, with its time. */
   readonly issuedAtMs: ReadonlyMap<string, number>;
   readonly createdAtMs: number;
   readonly events: Readonly<Record<Counted, number>>;
@@ -36,18 +36,18 @@ export type Act =
 
 export interface Answer {
   status: number;
-  /** The new refresh token of a renewal that was answered 200. */
+  /** The new refresh token of a renewal with status 200. */
   child: string | null;
 }
 
 export interface Terms {
   nowMs: number;
   maxAgeMs: number;
-  /** A machine that is another agent's. */
+  /** The machine of another agent. */
   takenMachine: string;
 }
 
-/** The model after the answer; null where the model would have answered otherwise. */
+/** The model after the answer; null if the model gives a different answer. */
 export function step(model: Model, act: Act, answer: Answer, terms: Terms): Model | null {
   switch (act.do) {
     case 'renew':
@@ -65,7 +65,7 @@ export function step(model: Model, act: Act, answer: Answer, terms: Terms): Mode
   }
 }
 
-/** Invariant 10: answers given at once must equal some serial order. All models that such an order leads to. */
+/** Invariant 10: concurrent answers must equal some serial order. All models that such an order leads to. */
 export function explain(model: Model, pairs: readonly (readonly [Act, Answer])[], terms: Terms): Model[] {
   if (pairs.length === 0) return [model];
   return pairs.flatMap(([act, answer], i) => {
@@ -76,7 +76,7 @@ export function explain(model: Model, pairs: readonly (readonly [Act, Answer])[]
 
 type Renewal = Extract<Act, { do: 'renew' }>;
 
-/** The decision table of section 3, row by row; what is no token of the family and not ahead of it is row 2. */
+/** The decision table of section 3, row by row; a token neither of the family nor ahead of it is row 2. */
 function renew(model: Model, act: Renewal, answer: Answer, terms: Terms): Model | null {
   const refused = (status: number, after: Model) => (answer.status === status ? after : null);
   const { token, machine } = act;
@@ -119,7 +119,7 @@ function rotated(model: Model, act: Renewal, child: string, { nowMs }: Terms): M
   };
 }
 
-/** Section 3.4: the same request gets the same child again, another one displaces it. */
+/** Section 3.4: the same request gets the same child again, a different one displaces it. */
 function graced(model: Model, act: Renewal, child: string, { nowMs }: Terms): Model | null {
   const after = noted({ ...model, graceUsed: true, requestId: null }, 'REFRESH_GRACE_USED');
   const isSame = act.requestId !== null && act.requestId === model.requestId;

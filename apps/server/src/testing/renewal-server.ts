@@ -3,8 +3,8 @@ import { createAgentsApp } from './agents-app.ts';
 import { databaseOptions } from './database-options.ts';
 
 /**
- * A program for tests that watch or stop single system calls: serves renewals from the SQLite file that it is given,
- * with a seed for its randomness, and says where on a line of its own. Ends when its input does.
+ * A program for tests that trace or stop single system calls: serves renewals from the given SQLite file,
+ * with a seed for its randomness, and prints its address on a line. Ends when its input does.
  */
 const [, , file = '', seed = ''] = process.argv;
 const database = openSqlite(file, databaseOptions());

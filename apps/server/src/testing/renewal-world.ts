@@ -20,18 +20,18 @@ import { type Act, type Answer, COUNTED, type Model, type Terms } from './renewa
 import { type Stage, scheduled } from './scheduled-database.ts';
 
 const DAY_MS = 86_400_000;
-/** Longer than a token's life, so that both ends are met. */
+/** Longer than a token's life, so that both ends are reached. */
 export const MAX_AGE_MS = 200 * DAY_MS;
 export const TAKEN_MACHINE = 'machine-taken';
 const WIDE = { requests: 100_000, windowSeconds: 60, enabled: true };
 const NONE = { requests: 0, windowSeconds: 60, enabled: true };
 
-/** One database with two servers over it: a restart goes on with the other one, which remembers nothing. */
+/** One database with two servers: a restart continues with the other one, whose memory is empty. */
 export interface RenewalStage {
   apps: readonly [AgentsApp, AgentsApp];
   stage: Stage;
   failing: { now: boolean };
-  /** Seats for the agents to come: a token for each would double the cost of a run. */
+  /** Seats for future agents: a token for each would double the cost of a run. */
   seats: { token: string; left: number };
 }
 
@@ -49,7 +49,7 @@ export async function createRenewalStage(database: Database): Promise<RenewalSta
   return { apps: [one, other], stage, failing, seats: { token: '', left: 0 } };
 }
 
-/** What the database holds of the agent: nothing else decides. */
+/** The agent's rows in the database, which alone decide. */
 export interface State {
   family: Tables['refresh_families'];
   agent: { machine_id: string | null; status: string };
@@ -66,7 +66,7 @@ export interface World {
   readonly agent: EnrolledAgent;
   readonly familyId: string;
   readonly machines: readonly [string, string, string];
-  /** Every refresh token that was issued to it, oldest first; each with its access token and the answers 200 to it. */
+  /** Its refresh tokens, oldest first; each with its access token and its answers with status 200. */
   readonly issued: Map<string, { accessToken: string; accepted: number }>;
   readonly terms: () => Terms;
   advance(ms: number): void;
@@ -205,7 +205,7 @@ async function observe(
   return { family, agent, events };
 }
 
-/** Whether the database holds what the model says, field by field. */
+/** Compares the database with the model, field by field. */
 export function agrees(model: Model, { family, agent, events }: State): boolean {
   const hashOf = (token: string | null) => (token === null ? null : hashRefreshToken(token));
   const displaced = model.displaced === null ? '[]' : JSON.stringify([hashOf(model.displaced)]);

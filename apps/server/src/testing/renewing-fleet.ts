@@ -6,13 +6,13 @@ import { startFamily } from '../agent-credentials/families.ts';
 import { insertAgent } from '../agents/store.ts';
 import type { Platform } from '../platform/platform.ts';
 
-/** An honest agent: the id of its request is kept before it is sent, the token after its answer. */
+/** An honest agent: stores the id of its request before sending it, and the token after its answer. */
 export interface RenewingAgent {
   readonly agentId: string;
   readonly machineId: string;
   token: string;
   requestId: string;
-  /** Sends of the present token whose outcome nobody told: more than one may cost the family (table, row 10). */
+  /** Requests with the current token without an answer: more than one may cost the family (table, row 10). */
   unknown: number;
   renewals: number;
   isRefused: boolean;
@@ -68,10 +68,10 @@ const HOST = {
 
 const Answer = Compile(Type.Object({ refresh_token: Type.String() }));
 
-/** What came of one request: an answer, or why there is none and whether the server may have read it. */
+/** The outcome of one request: an answer, or why there is none and whether the server may have read it. */
 type Outcome = { status: number; body: unknown } | { status: null; sent: boolean };
 
-/** One renewal of the agent; resolves with the status, null where no answer came. */
+/** One renewal of the agent; resolves with the status, null without an answer. */
 export async function renewOnce(agent: RenewingAgent, url: string, sockets: Agent): Promise<number | null> {
   const payload = JSON.stringify({ refresh_token: agent.token, request_id: agent.requestId });
   const outcome = await send(`${url}/api/v1/agents/renew`, {

@@ -12,7 +12,7 @@ import { NO_REGISTRIES } from './no-registries.ts';
 
 export const OPERATOR = { username: 'olga', password: 'a long enough password' };
 
-/** A real server in this process on a data folder, with a clock that stands still until told. */
+/** A real server in this process on a data folder, with a manual clock. */
 export interface LivingServer {
   url: string;
   lines: string[];
@@ -33,11 +33,11 @@ export interface Answer {
 export interface Household {
   config: Config;
   clock: ReturnType<typeof createClock>;
-  /** Throws with the one line where the server does not start. */
+  /** Throws with the log line if the server does not start. */
   start(settings?: Partial<Config>): Promise<LivingServer>;
 }
 
-/** Where servers are started again and again: a data folder and a database of an engine. */
+/** Starts servers repeatedly on one data folder and one database of an engine. */
 export async function createHousehold(
   engine: TestEngine,
   settings: Partial<Config> = {},
@@ -90,7 +90,7 @@ async function start(config: Config, clock: Household['clock']): Promise<LivingS
   return { url, lines, call, admin, stop };
 }
 
-/** Copies an embedded database by hand, as somebody does who knows nothing of `tidegate backup`; the server is stopped. */
+/** Copies an embedded database by hand, without `tidegate backup`; the server is stopped. */
 export function copyDatabase(dataDir: string): { putBack(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'tidegate-copy-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -117,7 +117,7 @@ export interface EnrolledHost {
   machineId: string;
   refreshToken: string;
   accessToken: string;
-  /** Renews and keeps what comes back; returns the status. */
+  /** Renews and keeps the new tokens; returns the status. */
   renew(server: LivingServer): Promise<number>;
 }
 

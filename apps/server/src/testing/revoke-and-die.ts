@@ -4,9 +4,9 @@ import { journaledDatabase } from '../restore/journaled-database.ts';
 import { openJournal } from '../restore/revocation-journal.ts';
 import { databaseOptions } from './database-options.ts';
 
-/** A program for crash tests: revokes every family of a server and dies after the journal, before the commit. */
+/** A program for crash tests: revokes every family and exits after the journal, before the commit. */
 const [, , dataDir = '', databaseUrl = ''] = process.argv;
-/** Later than the families: a revocation from before a family is not of it. */
+/** Later than the families: a revocation older than a family does not apply to it. */
 const AT_MS = Date.UTC(2026, 10, 22);
 const opened = openJournal(dataDir);
 if (!opened.ok) throw new Error(opened.fault);

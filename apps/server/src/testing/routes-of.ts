@@ -1,4 +1,4 @@
-/** Reads the tree that Fastify prints, which is the one list of what it serves: `GET /api/health`, say. */
+/** Parses the tree that Fastify prints, the only list of its routes, into `GET /api/health` and the like. */
 export function routesOf(tree: string): string[] {
   const routes: string[] = [];
   const parents: string[] = [];

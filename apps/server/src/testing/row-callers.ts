@@ -15,9 +15,9 @@ const Enrolled = Type.Object({ agent_id: Type.String(), access_token: Type.Strin
 export interface Caller {
   name: string;
   headers: Readonly<Record<string, string>>;
-  /** Whose rows it may reach at the most: of every host, of the group `ours`, of one host, of nobody. */
+  /** The largest set of rows it may reach: every host's, those of group `ours`, of one host, or none. */
   reach: 'fleet' | 'ours' | 'own host' | 'nothing';
-  /** Of those who log in; null for agents, API tokens and nobody. */
+  /** Of those who log in; null for agents, API tokens and callers without credentials. */
   operatorId: string | null;
   role: (typeof ROLES)[number] | null;
   agentId?: string;
@@ -47,7 +47,7 @@ export async function send(
   return { status: answer.statusCode, text: answer.body };
 }
 
-/** Every kind of caller, past the start-up penalty and with limits that nobody meets; the first is an admin. */
+/** Every kind of caller, past the start-up penalty and below all limits; the first is an admin. */
 export async function openCallers(app: TestApp): Promise<readonly [Caller, ...Caller[]]> {
   app.platform.clock.advance(61_000);
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -103,7 +103,7 @@ export async function openCallers(app: TestApp): Promise<readonly [Caller, ...Ca
   const first = await operator('admin', 'fleet');
   const others = [await operator('viewer', 'fleet'), await operator('approver', 'fleet')];
   for (const role of ROLES) others.push(await operator(role, 'ours'));
-  // What asks for a fresh second factor of those who have one does not ask these.
+  // None of these has a factor, so none is asked for a fresh one.
   await app.platform.database.transact(async (tx) => {
     for (const session of await tx.selectFrom('operator_sessions').selectAll().execute()) {
       const fresh = sealed(tx, 'operator_sessions', { ...session, second_factor_at: app.platform.now() });

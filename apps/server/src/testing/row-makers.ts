@@ -6,7 +6,7 @@ import type { Kind } from './named-rows.ts';
 import type { TestApp } from './test-app.ts';
 
 const DAY_MS = 86_400_000;
-/** What is named in place of a row that was never there. */
+/** The id of a row that never existed. */
 export const UNKNOWN_ID = '01900000-0000-7000-8000-00000000beef';
 
 export function unknownOf(kind: Kind): string {
@@ -25,7 +25,7 @@ export function idOfHost(kind: Kind, rows: HostRows): string {
   return rows[member];
 }
 
-/** Numbers of hosts: each makes other ids. */
+/** Numbers of hosts; each gives different ids. */
 let hosts = 0;
 
 /** A new host of this group, with a row of each kind. */
@@ -47,7 +47,7 @@ export async function makeRowsOf(app: TestApp, agentId: string): Promise<HostRow
   return rows;
 }
 
-/** Gives the approval the form of an envelope; nobody here checks its signature. */
+/** Gives the approval the form of an envelope; these tests do not verify its signature. */
 async function sealApproval({ platform: { database } }: TestApp, { tokenId }: HostRows): Promise<void> {
   const envelope = JSON.stringify({
     payloadType: 'x',
@@ -61,7 +61,7 @@ async function sealApproval({ platform: { database } }: TestApp, { tokenId }: Ho
 
 export interface Asked {
   kind: Kind;
-  /** The operator whose row it is, where rows of the kind are an operator's. */
+  /** The operator whose row it is, for kinds that belong to operators. */
   operatorId: string;
   /** Ended, withdrawn or expired long ago. */
   isOver?: boolean;
@@ -69,7 +69,7 @@ export interface Asked {
   isShared?: boolean;
 }
 
-/** Writes a row of the whole fleet or of an operator, and answers what it is named by. */
+/** Writes a row of the whole fleet or of an operator, and returns its name in requests. */
 export async function makeRow(app: TestApp, asked: Asked): Promise<string> {
   if (asked.kind === 'host set aside') {
     const { agentId } = await makeHost(app, 'ours');

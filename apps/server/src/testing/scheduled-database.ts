@@ -2,14 +2,14 @@ import type { Scheduler } from 'fast-check';
 import type { Database } from '../platform/db/engine.ts';
 import { type Plugin, withPlugin } from './with-plugin.ts';
 
-/** Who says when each step goes on; null where they go on by themselves. */
+/** Decides when each step continues; null: immediately. */
 export interface Stage {
   scheduler: Scheduler | null;
 }
 
 /**
- * A database whose transactions wait for a scheduler of fast-check: before they begin, after each statement, and
- * between commit and answer. What runs inside of one waits with its locks held, as on a slow disk or network.
+ * A database whose transactions wait for a scheduler of fast-check: before they begin, after each statement,
+ * and between commit and answer. A waiting transaction holds its locks, as on a slow disk or network.
  */
 export function scheduled(database: Database, stage: Stage): Database {
   const pause = async (label: string) => {

@@ -17,7 +17,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['as HEX', (bytes) => Buffer.from(bytes.toString('hex').toUpperCase())],
   ['as base64', (bytes) => Buffer.from(bytes.toString('base64'))],
   ['as base64url', (bytes) => Buffer.from(bytes.toString('base64url'))],
-])('a secret is found %s, wherever it stands', (_, write) => {
+])('a secret is found %s, at any position', (_, write) => {
   const around = fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ maxLength: 40 }));
   fc.assert(
     fc.property(around, ([before, behind]) => {

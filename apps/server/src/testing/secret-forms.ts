@@ -1,9 +1,9 @@
-/** Shortest run of base64 letters that is looked for: shorter ones turn up by chance. */
+/** Shortest run of base64 letters that is searched: shorter ones occur by chance. */
 const LETTERS_MIN = 16;
 
 /**
- * What a secret looks like where it was written down: as it is, as hex, and inside of base64 of either alphabet at
- * each of the three places where it can begin. Of a token also the bytes that its text stands for.
+ * The encodings of a secret in stored bytes: plain, hex, and inside base64 of either alphabet at each of the
+ * three alignments. For a token also the bytes that its text encodes.
  */
 export function formsOf(secret: string): Buffer[] {
   const raw = Buffer.from(secret);
@@ -21,7 +21,7 @@ function encoded(source: Buffer): Buffer[] {
       const text = Buffer.concat([Buffer.alloc(before), source])
         .toString(alphabet)
         .replace(/=+$/, '');
-      // The first letters hold bits of what stands before, the last ones of what stands behind.
+      // The first letters contain bits of the preceding bytes, the last ones of the following bytes.
       const sure = text.slice(before === 0 ? 0 : before + 1, -1);
       if (sure.length >= LETTERS_MIN) texts.push(sure);
     }
@@ -29,7 +29,7 @@ function encoded(source: Buffer): Buffer[] {
   return texts.map((text) => Buffer.from(text));
 }
 
-/** Which of the secrets are in the bytes, in any form, by what they are. */
+/** The names of the secrets that the bytes contain, in any encoding. */
 export function secretsIn(bytes: Buffer, secrets: ReadonlyMap<string, string>): string[] {
   return [...secrets].flatMap(([what, secret]) =>
     formsOf(secret).some((form) => bytes.includes(form)) ? [what] : [],

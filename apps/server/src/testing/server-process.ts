@@ -6,15 +6,15 @@ import { NO_REGISTRIES_ENV } from './no-registries.ts';
 
 const MAIN = join(import.meta.dirname, '../main.ts');
 
-/** The real server as a process of its own. */
+/** The real server in a separate process. */
 export interface ServerProcess {
   url: string;
   pid: number;
-  /** SIGKILL: nothing is said, nothing is flushed. Done when the process is gone. */
+  /** SIGKILL, without any clean-up. Resolves when the process is gone. */
   kill(): Promise<void>;
 }
 
-/** Starts it with these SERVICE_ settings, on the port that they name, and waits until it listens. */
+/** Starts it with these SERVICE_ settings, on their port, and waits until it listens. */
 export async function startServerProcess(
   env: Record<string, string>,
   { before = [] }: { before?: readonly string[] } = {},

@@ -13,21 +13,21 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A file of SQLite with every migration applied, to be copied. */
     sqliteTemplate: string;
-    /** Addresses of a running server: of its own database, and of one with every migration; or why there is none. */
+    /** Addresses on a running server: its own database, and one with all migrations; or why there is none. */
     postgres: { url: string; template: string } | { missing: string };
   }
 }
 
 /**
- * Vitest global set-up: one throw-away PostgreSQL for all test files, and on both engines one database that is
- * migrated once. Copying it takes a tenth of the time.
+ * Vitest global set-up: one throw-away PostgreSQL for all test files, and on both engines one database that
+ * is migrated once. Copying it takes a tenth of the time.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = tmpDir('tidegate-databases-');
   const file = join(folder.path, 'template.db');
   await migrated(openSqlite(file, databaseOptions()));
   project.provide('sqliteTemplate', file);
-  // Another Node has another SQLite in it; PostgreSQL is the same server behind the same driver.
+  // Another Node contains another SQLite; PostgreSQL is the same server with the same driver.
   if (process.env.TIDEGATE_ENGINES === 'sqlite') {
     project.provide('postgres', { missing: 'TIDEGATE_ENGINES=sqlite' });
     return async () => folder.remove();
@@ -52,6 +52,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 async function migrated(database: Database): Promise<void> {
   const outcome = await migrate(database, { migrations: MIGRATIONS, now: Date.now });
   if (!outcome.ok) throw new Error('an empty database cannot be newer than the program');
-  // Nobody may be connected to what is copied, and SQLite writes its journal into the file.
+  // The source of a copy must have no connections, and SQLite moves its journal into the file.
   await database.close();
 }

@@ -11,7 +11,7 @@ const REPOSITORY_OID = '1.3.6.1.4.1.57264.1.12';
 const BUILDER_OID = '1.3.6.1.4.1.57264.1.9';
 const IN_TOTO = 'application/vnd.in-toto+json';
 
-/** What the log answers; its own types come from a package that is not installed. */
+/** The log's answer; its own types are in a package that is not installed. */
 const Logged = Type.Object({
   body: Type.String(),
   integratedTime: Type.Number(),
@@ -34,7 +34,7 @@ export interface Attested {
   readonly repository?: string;
 }
 
-/** A certificate authority and logs of sigstore in memory, which make real bundles, and the root that trusts them. */
+/** An in-memory certificate authority and logs of sigstore for real bundles, with the root for them. */
 export async function createSigstoreScene() {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const certificateLogKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -55,7 +55,7 @@ export async function createSigstoreScene() {
     timestampAuthorities: [],
   });
 
-  /** Signs with a key of its own whose certificate names the repository. */
+  /** Signs with a new key whose certificate names the repository. */
   function signerFor(repository: string): Signer {
     const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const builder = `${repository}/.github/workflows/release.yml@refs/heads/main`;

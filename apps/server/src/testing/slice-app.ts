@@ -8,8 +8,8 @@ import { NO_SECOND_FACTOR } from '../platform/http/step-up.ts';
 import type { Platform } from '../platform/platform.ts';
 
 /**
- * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but whoever a request says
- * is calling is believed. The checks of callers are tested with the slices that own them.
+ * An HTTP server for the tests of one slice: strict JSON and problems as in the real one, but it trusts the
+ * caller that a request names. The slices that own the caller checks test them.
  */
 export function createSliceApp(platform: Platform, times?: RequestTimes): App {
   const readCaller = createCallerReader(platform.database);
@@ -44,7 +44,7 @@ export function createSliceApp(platform: Platform, times?: RequestTimes): App {
   });
 }
 
-/** Comma between them; null, the whole fleet, without the header. */
+/** Separated by commas; null, the whole fleet, omits the header. */
 function groupsNamed(header: string | string[] | undefined): string[] | null {
   return typeof header === 'string' ? header.split(',') : null;
 }
@@ -57,7 +57,7 @@ export interface TestKeyRing {
   keySet(): { version: number; keys: ServerKey[] };
   rows(): { key_id: string }[];
   state(): Promise<string>;
-  /** Revokes the key in use and goes on with a new one. */
+  /** Revokes the active key and continues with a new one. */
   rotate(): void;
   restore(): void;
   /** Signatures made so far. */
