@@ -19,8 +19,8 @@ const mutants = MUTANTS.filter(({ rule }) => wanted === undefined || rule.includ
 
 const HEAD = `# Mutants
 
-Each row is one line of the real code made wrong, and the test that fails then: no rule of renewal or of the gate stands
-without a check. Written by \`npm run test:mutants\` from the table in \`scripts/mutant-table.ts\`, when every one of them was caught.
+Each row is one line of the real code with a fault put in, and the test that then fails: every rule of renewal and of the
+gate has a test that proves it. Written by \`npm run test:mutants\` from the table in \`scripts/mutant-table.ts\`, when every one of them was caught.
 
 | rule | mutant | test that fails |
 |---|---|---|`;
