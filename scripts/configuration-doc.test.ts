@@ -12,6 +12,6 @@ test('docs/configuration.md matches the settings in the code', () => {
 test('every setting has a section', () => {
   const doc = configurationDoc();
   for (const { env } of Object.values(SETTINGS)) expect(doc).toContain(`## ${env}\n`);
-  expect(doc).toContain('## SERVICE_JWT_SECRET\n\nSecret behind');
+  expect(doc).toContain('## SERVICE_JWT_SECRET\n\nSecret that');
   expect(doc).toMatch(/SERVICE_PORT\n\n.*\n\nAllowed: a whole number from 0 to 65535\. Default: `8080`\.\n/);
 });
