@@ -11,7 +11,7 @@ import {
   readScan,
   type ScannedUpdate,
 } from '../updates/record-scan.ts';
-import { closureByScan, createScanFacts } from '../updates/scan-rules.ts';
+import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { createPackageDiff, type PackageRecord } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
@@ -93,7 +93,7 @@ export async function recordLargeReport(
   const closing: UpdateRow[] = [];
   await inTurns([...scan.known.values()], {
     size: COMPARED_ITEMS,
-    work: (rows) => void closing.push(...rows.filter((row) => closureByScan(row, facts) !== null)),
+    work: (rows) => void closing.push(...rows.filter((row) => closedByScan(row, facts) !== null)),
   });
   for (const part of partsOf(closing, () => 1)) {
     const isOurs = await write(async (tx) => {

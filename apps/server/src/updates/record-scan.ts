@@ -4,7 +4,7 @@ import type { UpdateState } from '@tidegate/protocol/states';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { inTurns } from '../platform/turns.ts';
-import { closureByScan, packageKey, type ScanFacts, scanFacts } from './scan-rules.ts';
+import { closedByScan, packageKey, type ScanFacts, scanFacts } from './scan-rules.ts';
 import { insertHistory, insertUpdates, refreshUpdate, type UpdateRow, updatesOf } from './store.ts';
 import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
@@ -168,7 +168,7 @@ function isOfferedAgain(
     CLOSED_STATES.some((state) => state === row.state) &&
     complete &&
     scannedAtMs > row.updated_at &&
-    closureByScan({ ...row, state: 'pending' }, facts) === null
+    closedByScan({ ...row, state: 'pending' }, facts) === null
   );
 }
 
@@ -239,7 +239,7 @@ async function close(
   { row, facts }: { row: UpdateRow; facts: ScanFacts },
 ): Promise<boolean> {
   const from = SCAN_CLOSES.find((state) => state === row.state);
-  const closure = closureByScan(row, facts);
+  const closure = closedByScan(row, facts);
   if (!from || !closure) return false;
   const move = { updateId: row.id, actor: 'scan' };
   if (closure.kind === 'superseded') {

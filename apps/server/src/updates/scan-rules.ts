@@ -73,7 +73,7 @@ export function scanFacts(report: {
  * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
  * superseded by a newer offer. An undecidable order is not "newer". An incomplete scan closes nothing.
  */
-export function closureByScan(
+export function closedByScan(
   update: Pick<UpdateRow, 'name' | 'arch' | 'available_version' | 'state'>,
   facts: ScanFacts,
 ): ScanClosure | null {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closureByScan, scanFacts } from './scan-rules.ts';
+import { closedByScan, scanFacts } from './scan-rules.ts';
 
 const update = { name: 'a', arch: '', available_version: '2.0.0', state: 'pending' } as const;
 
@@ -17,16 +17,16 @@ test.each([
   [['2.1.0', 'not a version', 'nor this'], [], 'newer_installed: 2.1.0'],
   [['1.0.0'], ['2.0.0', '2.2.0', 'odd', '2.1.0'], 'superseded_by: 2.2.0'],
 ])('of many versions the greatest closes an update, in any company: %j, %j', (installed, offered, reason) => {
-  expect(closureByScan(update, factsOf(installed, offered))).toEqual({ kind: 'superseded', reason });
+  expect(closedByScan(update, factsOf(installed, offered))).toEqual({ kind: 'superseded', reason });
 });
 
 test.each([
   [['1.0.0', '2.0.0-rc.1'], []],
   [['not a version'], ['nor this']],
 ])('versions that are not newer close nothing: %j, %j', (installed, offered) => {
-  expect(closureByScan(update, factsOf(installed, offered))).toBeNull();
+  expect(closedByScan(update, factsOf(installed, offered))).toBeNull();
 });
 
 test('the version itself counts as installed beside a newer one', () => {
-  expect(closureByScan(update, factsOf(['2.0.0', '3.0.0']))).toEqual({ kind: 'installed' });
+  expect(closedByScan(update, factsOf(['2.0.0', '3.0.0']))).toEqual({ kind: 'installed' });
 });
