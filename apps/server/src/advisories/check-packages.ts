@@ -31,7 +31,7 @@ export interface Answers {
 }
 
 /** Queries the source about distinct subjects (at most one batch). */
-export async function askAbout(
+export async function querySource(
   platform: Platform,
   client: OsvClient,
   given: readonly Subject[],

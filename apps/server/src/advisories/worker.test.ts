@@ -3,7 +3,7 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { DatabaseFault } from '../platform/db/engine.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { askAbout, storeAnswers } from './check-packages.ts';
+import { querySource, storeAnswers } from './check-packages.ts';
 import { createOsvClient, type OsvClient } from './osv-client.ts';
 import { readAdvisories, readChecks, readCoverage } from './store.ts';
 import { type Subject, subjectKey } from './subjects.ts';
@@ -108,7 +108,7 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
         return subjects.map(() => ({ kind: 'unreachable', ids: [], cause: 'test' }));
       },
     };
-    const answers = await askAbout(platform, probeFails, [ZLIB, OPENSSL]);
+    const answers = await querySource(platform, probeFails, [ZLIB, OPENSSL]);
     expect(answers).toMatchObject({ failed: new Set([subjectKey(ZLIB)]), cause: 'test' });
     const checks = [...answers.checks.values()];
     await storeAnswers(platform, { checks, bases: [ZLIB, OPENSSL], snapshots: new Map() });
@@ -302,14 +302,14 @@ describe.each(ENGINES)('the advisory worker on $name', (engine) => {
 
   test('of two answers the one to the later query stays, in any order of arrival', async () => {
     const { platform, client, checksOf } = await setUp();
-    const early = await askAbout(platform, client, [ZLIB]);
+    const early = await querySource(platform, client, [ZLIB]);
     platform.clock.advance(1);
     const found: OsvClient = {
       ...client,
       query: async (subjects) =>
         subjects.map(() => ({ kind: 'hits', ids: [{ id: 'MAL-1', modified: '2026-11-21T09:00:00Z' }] })),
     };
-    const late = await askAbout(platform, found, [ZLIB]);
+    const late = await querySource(platform, found, [ZLIB]);
     for (const { checks } of [late, early]) {
       await storeAnswers(platform, { checks: [...checks.values()], bases: [ZLIB], snapshots: new Map() });
     }

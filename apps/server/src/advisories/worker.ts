@@ -9,7 +9,7 @@ import {
 } from '../platform/circuit-breaker.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type Batch, createTwoLaneQueue, type Lane } from '../platform/two-lane-queue.ts';
-import { type Answers, askAbout, RECORDS_BEFORE_VERDICT, storeAnswers } from './check-packages.ts';
+import { type Answers, querySource, RECORDS_BEFORE_VERDICT, storeAnswers } from './check-packages.ts';
 import { fetchRecords } from './fetch-records.ts';
 import { isFresh } from './freshness.ts';
 import type { Gap, MirrorAnswer, MirrorJudge } from './mirror/matching/judge-from-mirror.ts';
@@ -136,7 +136,7 @@ export function createAdvisoryWorker(options: WorkerOptions): AdvisoryWorker {
 
   async function askApi(subjects: readonly Subject[], { isUrgent }: { isUrgent: boolean }): Promise<Answers> {
     const timeoutMs = isFailing(breaker) ? TRIAL_CALL_MS : URGENT_CALL_MS;
-    const answers = await askAbout(platform, client, subjects, isUrgent ? { timeoutMs } : {});
+    const answers = await querySource(platform, client, subjects, isUrgent ? { timeoutMs } : {});
     const nowMs = platform.now();
     // A source that answers some queries is reachable: one odd package must not block it for the others.
     breaker = answers.failed.size < subjects.length ? afterSuccess(nowMs) : afterFailure(breaker, nowMs);

@@ -15,7 +15,7 @@ export async function bootsOf(db: Db, agentId: string): Promise<Observation[]> {
 }
 
 /** Stores a boot and where it was observed; `known` are the earlier boots, the oldest of which is dropped at the limit. */
-export async function keepBoot(
+export async function storeBoot(
   tx: Tx,
   { agentId, seen, known }: { agentId: string; seen: Observation; known: readonly Observation[] },
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { rfc3339 } from '../platform/clock.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type CloneSign, EVIDENCE_MAX, judgeSign, type Observation, returnedBoot } from './clone-rules.ts';
-import { bootsOf, findSuspicion, keepBoot, type SuspicionRow, writeSuspicion } from './clone-store.ts';
+import { bootsOf, findSuspicion, type SuspicionRow, storeBoot, writeSuspicion } from './clone-store.ts';
 
 /**
  * Stores an agent's boot when it differs from the last one, and suspects a clone when it recurs after another boot. The
@@ -18,7 +18,7 @@ export async function recordBoot(
   { agentId, seen }: { agentId: string; seen: Observation },
 ): Promise<void> {
   const known = await bootsOf(tx, agentId);
-  await keepBoot(tx, { agentId, seen, known });
+  await storeBoot(tx, { agentId, seen, known });
   const evidence = returnedBoot(known, seen);
   if (evidence) await suspectClone(tx, platform, { agentId, sign: 'boot_id_returned', evidence });
 }

@@ -17,7 +17,7 @@ export function createTokenCallers(
 ): TokenCallers {
   const { database, now } = platform;
 
-  async function noteUse({ id, last_used_at }: MadeToken): Promise<void> {
+  async function recordUse({ id, last_used_at }: MadeToken): Promise<void> {
     const nowMs = now();
     const unlessAfterMs = nowMs - USE_STEP_MS;
     if (last_used_at !== null && last_used_at > unlessAfterMs) return;
@@ -38,7 +38,7 @@ export function createTokenCallers(
       const verdict = verdictOf(row, now());
       if (verdict.state === 'expired') return { ok: false, code: 'access_token_expired' };
       if (verdict.state !== 'active') return INVALID;
-      await noteUse(row);
+      await recordUse(row);
       return {
         ok: true,
         caller: {

@@ -75,7 +75,7 @@ export async function withdraw(
  * Back to `pending` without a request: the command is cancelled, the token void. An update that is being installed keeps
  * its state, and with `sparesInstalling` also its token.
  */
-export async function takeBackApproval(
+export async function withdrawApproval(
   { platform }: Pick<ApprovalDeps, 'platform'>,
   { updateId, reason, sparesInstalling }: { updateId: string; reason: string; sparesInstalling: boolean },
 ): Promise<void> {

@@ -9,7 +9,7 @@ import { passes } from '../artifacts/standing-rules.ts';
 import { hashesOf } from '../artifacts/store.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import { findUpdate, readPlan } from '../updates/store.ts';
-import { takeBackApproval } from './change-approval.ts';
+import { withdrawApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
 /** Queue entries processed together. */
@@ -72,7 +72,7 @@ async function enforcePages(deps: Deps, readPage: ReadPage): Promise<void> {
     for (const row of rows) {
       if (!(await isBlocked(deps, row))) continue;
       const taken = { updateId: row.update_id, reason: 'artifact_divergence', sparesInstalling: true };
-      await takeBackApproval(deps, taken);
+      await withdrawApproval(deps, taken);
     }
   }
 }

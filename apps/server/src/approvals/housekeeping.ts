@@ -1,6 +1,6 @@
 import { expiredApprovals, keysOfLiveApprovals, liveApprovalsOfKeys } from '../approval-tokens/store.ts';
 import { expireCommands } from '../commands/expire-commands.ts';
-import { takeBackApproval } from './change-approval.ts';
+import { withdrawApproval } from './change-approval.ts';
 import type { ApprovalDeps } from './deps.ts';
 
 /** Approvals ended per run; the next run continues. */
@@ -16,19 +16,19 @@ export async function housekeepOnce(deps: Deps): Promise<void> {
   const { platform, keyRing } = deps;
   const db = platform.database.read;
   for (const { update_id } of await expiredApprovals(db, { nowMs: platform.now(), limit: APPROVALS_MAX })) {
-    await takeBack(deps, update_id, 'approval_expired');
+    await withdraw(deps, update_id, 'approval_expired');
   }
   // No agent accepts such a token, and signing it again would validate a forged one.
   const keyIds = (await keysOfLiveApprovals(db)).filter((keyId) => !keyRing.isActive(keyId));
   if (keyIds.length > 0) {
     for (const { update_id } of await liveApprovalsOfKeys(db, { keyIds, limit: APPROVALS_MAX })) {
-      await takeBack(deps, update_id, 'signing_key_revoked');
+      await withdraw(deps, update_id, 'signing_key_revoked');
     }
   }
   await platform.database.transact((tx) => expireCommands(tx, platform, { agentId: null }));
 }
 
 /** A host may already be installing with this token; that continues, but nothing new starts with it. */
-async function takeBack(deps: Deps, updateId: string, reason: string): Promise<void> {
-  await takeBackApproval(deps, { updateId, reason, sparesInstalling: false });
+async function withdraw(deps: Deps, updateId: string, reason: string): Promise<void> {
+  await withdrawApproval(deps, { updateId, reason, sparesInstalling: false });
 }

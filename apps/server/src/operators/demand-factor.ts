@@ -1,6 +1,6 @@
 import type { Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { noteFactorDemand } from './sessions/store.ts';
+import { recordFactorDemand } from './sessions/store.ts';
 import type { LiveSession, OperatorRow } from './store.ts';
 
 /** Who must have a second factor (SERVICE_SECOND_FACTOR), and how long they have to enrol one. */
@@ -26,7 +26,7 @@ export async function readFactorDue(
   { operator, policy, nowMs }: { operator: OperatorRow; policy: FactorPolicy; nowMs: number },
 ): Promise<number | null> {
   if (!isFactorDemanded(policy, operator)) return null;
-  const since = await noteFactorDemand(tx, { operatorId: operator.id, nowMs });
+  const since = await recordFactorDemand(tx, { operatorId: operator.id, nowMs });
   return since + policy.graceMs;
 }
 

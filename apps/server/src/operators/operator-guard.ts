@@ -98,7 +98,7 @@ export function createOperatorGuard({
   }
 
   /** Throttled to once a minute per session; failure is ignored, so that reads go on while nothing can be written. */
-  async function noteUse(session: LiveSession, { sessionId }: OperatorCaller): Promise<void> {
+  async function recordUse(session: LiveSession, { sessionId }: OperatorCaller): Promise<void> {
     const nowMs = platform.now();
     const unlessAfterMs = nowMs - SESSION_USE_STEP_MS;
     if ((session.last_used_at ?? session.created_at) > unlessAfterMs) return;
@@ -137,7 +137,7 @@ export function createOperatorGuard({
       }
       demandScope(caller, { access, method: request.method });
       await demandReach(platform.database.read, { request, access, groups: caller.groups });
-      if (session && request.headers[BACKGROUND_HEADER] === undefined) await noteUse(session, caller);
+      if (session && request.headers[BACKGROUND_HEADER] === undefined) await recordUse(session, caller);
       if (access.stepUp === 'credentials') demandFreshCredentials(caller);
       else if (access.stepUp) demandFreshFactor(caller);
       return caller;

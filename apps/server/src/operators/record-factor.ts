@@ -49,7 +49,7 @@ export async function factorRemoved(
 }
 
 /** Replaces all recovery codes with ten new ones, which are shown only now. */
-export async function giveRecoveryCodes(tx: Tx, platform: Platform, operatorId: string): Promise<string[]> {
+export async function issueRecoveryCodes(tx: Tx, platform: Platform, operatorId: string): Promise<string[]> {
   const codes = makeRecoveryCodes(platform.random);
   const hashes = codes.map(hashRecoveryCode);
   await replaceRecoveryCodes(tx, { operatorId, hashes, nowMs: platform.now() });
@@ -65,7 +65,7 @@ export async function renewRecoveryCodes(platform: Platform, owner: FactorOwner)
       });
     }
     await demandLiveSession(tx, owner);
-    const codes = await giveRecoveryCodes(tx, platform, owner.operatorId);
+    const codes = await issueRecoveryCodes(tx, platform, owner.operatorId);
     await recordFactor(tx, platform, { type: 'FACTOR_ADDED', owner, note: { factor: 'recovery_codes' } });
     return codes;
   });

@@ -7,7 +7,7 @@ import { PASSWORD_LIFETIME_MS, STEP_UP_LIFETIME_MS } from '../platform/http/step
 import type { Platform } from '../platform/platform.ts';
 import { type CodeDeps, type GivenCode, proveCode } from './codes/prove-code.ts';
 import { passkeyFault, wrongCode } from './factor-refusals.ts';
-import { askForPasskey } from './passkeys/challenges.ts';
+import { openPasskeyChallenge } from './passkeys/challenges.ts';
 import { provePasskey, useProof } from './passkeys/prove-passkey.ts';
 import type { PasskeySite } from './passkeys/site.ts';
 import type { Passwords } from './passwords/passwords.ts';
@@ -30,7 +30,7 @@ export async function beginPasskeyStepUp(
     throw new Refusal('conflict', { detail: 'You have no passkey.' });
   }
   const of = { purpose: 'step_up', operator_id: caller.operatorId, session_id: caller.sessionId } as const;
-  return platform.database.transact((tx) => askForPasskey(tx, platform, { ...of, site }));
+  return platform.database.transact((tx) => openPasskeyChallenge(tx, platform, { ...of, site }));
 }
 
 export interface StepUpDeps extends CodeDeps {

@@ -10,7 +10,7 @@ import type { Database } from '../../platform/db/engine.ts';
 import { insertTestAgent } from '../../testing/agent-rows.ts';
 import { ENGINES } from '../../testing/engines.ts';
 import { createTestPlatform } from '../../testing/test-platform.ts';
-import { askAbout, storeAnswers } from '../check-packages.ts';
+import { querySource, storeAnswers } from '../check-packages.ts';
 import { createOsvClient } from '../osv-client.ts';
 import { reportStaleEcosystems, type StalenessOptions } from '../staleness/staleness-watch.ts';
 import { readAdvisories, readChecks, saveChecks } from '../store.ts';
@@ -439,7 +439,7 @@ describe.each(ENGINES)('the mirror of advisories on $name', (engine) => {
 
   test('an API answer older than a mirror update is not stored', async () => {
     const { mirror, client, platform, checksOf } = await setUp({ source: 'mirror+api' });
-    const { checks } = await askAbout(platform, client, [ZLIB]);
+    const { checks } = await querySource(platform, client, [ZLIB]);
     await mirror.refresh();
     const question = { checks: [...checks.values()], bases: [ZLIB], snapshots: new Map([['Debian', '']]) };
     expect(checks.size).toBe(1);

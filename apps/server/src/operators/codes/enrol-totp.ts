@@ -1,6 +1,6 @@
 import type { TotpEnrolment } from '@tidegate/protocol/factors-api';
 import { Refusal } from '../../platform/http/refusal.ts';
-import { type FactorOwner, factorAdded, factorRemoved, giveRecoveryCodes } from '../record-factor.ts';
+import { type FactorOwner, factorAdded, factorRemoved, issueRecoveryCodes } from '../record-factor.ts';
 import type { CodeDeps } from './prove-code.ts';
 import { openSecret, sealSecret } from './seal-secret.ts';
 import { beginTotp, confirmTotp, deleteTotp, findTotp } from './store.ts';
@@ -51,7 +51,7 @@ export async function confirmTotpEnrolment(
       throw new Refusal('invalid_request', { detail: 'The code does not match the secret.', errors });
     }
     if (!(await confirmTotp(tx, { row, step, nowMs }))) throw notBegun();
-    const codes = await giveRecoveryCodes(tx, platform, operatorId);
+    const codes = await issueRecoveryCodes(tx, platform, operatorId);
     await factorAdded(tx, platform, { owner, note: NOTE });
     return codes;
   });

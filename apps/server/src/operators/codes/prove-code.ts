@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { notify } from '../notices/notices.ts';
 import { hashRecoveryCode } from './recovery-codes.ts';
 import { openSecret } from './seal-secret.ts';
-import { countFactors, countTotpFailure, lockTotp, takeTotpStep, useRecoveryCode } from './store.ts';
+import { countFactors, countTotpFailure, lockTotp, useRecoveryCode, useTotpStep } from './store.ts';
 import { blockedUntilMs, matchStep } from './totp-rules.ts';
 
 export interface CodeDeps {
@@ -66,7 +66,7 @@ async function proveTotp(
     return WRONG;
   }
   const step = matchStep({ secret, code, nowMs });
-  if (step !== null && (await takeTotpStep(tx, { operatorId, step }))) return { ok: true };
+  if (step !== null && (await useTotpStep(tx, { operatorId, step }))) return { ok: true };
   await countTotpFailure(tx, { operatorId, nowMs });
   return WRONG;
 }

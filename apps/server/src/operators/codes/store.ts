@@ -55,7 +55,7 @@ export async function confirmTotp(
 }
 
 /** Compare-and-swap: a step is accepted once, and then no earlier step (RFC 6238, section 5.2). */
-export async function takeTotpStep(
+export async function useTotpStep(
   tx: Tx,
   { operatorId, step }: { operatorId: string; step: number },
 ): Promise<boolean> {

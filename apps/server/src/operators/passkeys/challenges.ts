@@ -49,7 +49,7 @@ export async function openChallenge(tx: Tx, platform: Platform, asked: Challenge
 }
 
 /** Opens a challenge for the operator's passkeys, or for any that the browser has. */
-export async function askForPasskey(
+export async function openPasskeyChallenge(
   tx: Tx,
   platform: Platform,
   asked: ChallengeFor,

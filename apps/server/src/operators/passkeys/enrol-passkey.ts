@@ -8,7 +8,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { countFactors } from '../codes/store.ts';
 import { passkeyFault } from '../factor-refusals.ts';
 import { notifySelf } from '../notices/notices.ts';
-import { type FactorOwner, factorAdded, factorRemoved, giveRecoveryCodes } from '../record-factor.ts';
+import { type FactorOwner, factorAdded, factorRemoved, issueRecoveryCodes } from '../record-factor.ts';
 import { CHALLENGE_LIFETIME_MS, challengeBytes, openChallenge, readTransports } from './challenges.ts';
 import { isSameSite } from './prove-passkey.ts';
 import type { PasskeySite } from './site.ts';
@@ -19,7 +19,7 @@ import {
   listPasskeys,
   type PasskeyRow,
   renamePasskey,
-  takeChallenge,
+  useChallenge,
 } from './store.ts';
 import { ALGORITHMS, type VerifiedCredential, verifyNewCredential } from './verify-passkey.ts';
 
@@ -77,7 +77,7 @@ export async function addPasskey(
     ? await verifyNewCredential(credential, challenge)
     : { ok: false, reason: 'origin' };
   if (!verified.ok) {
-    await database.transact((tx) => takeChallenge(tx, challenge));
+    await database.transact((tx) => useChallenge(tx, challenge));
     throw unfit(verified.reason);
   }
   const made = {
@@ -94,14 +94,14 @@ export async function addPasskey(
     last_used_at: null,
   };
   return database.transact(async (tx) => {
-    if (!(await takeChallenge(tx, challenge))) throw unfit('challenge');
+    if (!(await useChallenge(tx, challenge))) throw unfit('challenge');
     demandRoom((await listPasskeys(tx, operatorId)).length);
     const row = await insertPasskey(tx, made);
     if (!row) {
       throw new Refusal('conflict', { detail: 'This passkey is already registered.' });
     }
     const { recoveryCodesLeft } = await countFactors(tx, operatorId);
-    const recoveryCodes = recoveryCodesLeft > 0 ? null : await giveRecoveryCodes(tx, platform, operatorId);
+    const recoveryCodes = recoveryCodesLeft > 0 ? null : await issueRecoveryCodes(tx, platform, operatorId);
     await factorAdded(tx, platform, { owner, note: noteOf(row) });
     return { passkey: passkeyView(row), recoveryCodes };
   });

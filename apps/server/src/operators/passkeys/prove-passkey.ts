@@ -4,12 +4,12 @@ import type { Tx } from '../../platform/db/engine.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PasskeySite } from './site.ts';
 import {
+  advanceSignCount,
   type ChallengeRow,
   findChallenge,
   findPasskeyByCredential,
   type PasskeyRow,
-  takeChallenge,
-  takeSignCount,
+  useChallenge,
 } from './store.ts';
 import { type PasskeyFault, verifyAssertion } from './verify-passkey.ts';
 
@@ -67,11 +67,11 @@ export async function useProof(
   platform: Platform,
   outcome: PasskeyOutcome,
 ): Promise<ProofFault | null> {
-  const isOpen = outcome.challenge !== null && (await takeChallenge(tx, outcome.challenge));
+  const isOpen = outcome.challenge !== null && (await useChallenge(tx, outcome.challenge));
   if (!isOpen) return 'challenge';
   if (!outcome.ok) return outcome.reason;
   const { passkey, signCount, backedUp } = outcome;
-  if (await takeSignCount(tx, { id: passkey.id, signCount, backedUp, nowMs: platform.now() })) return null;
+  if (await advanceSignCount(tx, { id: passkey.id, signCount, backedUp, nowMs: platform.now() })) return null;
   await appendEvent(tx, platform, {
     kind: 'security',
     type: 'PASSKEY_CLONE_SUSPECTED',

@@ -35,7 +35,7 @@ export async function insertPasskey(tx: Tx, row: Unsealed<'operator_passkeys'>):
  * Compare-and-swap: false when the count has not risen, or the passkey is gone. An authenticator that does not count
  * always reports 0 (WebAuthn, section 6.1.1).
  */
-export async function takeSignCount(
+export async function advanceSignCount(
   tx: Tx,
   used: { id: string; signCount: number; backedUp: boolean; nowMs: number },
 ): Promise<boolean> {
@@ -114,7 +114,7 @@ export async function findChallenge(
 }
 
 /** Uses it up: when two requests answer one challenge at once, the second gets false. */
-export async function takeChallenge(tx: Tx, { id }: Pick<ChallengeRow, 'id'>): Promise<boolean> {
+export async function useChallenge(tx: Tx, { id }: Pick<ChallengeRow, 'id'>): Promise<boolean> {
   const taken = await tx
     .deleteFrom('passkey_challenges')
     .where('id', '=', id)

@@ -10,7 +10,7 @@ import type { ChallengeRow, PasskeyRow } from './store.ts';
 
 /** Accepted keys: Ed25519, P-256, and RSA, the only algorithm of some machines. */
 export const ALGORITHMS = [COSEALG.EdDSA, COSEALG.ES256, COSEALG.RS256];
-/** Disables the library's own check: `takeSignCount` judges counts after the signature. */
+/** Disables the library's own check: `advanceSignCount` judges counts after the signature. */
 const NO_COUNT = 0;
 
 export type VerifiedCredential =

@@ -2,7 +2,7 @@ import type { PasskeyAnswer, PasskeyOptions } from '@tidegate/protocol/factors-a
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { passkeyFault } from '../factor-refusals.ts';
-import { askForPasskey } from '../passkeys/challenges.ts';
+import { openPasskeyChallenge } from '../passkeys/challenges.ts';
 import { provePasskey, useProof } from '../passkeys/prove-passkey.ts';
 import type { PasskeySite } from '../passkeys/site.ts';
 import { findOperator } from '../store.ts';
@@ -13,7 +13,7 @@ import type { OperatorTokens } from './operator-tokens.ts';
 /** A challenge for any passkey of this site: no name is asked for, and none is revealed. */
 export async function beginPasskeyLogIn(platform: Platform, site: PasskeySite): Promise<PasskeyOptions> {
   return platform.database.transact((tx) =>
-    askForPasskey(tx, platform, { purpose: 'login', operator_id: null, session_id: null, site }),
+    openPasskeyChallenge(tx, platform, { purpose: 'login', operator_id: null, session_id: null, site }),
   );
 }
 

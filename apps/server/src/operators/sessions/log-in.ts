@@ -11,7 +11,7 @@ import { countFactors } from '../codes/store.ts';
 import { type FactorPolicy, readFactorDue } from '../demand-factor.ts';
 import { methodsOf, wrongCode } from '../factor-refusals.ts';
 import { notify } from '../notices/notices.ts';
-import { askForPasskey } from '../passkeys/challenges.ts';
+import { openPasskeyChallenge } from '../passkeys/challenges.ts';
 import type { PasskeySite } from '../passkeys/site.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { findOperatorByName, type OperatorRow } from '../store.ts';
@@ -140,7 +140,7 @@ async function askForFactor(
     });
     if (site === null || !methods.includes('passkey')) return null;
     const of = { purpose: 'second_factor', operator_id: operator.id, session_id: null } as const;
-    return askForPasskey(tx, platform, { ...of, site });
+    return openPasskeyChallenge(tx, platform, { ...of, site });
   });
   return new Refusal('second_factor_required', {
     detail: 'The password is right; a second factor is needed as well.',

@@ -82,7 +82,7 @@ export function admit(
 }
 
 /** After a right guess, or one that was not checked: it costs the name nothing. */
-export function giveBack(budget: NameBudget): NameBudget {
+export function refundGuess(budget: NameBudget): NameBudget {
   return { ...budget, guesses: Math.min(NAME_BURST, budget.guesses + 1) };
 }
 

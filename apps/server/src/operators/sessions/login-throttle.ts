@@ -3,11 +3,11 @@ import { Refusal } from '../../platform/http/refusal.ts';
 import { createBoundedTable } from './bounded-table.ts';
 import {
   admit,
-  giveBack,
   isIdleBudget,
   isIdleGuesser,
   newBudget,
   newGuesser,
+  refundGuess,
   uncount,
 } from './login-throttle-rules.ts';
 
@@ -62,7 +62,7 @@ export function createLoginThrottle({
       if (admission.budget) budgets.set(name, admission.budget);
       if (!admission.ok) {
         if (admission.beganTurns) await onTurns();
-        throw toldToWait(admission.waitMs);
+        throw rateLimited(admission.waitMs);
       }
       let outcome: 'right' | 'wrong' | 'unknown' = 'unknown';
       try {
@@ -72,14 +72,14 @@ export function createLoginThrottle({
         if (outcome !== 'wrong') {
           if (outcome === 'right') guessers.set(key, newGuesser());
           else guessers.set(key, uncount(guessers.get(key)));
-          if (isBudgeted) budgets.set(name, giveBack(budgets.get(name)));
+          if (isBudgeted) budgets.set(name, refundGuess(budgets.get(name)));
         }
       }
     },
   };
 }
 
-function toldToWait(waitMs: number): Refusal {
+function rateLimited(waitMs: number): Refusal {
   const retryAfterSeconds = Math.ceil(waitMs / 1_000);
   return new Refusal('rate_limited', {
     detail: `Too many passwords were tried: try again in ${retryAfterSeconds} seconds, not earlier.`,

@@ -149,7 +149,7 @@ export async function isPasswordLong(tx: Tx, id: string): Promise<boolean | null
 }
 
 /** When this operator was first required to have a second factor; records it the first time. */
-export async function noteFactorDemand(
+export async function recordFactorDemand(
   tx: Tx,
   { operatorId, nowMs }: { operatorId: string; nowMs: number },
 ): Promise<number> {

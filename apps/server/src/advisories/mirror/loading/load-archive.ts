@@ -89,7 +89,7 @@ export async function loadArchive(platform: Platform, request: LoadRequest): Pro
     badRecords: read.bad,
     unreadable: read.unreadable,
   };
-  await takeIntoUse(platform, snapshot);
+  await activateSnapshot(platform, snapshot);
   logUnreadableRecords(platform, snapshot);
   await removeAbandoned(platform);
   return { kind: 'loaded', snapshot };
@@ -173,7 +173,7 @@ function dateOf({ newest }: Read, statedMs: number | null): { asOfMs: number; as
 }
 
 /** From now on, checks that rest on the replaced data are too old. */
-async function takeIntoUse(platform: Platform, snapshot: Snapshot): Promise<void> {
+async function activateSnapshot(platform: Platform, snapshot: Snapshot): Promise<void> {
   const { base, loadId, records } = snapshot;
   const { engine } = platform.database;
   await platform.database.transact(async (tx) => {
