@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { checkInvariants } from './renewal-invariants.ts';
-import { type Act, explain, type Model } from './renewal-model.ts';
+import { type Act, distinct, explain, type Model } from './renewal-model.ts';
 import { agrees, type Exchange, type World } from './renewal-world.ts';
 
 export interface Possible {
@@ -111,7 +111,7 @@ function modelsAfter(
   if (fault === 'database' && only) return only.answer.status === 503 ? [...models] : [];
   if (fault === 'limit' && only?.act.do === 'renew') return only.answer.status === 429 ? [...models] : [];
   const pairs = exchanges.map(({ act, answer }) => [act, answer] as const);
-  return models.flatMap((model) => explain(model, pairs, world.terms()));
+  return distinct(models.flatMap((model) => explain(model, pairs, world.terms())));
 }
 
 function actOf(world: World, one: Plan): Act {

@@ -65,13 +65,21 @@ export function step(model: Model, act: Act, answer: Answer, terms: Terms): Mode
   }
 }
 
-/** Invariant 10: concurrent answers must equal some serial order. All models that such an order leads to. */
+/** Invariant 10: concurrent answers must equal some serial order. The different models that such orders lead to. */
 export function explain(model: Model, pairs: readonly (readonly [Act, Answer])[], terms: Terms): Model[] {
   if (pairs.length === 0) return [model];
-  return pairs.flatMap(([act, answer], i) => {
-    const after = step(model, act, answer, terms);
-    return after ? explain(after, pairs.toSpliced(i, 1), terms) : [];
-  });
+  return distinct(
+    pairs.flatMap(([act, answer], i) => {
+      const after = step(model, act, answer, terms);
+      return after ? explain(after, pairs.toSpliced(i, 1), terms) : [];
+    }),
+  );
+}
+
+/** Drops models that equal another: four concurrent answers have 24 orders, most of which end alike. */
+export function distinct(models: readonly Model[]): Model[] {
+  const keyOf = (model: Model) => JSON.stringify({ ...model, issuedAtMs: [...model.issuedAtMs].toSorted() });
+  return [...new Map(models.map((model) => [keyOf(model), model])).values()];
 }
 
 type Renewal = Extract<Act, { do: 'renew' }>;
