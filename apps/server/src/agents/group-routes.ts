@@ -17,12 +17,7 @@ import { agentItem } from './presence.ts';
 import { findAgent } from './store.ts';
 
 const tags = ['hosts'];
-const changing: OperatorAccess = {
-  role: 'admin',
-  limit: 'admin_operations',
-  reach: 'scope',
-  scope: 'hosts',
-};
+const changing: OperatorAccess = { role: 'admin', limit: 'admin_operations', reach: 'scope', scope: 'hosts' };
 
 /** Groups of hosts, and the hosts in them. */
 export function mountGroups(routes: Routes, { platform }: { platform: Platform }): void {

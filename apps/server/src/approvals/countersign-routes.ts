@@ -12,11 +12,7 @@ export function mountCountersign(routes: Routes, { platform }: { platform: Platf
   routes.operator({
     method: 'POST',
     url: '/api/v1/updates/:id/countersign',
-    access: {
-      role: 'approver',
-      limit: 'admin_operations',
-      reach: { of: 'update', by: 'id' },
-    },
+    access: { role: 'approver', limit: 'admin_operations', reach: { of: 'update', by: 'id' } },
     schema: {
       summary: 'Add a signature to the approval of an update',
       tags: ['approvals'],

@@ -13,11 +13,7 @@ import { type StatementSigner, signDecision } from './decision-statement.ts';
 import { countDecisions, findDecision, listDecisions } from './decision-store.ts';
 import { decisionDetail, decisionItem } from './read-decision.ts';
 
-const ofUpdate: OperatorAccess = {
-  role: 'viewer',
-  limit: 'admin_reads',
-  reach: { of: 'update', by: 'id' },
-};
+const ofUpdate: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: { of: 'update', by: 'id' } };
 const reading: OperatorAccess = { ...ofUpdate, reach: { of: 'decision', by: 'id' } };
 const tags = ['decisions'];
 

@@ -27,11 +27,7 @@ import type { ApprovalDeps } from './deps.ts';
 import { gateReport, stopText, warningsOf } from './gate-report.ts';
 import { previewUpdate } from './preview-update.ts';
 
-const approving: OperatorAccess = {
-  role: 'approver',
-  limit: 'approvals',
-  reach: { of: 'update', by: 'id' },
-};
+const approving: OperatorAccess = { role: 'approver', limit: 'approvals', reach: { of: 'update', by: 'id' } };
 const approvingMany: OperatorAccess = { ...approving, reach: 'scope' };
 const acting: OperatorAccess = { ...approving, limit: 'admin_operations' };
 const tags = ['approvals'];

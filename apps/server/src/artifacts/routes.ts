@@ -37,12 +37,7 @@ const PATH = '/api/v1/artifacts/divergences';
 const tags = ['artifacts'];
 const reading: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: 'fleet' };
 // An accepted hash passes what the gate stops, so an API token needs the scope of an override.
-const deciding: OperatorAccess = {
-  role: 'approver',
-  limit: 'approvals',
-  reach: 'fleet',
-  scope: 'override',
-};
+const deciding: OperatorAccess = { role: 'approver', limit: 'approvals', reach: 'fleet', scope: 'override' };
 
 /** Artifacts that were reported with different hashes, and the operator's decision about each. */
 export function mountArtifacts(routes: Routes, { platform }: { platform: Platform }): void {

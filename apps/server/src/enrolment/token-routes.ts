@@ -18,12 +18,7 @@ import { tokenView } from './token-view.ts';
 
 const URL = '/api/v1/admin/registration-tokens';
 const tags = ['enrolment'];
-const reads: OperatorAccess = {
-  role: 'admin',
-  limit: 'admin_reads',
-  reach: 'scope',
-  scope: 'hosts',
-};
+const reads: OperatorAccess = { role: 'admin', limit: 'admin_reads', reach: 'scope', scope: 'hosts' };
 const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 const TokenPath = Type.Object({ id: Type.String() });
 

@@ -46,11 +46,7 @@ export function mountInstalled(routes: Routes, { platform }: { platform: Pick<Pl
   routes.operator({
     method: 'GET',
     url: '/api/v1/agents/:agent_id/inventory',
-    access: {
-      role: 'viewer',
-      limit: 'admin_reads',
-      reach: { of: 'agent', by: 'agent_id' },
-    },
+    access: { role: 'viewer', limit: 'admin_reads', reach: { of: 'agent', by: 'agent_id' } },
     schema: {
       summary: 'Packages that a host reported as installed, page by page',
       description:

@@ -18,6 +18,7 @@ import { readGroups } from './group-list.ts';
 import { countUnreadNotices } from './notices/store.ts';
 import { isSameOrigin } from './operator-guard.ts';
 import { identityView } from './operator-view.ts';
+import { changesOwn, readsOwn } from './own-account.ts';
 import { type PasskeySite, passkeySiteOf } from './passkeys/site.ts';
 import type { SessionCookies } from './sessions/cookies.ts';
 import { type LogInDeps, logIn } from './sessions/log-in.ts';
@@ -54,7 +55,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/logout',
-    access: { role: 'viewer', limit: 'admin_operations', reach: 'none', toEnrol: true },
+    access: changesOwn,
     schema: { tags, summary: 'Log out and revoke the token' },
     handler: async ({ operator: { sessionId }, reply }) => {
       await platform.database.transact((tx) => revokeSession(tx, sessionId, platform.now()));
@@ -64,13 +65,7 @@ export function mountAuth(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'GET',
     url: '/api/v1/auth/session',
-    access: {
-      role: 'viewer',
-      limit: 'admin_reads',
-      reach: 'none',
-      scope: 'read',
-      toEnrol: true,
-    },
+    access: { ...readsOwn, scope: 'read' },
     schema: { tags, summary: 'Whose session or API token this is', response: { 200: SessionAnswer } },
     handler: async ({ operator: caller }) => {
       const { operatorId, sessionId, username, role, groups, token } = caller;

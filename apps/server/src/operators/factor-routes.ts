@@ -6,25 +6,15 @@ import {
   TotpEnrolment,
 } from '@tidegate/protocol/factors-api';
 import { rfc3339 } from '../platform/clock.ts';
-import type { OperatorAccess } from '../platform/http/access.ts';
 import { ASSERTION_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { beginTotpEnrolment, confirmTotpEnrolment, removeTotp } from './codes/enrol-totp.ts';
+import { changesCredential, proves } from './own-account.ts';
 import { passkeySiteOf } from './passkeys/site.ts';
 import { renewRecoveryCodes } from './record-factor.ts';
 import { type StepUpDeps, stepUp } from './step-up.ts';
 
 const tags = ['second factors'];
-const self: OperatorAccess = {
-  role: 'viewer',
-  limit: 'admin_operations',
-  reach: 'none',
-  toEnrol: true,
-};
-/** Codes have the same limit as passwords, against guessing. */
-const guessable: OperatorAccess = { ...self, limit: 'login' };
-/** Changing a credential requires the password, and a recent proof of a second factor where there is one. */
-export const changesFactor: OperatorAccess = { ...self, stepUp: 'credentials' };
 
 /** The caller's authenticator app and recovery codes, and the step-up of a session. */
 export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: string | null }): void {
@@ -32,7 +22,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/totp',
-    access: changesFactor,
+    access: changesCredential,
     schema: {
       tags,
       summary: 'Set up an authenticator app; the secret is shown once and inactive until confirmed',
@@ -43,7 +33,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/totp/confirm',
-    access: { ...guessable, stepUp: 'credentials' },
+    access: { ...proves, stepUp: 'credentials' },
     schema: {
       tags,
       summary: 'Activate the authenticator app with its first code; returns ten recovery codes, once',
@@ -58,7 +48,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
   routes.operator({
     method: 'DELETE',
     url: '/api/v1/auth/totp',
-    access: changesFactor,
+    access: changesCredential,
     schema: { tags, summary: 'Remove the authenticator app' },
     handler: async ({ operator }) => {
       await removeTotp(deps, operator);
@@ -67,7 +57,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/recovery-codes',
-    access: changesFactor,
+    access: changesCredential,
     schema: {
       tags,
       summary: 'Replace the recovery codes with ten new ones; shown once',
@@ -81,7 +71,7 @@ export function mountFactors(routes: Routes, deps: StepUpDeps & { baseUrl: strin
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/step-up',
-    access: guessable,
+    access: proves,
     bodyMaxBytes: ASSERTION_MAX_BYTES,
     schema: {
       tags,

@@ -1,21 +1,13 @@
 import { Notice, NoticesSeen } from '@tidegate/protocol/notices-api';
-import type { OperatorAccess } from '../platform/http/access.ts';
 import { pageOf } from '../platform/http/lists.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { Platform } from '../platform/platform.ts';
 import { noticeView } from './notices/notices.ts';
 import { listNotices, markNoticesSeen } from './notices/store.ts';
+import { changesOwn, readsOwn } from './own-account.ts';
 
 const URL = '/api/v1/auth/notices';
 const tags = ['authentication'];
-const reads: OperatorAccess = {
-  role: 'viewer',
-  limit: 'admin_reads',
-  reach: 'none',
-  scope: null,
-  toEnrol: true,
-};
-const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
 
 /** Notices about changes of the caller's own access. */
 export function mountNotices(routes: Routes, { platform }: { platform: Platform }): void {
@@ -23,7 +15,7 @@ export function mountNotices(routes: Routes, { platform }: { platform: Platform 
   routes.operator({
     method: 'GET',
     url: URL,
-    access: reads,
+    access: readsOwn,
     schema: {
       tags,
       summary: 'What changed in your password, factors, sessions and API tokens: the newest 50',
@@ -37,7 +29,7 @@ export function mountNotices(routes: Routes, { platform }: { platform: Platform 
   routes.operator({
     method: 'POST',
     url: `${URL}/seen`,
-    access: acts,
+    access: changesOwn,
     schema: { tags, summary: 'Mark the notices up to this one as seen', body: NoticesSeen },
     handler: async ({ operator: { operatorId }, body }) => {
       const seen = { operatorId, untilId: body.until, nowMs: platform.now() };

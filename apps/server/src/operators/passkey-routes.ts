@@ -8,13 +8,13 @@ import {
 } from '@tidegate/protocol/factors-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 
-import type { OperatorAccess, PublicAccess } from '../platform/http/access.ts';
+import type { PublicAccess } from '../platform/http/access.ts';
 import { ASSERTION_MAX_BYTES, LIST_BODY_MAX_BYTES } from '../platform/http/body-sizes.ts';
 import { pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import { type AuthDeps, answerLogIn, demandSameOrigin } from './auth-routes.ts';
-import { changesFactor } from './factor-routes.ts';
+import { changesCredential, proves, readsOwn } from './own-account.ts';
 import {
   addPasskey,
   beginPasskey,
@@ -31,12 +31,6 @@ import { beginPasskeyStepUp } from './step-up.ts';
 const URL = '/api/v1/auth/passkeys';
 const LOGIN = '/api/v1/auth/login/passkey';
 const tags = ['second factors'];
-const reads: OperatorAccess = {
-  role: 'viewer',
-  limit: 'admin_reads',
-  reach: 'none',
-  toEnrol: true,
-};
 const logsIn: PublicAccess = { limit: 'login' };
 
 /** The caller's passkeys, and login by passkey. */
@@ -45,7 +39,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'GET',
     url: URL,
-    access: reads,
+    access: readsOwn,
     schema: { tags, summary: 'Your passkeys', response: { 200: pageOf(Passkey) } },
     handler: async ({ operator }) => {
       const items = (await listPasskeys(platform.database.read, operator.operatorId)).map(passkeyView);
@@ -55,7 +49,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'POST',
     url: `${URL}/options`,
-    access: changesFactor,
+    access: changesCredential,
     schema: { tags, summary: 'Options for a new passkey', response: { 200: PasskeyOptions } },
     handler: async ({ operator, request }) =>
       beginPasskey(platform, { owner: operator, site: passkeySiteOf(request, baseUrl) }),
@@ -63,7 +57,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'POST',
     url: URL,
-    access: changesFactor,
+    access: changesCredential,
     bodyMaxBytes: LIST_BODY_MAX_BYTES,
     schema: {
       tags,
@@ -82,7 +76,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'PATCH',
     url: `${URL}/:id`,
-    access: changesFactor,
+    access: changesCredential,
     schema: {
       tags,
       summary: 'Rename a passkey',
@@ -98,7 +92,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    access: changesFactor,
+    access: changesCredential,
     schema: { tags, summary: 'Remove a passkey', params: IdPath },
     handler: async ({ operator, params }) => {
       await removePasskey(platform, { owner: operator, id: params.id });
@@ -107,7 +101,7 @@ export function mountPasskeys(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/step-up/options',
-    access: { ...reads, limit: 'login' },
+    access: proves,
     schema: { tags, summary: 'Options for a step-up by passkey', response: { 200: PasskeyOptions } },
     handler: async ({ operator, request }) =>
       beginPasskeyStepUp(platform, { caller: operator, site: passkeySiteOf(request, baseUrl) }),

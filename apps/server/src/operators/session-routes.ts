@@ -1,26 +1,18 @@
 import { strict, Uuid } from '@tidegate/protocol/scalars';
 import { PasswordChange, Session } from '@tidegate/protocol/sessions-api';
 import { Type } from 'typebox';
-import type { OperatorAccess } from '../platform/http/access.ts';
 import { askedPage, cutPage, PageQuery, pageOf } from '../platform/http/lists.ts';
 import { IdPath } from '../platform/http/paths.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Routes } from '../platform/http/routes.ts';
 import type { AuthDeps } from './auth-routes.ts';
+import { changesCredential, changesOwn, readsOwn } from './own-account.ts';
 import { changeOwnPassword } from './sessions/change-password.ts';
 import { endOneSession, endOtherSessions, maySeeOthers, sessionView } from './sessions/end-sessions.ts';
 import { countSessions, listSessions } from './sessions/store.ts';
 
 const URL = '/api/v1/auth/sessions';
 const tags = ['authentication'];
-const reads: OperatorAccess = {
-  role: 'viewer',
-  limit: 'admin_reads',
-  reach: 'none',
-  toEnrol: true,
-};
-const acts: OperatorAccess = { ...reads, limit: 'admin_operations' };
-const ends: OperatorAccess = { ...acts, stepUp: 'credentials' };
 
 /** Open sessions, and the caller's password. */
 export function mountSessions(routes: Routes, deps: AuthDeps): void {
@@ -29,7 +21,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'GET',
     url: URL,
-    access: reads,
+    access: readsOwn,
     schema: {
       tags,
       summary: "Open sessions, newest first: your own, or an operator's for admins",
@@ -57,7 +49,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'DELETE',
     url: `${URL}/:id`,
-    access: ends,
+    access: changesCredential,
     schema: { tags, summary: "End a session: your own, or anybody's for admins", params: IdPath },
     handler: async ({ operator, params }) => {
       await endOneSession(platform, { caller: operator, id: params.id });
@@ -66,7 +58,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'DELETE',
     url: URL,
-    access: ends,
+    access: changesCredential,
     schema: { tags, summary: 'End all of your other sessions' },
     handler: async ({ operator }) => {
       await endOtherSessions(platform, operator);
@@ -75,7 +67,7 @@ export function mountSessions(routes: Routes, deps: AuthDeps): void {
   routes.operator({
     method: 'POST',
     url: '/api/v1/auth/password',
-    access: acts,
+    access: changesOwn,
     schema: { tags, summary: 'Change your password; ends your other sessions', body: PasswordChange },
     handler: async ({ operator: caller, body, request, reply }) => {
       const operator = await changeOwnPassword(deps, { caller, asked: body });
