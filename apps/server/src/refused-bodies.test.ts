@@ -73,8 +73,8 @@ describe('a refused body is never awaited', () => {
   });
 
   test.each([
-    ['a media type that is none of ours', 'content-type: multipart/form-data; boundary=x', 415],
-    ['an encoding that is none of ours', `${JSON_TYPE}\r\ncontent-encoding: br`, 415],
+    ['an unsupported media type', 'content-type: multipart/form-data; boundary=x', 415],
+    ['an unsupported encoding', `${JSON_TYPE}\r\ncontent-encoding: br`, 415],
   ])('%s is refused from the head alone', async (_, line, status) => {
     const { base } = await openClients(engine);
     const answer = await say(base, head('POST /api/v1/auth/login', line, 'content-length: 4000'));

@@ -79,7 +79,7 @@ describe('access tokens (R2; docs/protocol/requests.md)', () => {
     expect(await tokens.verify(token)).toEqual({ ok: false, code: 'access_token_expired' });
   });
 
-  test('the cache holds no more than its bound and drops the oldest', async () => {
+  test('the cache holds at most its limit and drops the oldest', async () => {
     const { tokens } = setUp(2);
     const issued = [];
     for (let i = 0; i < 3; i++) issued.push((await tokens.issue({ agentId, familyId })).token);

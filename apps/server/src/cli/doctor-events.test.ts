@@ -154,7 +154,7 @@ describe.each(ENGINES)('tidegate doctor --verify-events on $name (16.4.2)', (eng
       'the end was cut off',
     ],
     [
-      'a word that is none',
+      'an unknown kind of line',
       (lines) => lines.map((line, i) => (i === 6 ? '{"event":1}' : line)),
       'is no event',
     ],

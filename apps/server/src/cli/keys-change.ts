@@ -71,7 +71,7 @@ export async function useKeyCommand(args: readonly string[], world: CliWorld): P
   });
 }
 
-/** `tidegate keys revoke VERSION`: for good. */
+/** `tidegate keys revoke VERSION`: permanent. */
 export async function revokeKeyCommand(args: readonly string[], world: CliWorld): Promise<ExitCode> {
   const { values, positionals } = readArgs(args, { force: { type: 'boolean' }, json: { type: 'boolean' } });
   const version = versionOf(positionals);

@@ -26,7 +26,7 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['no JSON', '<html>'],
   ['cut off', '{"id":"ODD-1","affected":[{"package":{"ecosystem":"Debian:12","name":"curl"}},{"pack'],
   ['of another id', '{"id":"ODD-2","modified":"2026-01-02T00:00:00Z","affected":[]}'],
-  ['with a member that is none', '{"id":"ODD-1","modified":"2026-01-02T00:00:00Z","affected":[7]}'],
+  ['with an invalid member', '{"id":"ODD-1","modified":"2026-01-02T00:00:00Z","affected":[7]}'],
   ['larger than a record may be', ' '.repeat(ENTRY_BYTES + 1)],
   ['too deep to be read', '['.repeat(100_000 / 2 - 1)],
 ];

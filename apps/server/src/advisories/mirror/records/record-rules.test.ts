@@ -117,7 +117,7 @@ describe('a record of an export', () => {
   const named = '"package":{"ecosystem":"Debian:12","name":"openssl"}';
   test.each([
     ['a duplicate key', text.replace('"summary"', '"id":"x","summary"'), 'unreadable'],
-    ['a duplicate key elsewhere', text.replace('"summary"', '"summary":"x","summary"'), 'told whole'],
+    ['a duplicate key elsewhere', text.replace('"summary"', '"summary":"x","summary"'), 'complete'],
     [
       'packages twice',
       text.replace(named, `${named},"package":{"ecosystem":"npm","name":"x"}`),
@@ -145,14 +145,14 @@ describe('a record of an export', () => {
     ],
     ['an end in the middle', text.slice(0, -40), 'unreadable'],
     ['an id that differs from its file name', JSON.stringify({ ...RECORD, id: 'DSA-2' }), 'unreadable'],
-    ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' }), 'told whole'],
+    ['no time', JSON.stringify({ ...RECORD, modified: 'yesterday' }), 'complete'],
     [
       'too deep a nesting',
       JSON.stringify({ ...RECORD, deep: JSON.parse('['.repeat(40) + ']'.repeat(40)) }),
-      'told whole',
+      'complete',
     ],
-    ['U+0000 in a text', JSON.stringify({ ...RECORD, summary: '\u0000' }), 'told whole'],
-    ['half a character', text.replace('"bad"', '"\\ud800"'), 'told whole'],
+    ['U+0000 in a text', JSON.stringify({ ...RECORD, summary: '\u0000' }), 'complete'],
+    ['half a character', text.replace('"bad"', '"\\ud800"'), 'complete'],
     [
       'a member that cannot be read',
       JSON.stringify({ ...RECORD, affected: [...RECORD.affected, 7] }),
@@ -165,7 +165,7 @@ describe('a record of an export', () => {
     const [entry] = answer.record.entries;
     if (!entry) throw new Error('no entry');
     expect([entry.name, verdict(entry, '9')]).toEqual(['openssl', 'undecidable']);
-    expect(unreadableReason(answer) === null ? 'told whole' : 'unreadable').toBe(others);
+    expect(unreadableReason(answer) === null ? 'complete' : 'unreadable').toBe(others);
   });
 
   test.each([
