@@ -25,7 +25,7 @@ export function watchSeals(platform: Platform): SealWatch {
   let writing = Promise.resolve();
   platform.database.read.seals.onBroken((broken) => {
     if (!isDue(broken)) return;
-    platform.log.security('a row of the database bears no valid seal and is refused', { ...broken });
+    platform.log.security('a row of the database has no valid seal and is refused', { ...broken });
     writing = writing.then(() => record(platform, broken));
   });
   return { settled: () => writing };

@@ -12,8 +12,8 @@ import { findReport, type Section } from './store.ts';
 export type TakeDeps = ReportDeps & { large: LargeReports };
 
 /**
- * Takes a report from its bytes, which are hashed first and parsed only where they are not those that are stored.
- * A large one is read in a thread of its own and written in many transactions, so that it holds nobody up.
+ * Takes a report as bytes, which are hashed first and parsed only if they differ from the stored report.
+ * A thread reads a large one, and many transactions write it, so that it delays nobody.
  */
 export async function takeReport(
   deps: TakeDeps,
@@ -23,7 +23,7 @@ export async function takeReport(
   const stored = await findReport(database.read, section);
   const knownDigest = stored?.digest ?? null;
   const answerKnown = async () => ({ accepted: true, updates: await openUpdates(database.read, section) });
-  // The thread that reads a large report takes its bytes away.
+  // The thread that reads a large report takes ownership of its bytes.
   const sizeBytes = bytes.length;
   if (sizeBytes > SMALL_REPORT_MAX_BYTES) {
     return deps.large.admit(section.agentId, async () => {
@@ -67,7 +67,7 @@ export async function recordParts(
     case 'recorded':
       return { accepted: true, updates: outcome.updates };
     case 'overtaken':
-      throw new Refusal('conflict', { detail: 'Another report of this ecosystem came meanwhile.' });
+      throw new Refusal('conflict', { detail: 'Another report of this ecosystem arrived meanwhile.' });
     case 'gone':
       throw noAgent();
   }
@@ -89,7 +89,7 @@ function itemsOf({ packages, updates }: ReadReport): number {
 }
 
 export function unreadable(): Refusal {
-  const detail = 'The report could not be read; try again later.';
+  const detail = 'The report could not be read; retry later.';
   return new Refusal('unavailable', { detail, retryAfterSeconds: 60 });
 }
 

@@ -268,7 +268,7 @@ describe.each(ENGINES)('the overview on $name', (engine) => {
 const [sqlite] = ENGINES;
 if (!sqlite) throw new Error('SQLite is always there');
 
-describe('who asks', () => {
+describe('a caller', () => {
   async function openScene() {
     if (!sqlite) throw new Error('SQLite is always there');
     const platform = createTestPlatform(await sqlite.open());

@@ -28,9 +28,8 @@ export const TEST_SECRET = Buffer.alloc(48, 7);
 const ROLES = ['viewer', 'approver', 'admin'] as const;
 
 /**
- * The slices for agents' credentials over real HTTP handlers and a real database. Operators log in with the
- * name of their role; check-in is a stand-in that binds as the real one does. No start-up penalty, wide
- * limits.
+ * The slices for agents' credentials over real HTTP handlers and a real database. Operators log in with the name of
+ * their role; check-in is a stand-in that binds as the real one does. No start-up penalty, wide limits.
  */
 export function createAgentsApp(
   database: Database,

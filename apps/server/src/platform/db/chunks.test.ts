@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { chunks, pairChunks, weighedChunks } from './chunks.ts';
 
-test('items go into statements in their order, none of them with more than it takes, and none without any', () => {
+test('items go into statements in order, none with more than its limit, and none empty', () => {
   expect(chunks([])).toEqual([]);
   expect(chunks([1, 2, 3], 3)).toEqual([[1, 2, 3]]);
   expect(chunks([1, 2, 3, 4], 3)).toEqual([[1, 2, 3], [4]]);
   expect(chunks(Array.from({ length: 1_001 })).map(({ length }) => length)).toEqual([500, 500, 1]);
 });
 
-test('items of much weight are a part of their own, and the others fill theirs', () => {
+test('a heavy item is a part by itself, and the others fill theirs', () => {
   const parts = (...items: number[]) => [...weighedChunks(items, { weigh: (n) => n, most: 10 })];
   expect(parts()).toEqual([]);
   expect(parts(5, 5, 1)).toEqual([[5, 5], [1]]);
   expect(parts(1, 50, 2, 3)).toEqual([[1], [50], [2, 3]]);
 });
 
-test('names and versions that are asked for by two lists are never many of both', () => {
+test('names and versions in two lists are never many of both', () => {
   const named = (count: number, versionOf: (n: number) => string) =>
     Array.from({ length: count }, (_, n) => ({ name: `p${n}`, version: versionOf(n) }));
   const sizes = (items: readonly { name: string; version: string }[]) =>

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ENGINES } from '../../testing/engines.ts';
 
 const FULL = 2;
-/** What connections set, whatever the defaults of the database are. */
+/** Settings of connections, whatever the defaults of the database are. */
 const SETTINGS: Record<'sqlite' | 'postgres', readonly (readonly [string, string | number])[]> = {
   sqlite: [
     ['journal_mode', 'wal'],
@@ -29,11 +29,11 @@ describe.each(ENGINES)('a connection that writes to $name', (engine) => {
 });
 
 describe.each(ENGINES)('transactions that wait for one another on $name', (engine) => {
-  test('keep no read waiting, and no caller from being known', async () => {
+  test('delay no read, and no authentication', async () => {
     const database = await engine.open();
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
-    // More of them than there are connections; the first holds what the others want.
+    // More of them than connections; the first holds the lock that the others want.
     const transactions = Array.from({ length: 30 }, () =>
       database.transact(async (tx) => {
         await sql`UPDATE events_head SET position = position`.execute(tx);

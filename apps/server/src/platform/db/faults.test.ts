@@ -10,7 +10,7 @@ import { openPostgres } from './postgres.ts';
 const [sqlite] = ENGINES;
 const GUESS = { username: 'root', password: 'wrong horse battery' };
 
-test('a PostgreSQL that is away is a fault for reads and for writes', async () => {
+test('an unavailable PostgreSQL is a fault for reads and for writes', async () => {
   const database = openPostgres('postgres://nobody@127.0.0.1:1/nothing', databaseOptions());
   onTestFinished(() => database.close());
   await expect(ping(database.read)).rejects.toThrow(DatabaseFault);
@@ -18,7 +18,7 @@ test('a PostgreSQL that is away is a fault for reads and for writes', async () =
   expect(database.writeFaults()).toBe(1);
 });
 
-test('the write that the health check makes does write a row', async () => {
+test('the write of the health check does write a row', async () => {
   const database = await sqlite?.open();
   const rowsWritten = async () => {
     const count = database?.transact((tx) => sql<{ n: number }>`SELECT total_changes() AS n`.execute(tx));
@@ -29,7 +29,7 @@ test('the write that the health check makes does write a row', async () => {
   expect(await rowsWritten()).toBe(before + 1);
 });
 
-test('a statement that is wrong is no fault of the database', async () => {
+test('an invalid statement is no fault of the database', async () => {
   for (const engine of ENGINES) {
     const database = await engine.open();
     const unknownTable = database.read
@@ -40,13 +40,13 @@ test('a statement that is wrong is no fault of the database', async () => {
   }
 });
 
-test('a database that takes no writes answers 503 and reads on, health says degraded until it takes them again', async () => {
+test('a read-only database answers 503 to writes and still reads; health is degraded until it accepts writes', async () => {
   if (!sqlite) throw new Error('SQLite is always there');
   const { send, logIn, database, clock, platform } = await createOperatorApp(sqlite);
   const { headers } = await logIn();
   const set = (value: 'ON' | 'OFF') =>
     database.prepareWrite({ name: 'query_only', sqlite: `PRAGMA query_only = ${value}`, postgres: '' })([]);
-  // As after a disk that ran full or that the system made read-only.
+  // As after a full disk, or one that the system made read-only.
   await set('ON');
   const refused = await send('POST', '/api/v1/auth/login', { payload: GUESS });
   expect([refused.statusCode, refused.json().code, refused.headers['retry-after']]).toEqual([

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createGroupCommit, GROUP_MAX, GroupLost, type Member } from './group-commit.ts';
 
-/** A connection that notes its statements and fails at those it is told to; `lost` ends the transaction with it. */
+/** A connection that records its statements and fails at the given ones; `lost` also ends the transaction. */
 function setUp(failing: { at?: string; lost?: boolean } = {}) {
   const said: string[] = [];
   let isOpen = false;
@@ -44,7 +44,7 @@ function setUp(failing: { at?: string; lost?: boolean } = {}) {
 }
 
 describe('write transactions of one turn of the event loop', () => {
-  test('one alone is begun and committed as it stands, and answered after its commit', async () => {
+  test('a single one begins and commits unchanged, and is answered after its commit', async () => {
     const { said, transact } = setUp();
     await transact('a');
     expect(said).toEqual(['BEGIN IMMEDIATE', 'a', 'COMMIT', 'a answered']);
@@ -63,7 +63,7 @@ describe('write transactions of one turn of the event loop', () => {
     ]);
   });
 
-  test('one that fails takes nothing with it, be it the first or a later one', async () => {
+  test('a failed one does not fail the others, whether it is the first or a later one', async () => {
     const { said, transact, fail } = setUp();
     const outcomes = await Promise.allSettled([
       transact('a', fail),
@@ -81,7 +81,7 @@ describe('write transactions of one turn of the event loop', () => {
     ]);
   });
 
-  test('a commit that fails fails them all and leaves nothing open; the next ones go on', async () => {
+  test('a failed commit fails all of them and leaves nothing open; the next ones continue', async () => {
     const failing: { at?: string } = { at: 'COMMIT' };
     const { said, transact } = setUp(failing);
     const outcomes = await Promise.allSettled([transact('a'), transact('b')]);
@@ -109,7 +109,7 @@ describe('write transactions of one turn of the event loop', () => {
     expect(said.slice(-4)).toEqual(['BEGIN IMMEDIATE', 'c', 'COMMIT', 'c answered']);
   });
 
-  test('a group that cannot begin fails that one alone', async () => {
+  test('a group that cannot begin fails only that one', async () => {
     const failing: { at?: string } = { at: 'BEGIN IMMEDIATE' };
     const { transact } = setUp(failing);
     await expect(transact('a')).rejects.toThrow('no BEGIN IMMEDIATE');
@@ -117,7 +117,7 @@ describe('write transactions of one turn of the event loop', () => {
     await expect(transact('b')).resolves.toBe('b');
   });
 
-  test('one that waits for something outside commits with those before it, as soon as it is done', async () => {
+  test('one that waits for something outside commits with the earlier ones, as soon as it is done', async () => {
     const { said, transact } = setUp();
     const { promise, resolve } = Promise.withResolvers<void>();
     const both = Promise.all([transact('a'), transact('b', () => promise)]);
@@ -133,13 +133,13 @@ describe('write transactions of one turn of the event loop', () => {
     ]);
   });
 
-  test('a group has a most; what comes above it is the next group', async () => {
+  test('a group has a maximum; the rest is the next group', async () => {
     const { said, transact } = setUp();
     await Promise.all(Array.from({ length: GROUP_MAX + 1 }, (_, i) => transact(`${i}`)));
     expect(said.filter((one) => one === 'COMMIT')).toHaveLength(2);
   });
 
-  test('what must run outside of any transaction waits for the commit and keeps others out', async () => {
+  test('work outside of any transaction waits for the commit and keeps others out', async () => {
     const { said, group, transact } = setUp();
     const first = transact('a');
     const release = await group.alone();

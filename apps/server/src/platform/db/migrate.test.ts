@@ -30,14 +30,14 @@ async function column(database: Database, query: string): Promise<unknown[]> {
 const OTHER = { sqlite: 'postgres', postgres: 'sqlite' } as const;
 const VERSIONS = 'SELECT version FROM schema_migrations ORDER BY version';
 
-test('the migrations are numbered upwards, each once, and the signing keys come from 020 (section 9)', () => {
+test('the migrations are numbered upwards, each once, and the signing keys are 020 (section 9)', () => {
   const versions = MIGRATIONS.map((m) => m.version);
   expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   expect(MIGRATIONS.find((m) => m.version === 20)?.name).toBe('signing-keys');
 });
 
 describe.each(ENGINES)('on $name', (engine) => {
-  test('applies what is pending, in order, and then nothing', async () => {
+  test('applies pending ones, in order, and then nothing', async () => {
     const database = await engine.openEmpty();
     expect(await migrate(database, { migrations: [first], now })).toEqual({
       ok: true,
@@ -58,7 +58,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await column(database, 'SELECT id FROM one')).toEqual([2]);
   });
 
-  test('a migration that fails leaves the database as it was, those before it included', async () => {
+  test('a failed migration leaves the database as it was, including the ones before it', async () => {
     const database = await engine.openEmpty();
     await migrate(database, { migrations: [first], now });
     const attempt = migrate(database, { migrations: [first, second, broken], now });
@@ -103,7 +103,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await migrate(database, { migrations: base, now })).toMatchObject({ ok: true, applied: 0 });
   });
 
-  test('a statement of the other engine is passed over', async () => {
+  test('skips a statement of the other engine', async () => {
     const database = await engine.openEmpty();
     const statements = [
       { [engine.name]: 'CREATE TABLE mine (id INTEGER)' },
@@ -114,7 +114,7 @@ describe.each(ENGINES)('on $name', (engine) => {
     expect(await column(database, 'SELECT count(*) FROM mine')).toEqual([0]);
   });
 
-  test('two that start at once apply each migration once', async () => {
+  test('two concurrent starts apply each migration once', async () => {
     const database = await engine.openEmpty();
     const migrations = [first, second];
     const outcomes = await Promise.all([
@@ -134,7 +134,7 @@ describe.each(ENGINES)('on $name', (engine) => {
 });
 
 describe.each(ENGINES.filter(({ name }) => name === 'postgres'))('a migration on $name', (engine) => {
-  test('may take as long as a large fleet needs, and queries behind it may not', async () => {
+  test('may take as long as a large fleet needs, and other queries may not', async () => {
     const database = await engine.openEmpty();
     const migration: Migration = {
       version: 1,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLargeWork } from './large-work.ts';
 import { Refusal } from './refusal.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends on command. */
 function createPiece() {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isUnderWay = false;
@@ -36,7 +36,7 @@ const refusalOf = (work: () => void) => {
   }
 };
 
-test('so many pieces run, so many wait in their order, and the next one is told when to come back', async () => {
+test('so many pieces run, so many wait in order, and the next one gets a Retry-After', async () => {
   const { large, pieces } = setUp();
   await Promise.resolve();
   expect(pieces.map((piece) => piece.isUnderWay())).toEqual([true, false, false]);
@@ -54,7 +54,7 @@ test('so many pieces run, so many wait in their order, and the next one is told 
   expect(pieces.map((piece) => piece.isUnderWay())).toEqual([true, true, true]);
 });
 
-test('a host has one piece at a time, and another one when that is over, however it ended', async () => {
+test('a host has one piece at a time, and another one after its end, in any way', async () => {
   const large = createLargeWork({
     ...{ what: 'large plans', running: 2, waiting: 2, random: () => Buffer.of(0) },
   });

@@ -45,7 +45,7 @@ describe('cursor', () => {
 describe('a page by key', () => {
   const page = (rows: readonly string[], limit: number) => cutPage(rows, { limit, keyOf: (row) => row });
 
-  test('goes on where the one before ended, and the last one has no cursor', () => {
+  test('continues where the previous one ended, and the last one has no cursor', () => {
     const first = page(['a', 'b', 'c'], 2);
     expect(first.page).toEqual(['a', 'b']);
     const asked = askedPage({ limit: '2', cursor: first.next_cursor ?? undefined });
