@@ -7,8 +7,8 @@ import { createGateOf } from './approvals/preview-update.ts';
 import { mountArtifacts } from './artifacts/routes.ts';
 import { mountSetAside } from './artifacts/set-aside-routes.ts';
 import { mountCheckIn } from './check-in/routes.ts';
-import { clientErrorsApart } from './client-errors/events-apart.ts';
 import { mountClientErrors } from './client-errors/routes.ts';
+import { separateClientErrors } from './client-errors/separate-events.ts';
 import { mountAgentCommands } from './commands/agent-routes.ts';
 import { mountHostCommands } from './commands/host-commands.ts';
 import { mountCommands } from './commands/routes.ts';
@@ -85,7 +85,7 @@ export async function createApplication(parts: ApplicationParts): Promise<Applic
   });
   closing.defer(() => http.close());
   const { routes } = http;
-  mountEvents(routes, { platform, apart: clientErrorsApart });
+  mountEvents(routes, { platform, separate: separateClientErrors });
   mountRateLimits(routes, rateLimits);
   mountAgentCredentials(routes, {
     ...agents.credentials,

@@ -4,13 +4,13 @@ import type { Database } from '../platform/db/engine.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createOperatorApp } from '../testing/operator-app.ts';
 import { createTestApp } from '../testing/test-app.ts';
-import { clientErrorsApart } from './events-apart.ts';
+import { separateClientErrors } from './separate-events.ts';
 import { pruneClientErrors } from './store.ts';
 
 const URL = '/logs/client-error';
 async function errorsIn({ read }: Database) {
   const page = { filter: {}, q: undefined, descending: true, limit: 1_000, after: null };
-  return (await clientErrorsApart.list(read, page)).rows;
+  return (await separateClientErrors.list(read, page)).rows;
 }
 
 const report = { error_type: 'javascript_error', message: 'x is not a function' };

@@ -18,8 +18,8 @@ import {
   totalOf,
 } from '../platform/http/sorted-lists.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { ApartEvent, EventsApart } from './apart.ts';
 import { listPageOfEvents } from './list-store.ts';
+import type { SeparateEvent, SeparateEvents } from './separate-events.ts';
 import { type EventFilter as Filter, findEvent, type ListedEvent } from './store.ts';
 
 const EventQuery = strict({ ...SortedPageQuery, sort: Type.Optional(EventSort), ...EventFilter });
@@ -54,7 +54,7 @@ const listing: OperatorAccess = { role: 'viewer', limit: 'admin_reads', reach: '
 /** E9: security and system events, newest first. */
 export function mountEvents(
   routes: Routes,
-  { platform, apart }: { platform: Platform; apart: EventsApart },
+  { platform, separate }: { platform: Platform; separate: SeparateEvents },
 ): void {
   routes.operator({
     method: 'GET',
@@ -75,16 +75,16 @@ export function mountEvents(
       const after = positionOf(cursor, of);
       const { groups } = operator;
       const { descending } = directionOf(sort, EVENT_SORTS);
-      if (filter.type === apart.type) {
+      if (filter.type === separate.type) {
         // They name no host, so operators who are bound to groups see none.
         const asked = { filter: filterOf(filter), q: filter.q, descending, limit: limit + 1 };
         const found =
           groups === null
-            ? await apart.list(platform.database.read, { ...asked, after: after?.id ?? null })
+            ? await separate.list(platform.database.read, { ...asked, after: after?.id ?? null })
             : NONE;
-        const last = (row: ApartEvent) => ({ key: [], id: row.id });
+        const last = (row: SeparateEvent) => ({ key: [], id: row.id });
         const { page, next_cursor } = pageOfRows(found.rows, { limit, of, positionOf: last });
-        return { items: page.map(apartItemOf), next_cursor, ...totalOf(found.count) };
+        return { items: page.map(separateItemOf), next_cursor, ...totalOf(found.count) };
       }
       const { rows, count } = await listPageOfEvents(platform.database.read, {
         selection: { filter: filterOf(filter), scope: groups, q: filter.q },
@@ -110,14 +110,14 @@ export function mountEvents(
     handler: async ({ operator, params }) => {
       const row = await findEvent(platform.database.read, params.id);
       if (row) return itemOf(row, operator.groups);
-      const found = await apart.find(platform.database.read, params.id);
+      const found = await separate.find(platform.database.read, params.id);
       if (!found) throw noSuch('event');
-      return apartItemOf(found);
+      return separateItemOf(found);
     },
   });
 }
 
-const NONE: { rows: ApartEvent[]; count: number } = { rows: [], count: 0 };
+const NONE: { rows: SeparateEvent[]; count: number } = { rows: [], count: 0 };
 
 const Query = strict(EventFilter);
 
@@ -143,7 +143,7 @@ function itemOf(row: ListedEvent, scope: GroupScope) {
   return { ...rest, ...place, content: parsed, created_at: rfc3339(created_at) };
 }
 
-function apartItemOf({ created_at, content, ...rest }: ApartEvent) {
+function separateItemOf({ created_at, content, ...rest }: SeparateEvent) {
   const parsed: unknown = JSON.parse(content);
   return { ...rest, content: parsed, created_at: rfc3339(created_at) };
 }

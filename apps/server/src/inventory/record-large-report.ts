@@ -3,7 +3,7 @@ import { lockAgent } from '../agents/store.ts';
 import { weighedChunks } from '../platform/db/chunks.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import { inTurns } from '../platform/turns.ts';
-import { noteSeen } from '../release-times/note-seen.ts';
+import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import {
   closeUpdates,
   offerUpdates,
@@ -72,7 +72,7 @@ export async function recordLargeReport(
   for (const part of partsOf(put, () => 1)) {
     const isOurs = await write(async (tx) => {
       await putPackages(tx, section, part);
-      await noteSeen(tx, platform, { ...section, packages: part, actions: [] });
+      await recordFirstSeen(tx, platform, { ...section, packages: part, actions: [] });
     });
     if (!isOurs) return { kind: 'overtaken' };
   }
@@ -85,7 +85,7 @@ export async function recordLargeReport(
     let added = new Map<string, UpdateRow>();
     const isOurs = await write(async (tx) => {
       added = await offerUpdates(tx, platform, { scan, updates: part });
-      await noteSeen(tx, platform, { ...section, packages: [], actions: plannedBy(part) });
+      await recordFirstSeen(tx, platform, { ...section, packages: [], actions: plannedBy(part) });
     });
     if (!isOurs) return { kind: 'overtaken' };
     for (const [key, row] of added) scan.known.set(key, row);

@@ -4,7 +4,7 @@ import { voidLiveApprovals } from '../approval-tokens/store.ts';
 import { cancelCommandsOfUpdate } from '../commands/cancel-commands.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
-import { noteSeen } from '../release-times/note-seen.ts';
+import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import { recordScan, type ScannedUpdate } from '../updates/record-scan.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
@@ -32,7 +32,12 @@ export async function recordReport(
   // Removals first: a new version of a package is a separate row.
   if (report.complete) await dropPackages(tx, section, gone);
   await putPackages(tx, section, put);
-  await noteSeen(tx, platform, { agentId, ecosystem, packages: put, actions: plannedBy(report.updates) });
+  await recordFirstSeen(tx, platform, {
+    agentId,
+    ecosystem,
+    packages: put,
+    actions: plannedBy(report.updates),
+  });
   await putReport(tx, {
     agent_id: agentId,
     ecosystem,

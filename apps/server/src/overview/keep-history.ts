@@ -18,7 +18,7 @@ export interface HistoryDeps {
 }
 
 /** Records the state of the fleet each day, refreshed every hour, and that a server runs. */
-export function createHistoryKeeper(deps: HistoryDeps): BackgroundWork {
+export function createHistoryRecorder(deps: HistoryDeps): BackgroundWork {
   const { platform } = deps;
   const state: HistoryState = { hour: -1, slot: -1 };
   return repeat({

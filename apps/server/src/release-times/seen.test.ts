@@ -8,7 +8,7 @@ import { countStatements } from '../testing/count-statements.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { noteSeen } from './note-seen.ts';
+import { recordFirstSeen } from './record-first-seen.ts';
 import { newVersions } from './seen-rules.ts';
 
 async function setUp(engine: TestEngine) {
@@ -96,11 +96,15 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     const some = Array.from({ length: 300 }, (_, i) => ({ name: `p${i}`, version: '1', arch: 'all' }));
     const sighted = { agentId: it.first.agentId, ecosystem: 'apt' as const, actions: [] };
     it.reset();
-    await it.platform.database.transact((tx) => noteSeen(tx, it.platform, { ...sighted, packages: some }));
+    await it.platform.database.transact((tx) =>
+      recordFirstSeen(tx, it.platform, { ...sighted, packages: some }),
+    );
     // The host, its daily budget, and the rows.
     expect(it.counts().statements).toBe(3);
     it.reset();
-    await it.platform.database.transact((tx) => noteSeen(tx, it.platform, { ...sighted, packages: [] }));
+    await it.platform.database.transact((tx) =>
+      recordFirstSeen(tx, it.platform, { ...sighted, packages: [] }),
+    );
     expect(it.counts().statements).toBe(0);
     await it.app.close();
   });
@@ -116,7 +120,7 @@ describe.each(ENGINES)('the ledger of first sightings on $name', (engine) => {
     const atMs = platform.now();
     const [openssl, , here] = actions;
     await database.transact(async (tx) => {
-      await noteSeen(tx, platform, {
+      await recordFirstSeen(tx, platform, {
         agentId,
         ecosystem: 'apt',
         packages: [],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES, type TestEngine } from '../testing/engines.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
-import { noteSeen } from './note-seen.ts';
+import { recordFirstSeen } from './record-first-seen.ts';
 import { tidyFirstSeen } from './tidy-seen.ts';
 
 const DAY_MS = 86_400_000;
@@ -18,7 +18,7 @@ async function setUp(engine: TestEngine) {
     ...{ platform, database, first, second, clock: platform.clock },
     note: (agentId: string, name: string, ecosystem: Ecosystem = 'apt') =>
       database.transact((tx) =>
-        noteSeen(tx, platform, {
+        recordFirstSeen(tx, platform, {
           ...{ agentId, ecosystem, actions: [] },
           packages: [{ name, version: '1', arch: '' }],
         }),
@@ -72,7 +72,7 @@ describe.each(ENGINES)('first sightings that no living host supports, on $name',
   test('are examined page by page, in order', async () => {
     const it = await setUp(engine);
     await it.database.transact((tx) =>
-      noteSeen(tx, it.platform, {
+      recordFirstSeen(tx, it.platform, {
         ...{ agentId: it.first, ecosystem: 'apt', actions: [] },
         packages: Array.from({ length: 1_000 }, (_, i) => ({ name: `p${i}`, version: '1', arch: '' })),
       }),

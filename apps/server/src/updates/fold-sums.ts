@@ -9,7 +9,7 @@ const EVERY_MS = 5_000;
  * concurrent writers must not wait for the row of a package that they share. The sums are right before and
  * after, because readers add the remaining differences; folding keeps those few.
  */
-export function createSumKeeper(platform: Pick<Platform, 'database' | 'log'>): BackgroundWork {
+export function createSumFolder(platform: Pick<Platform, 'database' | 'log'>): BackgroundWork {
   const { database, log } = platform;
   return repeat({
     intervalMs: EVERY_MS,

@@ -8,7 +8,7 @@ import type { LargeWork } from '../platform/http/large-work.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sha256Hex } from '../platform/sha256.ts';
 import { takeTurn } from '../platform/turns.ts';
-import { noteSeen } from '../release-times/note-seen.ts';
+import { recordFirstSeen } from '../release-times/record-first-seen.ts';
 import { findUpdate } from './store.ts';
 import { canonicalPlan, storePlan } from './store-plan.ts';
 
@@ -53,7 +53,7 @@ export async function takePlan(
       const unbundled = bundleFaults({ ecosystem, actions });
       if (unbundled.length > 0) return { kind: 'unsound', faults: unbundled };
       await storePlan(tx, platform, { updateId, plan, planSha256 });
-      await noteSeen(tx, platform, { agentId, ecosystem, actions, packages: [] });
+      await recordFirstSeen(tx, platform, { agentId, ecosystem, actions, packages: [] });
       return { kind: 'stored', state: Value.Parse(UpdateState, update.state) };
     });
   };

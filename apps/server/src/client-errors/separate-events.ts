@@ -1,12 +1,12 @@
-import type { ApartEvent, EventsApart } from '../events/apart.ts';
 import { hashOfEvent } from '../events/append-event.ts';
+import type { SeparateEvent, SeparateEvents } from '../events/separate-events.ts';
 import { type ClientErrorRow, countClientErrors, findClientError, listClientErrors } from './store.ts';
 
 const TYPE = 'client_error';
 const COMPONENT = 'console';
 
 /** Client errors as E9 answers them. */
-export const clientErrorsApart: EventsApart = {
+export const separateClientErrors: SeparateEvents = {
   type: TYPE,
   async list(db, { filter, q, ...page }) {
     if (!isMeant(filter, q)) return { rows: [], count: 0 };
@@ -21,7 +21,7 @@ export const clientErrorsApart: EventsApart = {
 
 /** All client errors share the other filtered fields. */
 function isMeant(
-  { kind, component, agentId }: Parameters<EventsApart['list']>[1]['filter'],
+  { kind, component, agentId }: Parameters<SeparateEvents['list']>[1]['filter'],
   q?: string,
 ): boolean {
   const ofKind = kind === undefined || kind === 'system';
@@ -30,7 +30,7 @@ function isMeant(
   return ofKind && ofComponent && agentId === undefined && says;
 }
 
-function eventOf({ id, severity, actor, content, created_at }: ClientErrorRow): ApartEvent {
+function eventOf({ id, severity, actor, content, created_at }: ClientErrorRow): SeparateEvent {
   const row = {
     ...{ id, kind: 'system' as const, type: TYPE, severity, component: COMPONENT, agent_id: null, actor },
     ...{ content, created_at, previous_hash: null },

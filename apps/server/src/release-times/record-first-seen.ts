@@ -8,7 +8,7 @@ import { plannedVersions, seenKey, seenVersion } from './seen-rules.ts';
 import { insertFirstSeen } from './seen-store.ts';
 
 /** Versions that a host has or could have, from its report or plan. */
-export interface Sighted {
+export interface SeenReport {
   readonly agentId: string;
   readonly ecosystem: Ecosystem;
   /** Packages that are new or changed in the report. */
@@ -20,10 +20,10 @@ export interface Sighted {
  * Records versions in the fleet's ledger, in the transaction of their report: one statement for the changes,
  * none without changes. Existing rows stay unchanged.
  */
-export async function noteSeen(
+export async function recordFirstSeen(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  sighted: Sighted,
+  sighted: SeenReport,
 ): Promise<void> {
   const { agentId, ecosystem, packages, actions } = sighted;
   if (packages.length === 0 && actions.length === 0) return;
